@@ -26,12 +26,12 @@ def is_number(text: str) -> bool:
     return True
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """A text as it is read: composed, and each name in it as Python has names (NFKC), so that ``µ`` (U+00B5) is ``μ`` (U+03BC).
 
     Raised and lowered characters stay what they are, which mean something: ``x²`` is a power, ``x₁`` and ``xᵢ`` are no ``x1`` and ``xi``.
     """
-    text = composed(text)
+    text = compose(text)
     if "\\pm" in text:
         text = _PLUS_MINUS.sub(lambda found: found[1] or "±", text)
     if text.isascii() or unicodedata.is_normalized("NFKC", text):
@@ -39,7 +39,7 @@ def normalized(text: str) -> str:
     return _NAMES.sub(lambda found: found[0] if found[1] is None else _name(found[1]), text)
 
 
-def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
+def compose(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     """A text in a normal form, but for stretches of more marks than any script has, which stay as they are: no name has them."""
     if text.isascii():
         return text
@@ -64,16 +64,16 @@ class ByName(dict[str, Any]):
     """Results by names, in the form that names are read in, which are found by any form."""
 
     def __missing__(self, name: Any) -> Any:
-        form = normalized(name) if isinstance(name, str) else name
+        form = normalize(name) if isinstance(name, str) else name
         if form == name or not dict.__contains__(self, form):
             raise KeyError(name)
         return self[form]
 
     def __contains__(self, name: object) -> bool:
-        return dict.__contains__(self, normalized(name) if isinstance(name, str) else name)
+        return dict.__contains__(self, normalize(name) if isinstance(name, str) else name)
 
     def get(self, name: Any, default: Any = None) -> Any:
-        return dict.get(self, normalized(name) if isinstance(name, str) else name, default)
+        return dict.get(self, normalize(name) if isinstance(name, str) else name, default)
 
 
 def by_name(results: Any) -> Any:

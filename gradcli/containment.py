@@ -11,7 +11,7 @@ _REPORT = f"this is a bug in gradcli: please report it with the input, and with 
 _MEMORY = "the machine has no more of it; a limit (--limit memory=1G) refuses what is too large before it is begun"
 
 
-def contained(error: Exception) -> GradcliError:
+def as_gradcli_error(error: Exception) -> GradcliError:
     """An exception as what a record's error can be: a GradcliError as it is, anything else as an InternalError with its place in gradcli.
 
     Raises the exception itself where its traceback is asked for by ``GRADCLI_TRACEBACK``.

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from gradcli.inert import display_width, printable, shown
+from gradcli.inert import display_width, inert_lines, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,7 +125,7 @@ class GradcliError(Exception):
         also: tuple[Label, ...] = (),
         source: Source | None = None,
     ) -> None:
-        message, help = _clipped(message), None if help is None else _clipped(help)
+        message, help = _clip(message), None if help is None else _clip(help)
         super().__init__(message)
         self.message = message
         self.span = span
@@ -172,13 +172,13 @@ class GradcliError(Exception):
             lines.append(f"{margin} = help: {printable(self.help)}")
         if self.note:
             lines.append(f"{margin} = note: {printable(self.note)}")
-        return shown("\n".join(lines))
+        return inert_lines("\n".join(lines))
 
     def __str__(self) -> str:
         return self.render() if self.span is not None else self.message
 
 
-def _clipped(text: str) -> str:
+def _clip(text: str) -> str:
     """A message without the megabytes of a name that it quotes."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 4 :]}"
 

@@ -34,7 +34,7 @@ def _is_plain(text: str) -> bool:
     return text.isprintable() and (text.isascii() or not _UNSEEN.search(text))
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
@@ -43,16 +43,16 @@ def printable(text: str) -> str:
     """Text on one line, all of which can be seen; a tab is a blank."""
     if _is_plain(text):
         return text
-    return "".join(c if _is_seen(c) else " " if c == "\t" else _escaped(c) for c in text)
+    return "".join(c if _is_seen(c) else " " if c == "\t" else _escape(c) for c in text)
 
 
-def shown(text: str) -> str:
+def inert_lines(text: str) -> str:
     """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
     seen = text if _is_plain(text) else "\n".join(map(printable, text.split("\n")))
-    return _COMMAND.sub(_disarmed, seen) if "::" in seen or "##" in seen else seen
+    return _COMMAND.sub(_disarm, seen) if "::" in seen or "##" in seen else seen
 
 
-def _disarmed(found: re.Match[str]) -> str:
+def _disarm(found: re.Match[str]) -> str:
     return "\\x23" if found[0] == "#" else f"{found[1]}\\x3a"
 
 
@@ -64,13 +64,13 @@ def html_text(text: str) -> str:
     return seen
 
 
-def clipped(text: str, limit: int) -> str:
+def clip_text(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def one_line(text: str, limit: int) -> str:
     """Text on a single line of at most so many characters; blanks, tabs and ends of lines in a row are one blank."""
-    return clipped(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
+    return clip_text(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
 
 
 def ends_of(text: str, limit: int) -> str:
@@ -95,7 +95,7 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def padded(text: str, width: int) -> str:
+def pad(text: str, width: int) -> str:
     """Printable text with blanks behind it, to this many columns."""
     return text + " " * (width - display_width(text))
 
@@ -136,9 +136,9 @@ def csv_text(text: str) -> str:
     separator. Ends of lines and tabs are left to the quotes around the cell; other characters that cannot be seen are escaped.
     """
     if not _is_plain(text):
-        text = "".join(c if c in "\n\t" or _is_seen(c) else _escaped(c) for c in text.replace("\r\n", "\n"))
+        text = "".join(c if c in "\n\t" or _is_seen(c) else _escape(c) for c in text.replace("\r\n", "\n"))
     if "::" in text or "##" in text:
-        text = _COMMAND.sub(_disarmed, text)
+        text = _COMMAND.sub(_disarm, text)
     return _FORMULA.sub("'", text)
 
 
@@ -160,7 +160,7 @@ def markdown_code(text: str, limit: int) -> str:
 
 def markdown_block(text: str, language: str = "text") -> str:
     """Lines of text as a block of code, which nothing in them ends."""
-    seen = shown(text)
+    seen = inert_lines(text)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", seen)), default=0))
     return f"{fence}{language}\n{seen}\n{fence}\n"
 
@@ -186,7 +186,7 @@ def latex_text(text: str) -> str:
 
 def latex_comment(text: str) -> str:
     """Lines of text as comments in LaTeX."""
-    return "".join(f"% {line}\n" for line in shown(text).split("\n"))
+    return "".join(f"% {line}\n" for line in inert_lines(text).split("\n"))
 
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
@@ -203,7 +203,7 @@ def xml_text(text: str) -> str:
 def workflow_command(name: str, text: str, **properties: str | int) -> str:
     """A command to GitHub Actions, of which each line of the text and each property is shown as it is."""
     listed = ",".join(f"{key}={workflow_property(printable(str(value)))}" for key, value in properties.items())
-    return f"::{name} {listed}::{workflow_data(shown(text))}"
+    return f"::{name} {listed}::{workflow_data(inert_lines(text))}"
 
 
 def workflow_data(text: str) -> str:
@@ -216,7 +216,7 @@ def workflow_property(text: str) -> str:
 
 def sarif_message(text: str) -> str:
     """Lines of text as a message of SARIF, whose readers fill in what braces enclose, and make links of ``[text](address)``."""
-    return shown(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
+    return inert_lines(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
 
 
 def uri(path: str) -> str:

@@ -64,7 +64,7 @@ def size(text: str) -> int:
         return int(number)
 
 
-def shown(bytes_: int) -> str:
+def size_text(bytes_: int) -> str:
     """A number of bytes for people, rounded up: 1.6 GB."""
     for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if bytes_ >= factor:
@@ -73,9 +73,9 @@ def shown(bytes_: int) -> str:
     return f"{bytes_} bytes"
 
 
-def _given(number: int) -> str:
+def _setting_text(number: int) -> str:
     """A number as it is written after NAME=, rounded up."""
-    return shown(number).removesuffix(" bytes").removesuffix("B").replace(" ", "").upper()
+    return size_text(number).removesuffix(" bytes").removesuffix("B").replace(" ", "").upper()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class Limits:
     memory: int = field(default_factory=default_memory)  # bytes that a program's values and one statement hold at once
     work: int = 20_000_000_000  # scalar operations of one statement, forwards and backwards, of about a nanosecond each
 
-    def raised(self, settings: Iterable[str]) -> Limits:
+    def raise_to(self, settings: Iterable[str]) -> Limits:
         """These limits with ``NAME=SIZE`` settings applied."""
         names = [f.name for f in fields(self)]
         limits = self
@@ -143,7 +143,7 @@ class Limits:
     def check_memory(self, bytes_: int, what: str) -> None:
         """Raise LimitError for more bytes than a program may hold; ``what`` needs them."""
         if bytes_ > self.memory:
-            raise _over(f"{what} needs {_bytes(bytes_)}, over the memory limit of {shown(self.memory)}", "memory", bytes_)
+            raise _over(f"{what} needs {_bytes(bytes_)}, over the memory limit of {size_text(self.memory)}", "memory", bytes_)
 
     def check_derivatives(self, rows: int, columns: int, entries: int | None = None) -> None:
         """Raise LimitError for a Jacobian of more entries than a derivative may have; of a sparse one, so many are computed."""
@@ -166,7 +166,7 @@ class Limits:
 
 
 def _over(said: str, limit: str, needed: int) -> LimitError:
-    return LimitError(said, help=f"raise it with --limit {limit}={_given(needed)}" if needed < 10**15 else None)
+    return LimitError(said, help=f"raise it with --limit {limit}={_setting_text(needed)}" if needed < 10**15 else None)
 
 
 def _count(number: int) -> str:
@@ -175,7 +175,7 @@ def _count(number: int) -> str:
 
 
 def _bytes(number: int) -> str:
-    return shown(number) if number < 10**18 else f"{_count(number)} bytes"
+    return size_text(number) if number < 10**18 else f"{_count(number)} bytes"
 
 
 DEFAULT = Limits()

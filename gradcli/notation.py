@@ -27,13 +27,13 @@ def name(text: str) -> str:
         index = text[len(stem) :]
     if not stem:  # it begins with an underscore
         stem, index = text, ""
-    stem = stem if stem.isascii() or len(stem) > 1 else _spelled(stem)
+    stem = stem if stem.isascii() or len(stem) > 1 else _spell(stem)
     written = latex_text(stem)
     shown = f"\\{stem}" if stem in GREEK or stem in _CAPITALS else written if len(stem) == 1 else f"\\mathrm{{{written}}}"
     return f"{shown}_{{{latex_text(index)}}}" if index else shown
 
 
-def _spelled(letter: str) -> str:
+def _spell(letter: str) -> str:
     """A Greek letter as LaTeX calls it; any other as it is."""
     *words, last = unicodedata.name(letter, "").split(" ")
     called = last.lower() if words == ["GREEK", "SMALL", "LETTER"] else last.capitalize() if words == ["GREEK", "CAPITAL", "LETTER"] else ""

@@ -93,7 +93,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """What gradients are found to be while a test runs stands among its properties, in JUnit's report of the run, too."""
+    """Put what gradients are found to be while a test runs among its properties, in JUnit's report of the run, too."""
     testing = sys.modules.get("gradcli.functions.testing")
     if testing is None:  # nobody has asked for a gradient
         yield
@@ -141,16 +141,16 @@ class CheckedFile(pytest.File):
         from gradcli.query.baseline import Baseline
         from gradcli.query.cases import CaseNames, Known
         from gradcli.query.options import policy_of
-        from gradcli.storage.whole_files import shown
+        from gradcli.storage.whole_files import path_text
 
         name, met = CaseNames(), Counter[Any]()
         try:
             settings = _configuration(self.config).of(str(self.path))
-            baseline = Baseline.load(settings.baseline, recording=False, words=(shown(self.path),))
+            baseline = Baseline.load(settings.baseline, recording=False, words=(path_text(self.path),))
             if settings.fail_on == ():
                 about = f"fail-on of {printable(str(settings.path))} is empty: no verdict fails here, only errors and false asserts do"
                 self.warn(pytest.PytestWarning(about))
-            for title, case, marks, said in self.cases(policy_of(settings), shown(self.path)):
+            for title, case, marks, said in self.cases(policy_of(settings), path_text(self.path)):
                 met[said] += 1
                 yield GradItem.of(self, name(title), case, marks, Known(baseline, met[said]))
         except GradcliError as error:
@@ -192,7 +192,7 @@ class RecordFile(CheckedFile):
     """JSON Lines records."""
 
     def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
-        from gradcli.containment import contained
+        from gradcli.containment import as_gradcli_error
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
@@ -211,7 +211,7 @@ class RecordFile(CheckedFile):
                 given = parse_record(line, DEFAULT, self.path.parent)
                 said, marks = {"id": given.id, "expr": given.expr, "given": given.given}, (given.skip, given.xfail)
             except Exception as error:  # which is the item's, when it runs
-                said = contained(error).record
+                said = as_gradcli_error(error).record
             text = canonical(said.get("id")), said.get("expr"), given_of(said.get("given"))
             yield (
                 _in_node(id_text(said.get("id"))) or f"line {number}",
@@ -241,10 +241,10 @@ class GradItem(pytest.Function):
     @classmethod
     def of(cls, file: CheckedFile, name: str, case: Case | ListedCase, marks: Marks, known: Known) -> GradItem:
         """The item of a case, with what its file says of it: why it is skipped, and why it is known to fail."""
-        from gradcli.inert import printable, shown
+        from gradcli.inert import inert_lines, printable
 
         def decide() -> None:
-            outcome = known.applied(case.outcome(name))
+            outcome = known.apply(case.outcome(name))
             if outcome.bad:
                 raise Wrong(outcome)
             if outcome.status == "xfailed":
@@ -255,9 +255,9 @@ class GradItem(pytest.Function):
         item.add_marker(pytest.mark.gradcli)
         skip, xfail = marks
         if skip is not None:
-            item.add_marker(pytest.mark.skip(reason=shown(printable(skip)) or "no reason given"))
+            item.add_marker(pytest.mark.skip(reason=inert_lines(printable(skip)) or "no reason given"))
         if xfail is not None:
-            item.add_marker(pytest.mark.xfail(reason=shown(printable(xfail)), strict=True, raises=Wrong))
+            item.add_marker(pytest.mark.xfail(reason=inert_lines(printable(xfail)), strict=True, raises=Wrong))
         return item
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -298,8 +298,8 @@ def _configuration(config: pytest.Config) -> Configuration:
 
 def _in_node(text: str) -> str:
     """A text on one line, or nothing where it cannot stand in a node id."""
-    from gradcli.inert import one_line, shown
+    from gradcli.inert import inert_lines, one_line
     from gradcli.query.cases import LONGEST_NAME
 
-    line = shown(one_line(text, LONGEST_NAME))
+    line = inert_lines(one_line(text, LONGEST_NAME))
     return "" if "::" in line.partition("[")[0] else line

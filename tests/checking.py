@@ -19,7 +19,7 @@ from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.ops.arrays.shapes import broadcast_to, swapaxes
 from gradcli.ops.reductions.sums import spread
-from gradcli.ops.registry import named
+from gradcli.ops.registry import record_named
 from gradcli.ops.spec import Composite, Op
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
@@ -59,7 +59,7 @@ def verdict_of(scope: Scope, root: Expr, record: Record) -> Any:
 @contextmanager
 def planted(name: str, **fields: Any) -> Iterator[Op | Composite]:
     """An operation, or a function made of them, with some fields of its record replaced; each is given as a function of what was there."""
-    op = named(name)
+    op = record_named(name)
     before = {field: getattr(op, field) for field in fields}
     try:
         for field, change in fields.items():

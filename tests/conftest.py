@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.cli.exit_codes import guarded
+from gradcli.cli.exit_codes import run_guarded
 from gradcli.cli.main import app
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
@@ -85,7 +85,7 @@ def call_cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., s
             patched.setattr("sys.argv", ["gradcli", *arguments])
             for name, stream in (("stdin", given), ("stdout", out), ("stderr", out if together else err)):
                 patched.setattr(f"sys.{name}", stream)
-            code = guarded(app)
+            code = run_guarded(app)
         printed, shown = (stream.buffer.getvalue().decode() for stream in (out, err))
         assert "Traceback" not in shown, shown
         return subprocess.CompletedProcess(["gradcli", *arguments], code, printed, shown)

@@ -10,7 +10,7 @@ import pytest
 from checking import judged, planted
 
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.ops.axes import moved
+from gradcli.ops.axes import move_entries
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.registry import find
 
@@ -47,7 +47,7 @@ def long_doubles(shapes: Sequence[tuple[int, ...]]) -> list[Any]:
 def held(name: str, arrays: list[Any], static: dict[str, Any], *indices: Any) -> None:
     """The value is that of the forward pass, and a cotangent times a result what comes back of it times the operands."""
     op = find(name)
-    value, back = moved(op, [*arrays, *indices], static)
+    value, back = move_entries(op, [*arrays, *indices], static)
     expected = op.forward(*arrays, *indices, **static)
     assert np.shape(value) == np.shape(expected)
     assert np.allclose(value, expected, rtol=1e-17, atol=1e-17)

@@ -192,12 +192,12 @@ CHOICES = [
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: f"{c.asked} {c.work.additions} {c.work.operations} {c.calls}")
 def test_what_is_chosen(choice: Choice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "found", lambda: "a compiler")
-    assert backend.chosen(choice.asked, choice.work, choice.calls) == choice.chosen
+    monkeypatch.setattr(compiler, "find_compiler", lambda: "a compiler")
+    assert backend.choose_backend(choice.asked, choice.work, choice.calls) == choice.chosen
     assert backend.because(choice.chosen, choice.asked, choice.work, choice.calls, "").startswith(choice.said)
-    monkeypatch.setattr(compiler, "found", lambda: None)
+    monkeypatch.setattr(compiler, "find_compiler", lambda: None)
     if choice.asked != "native":
-        assert backend.chosen(choice.asked, choice.work, choice.calls) == "numpy"
+        assert backend.choose_backend(choice.asked, choice.work, choice.calls) == "numpy"
 
 
 WORK = {  # counted by hand: entries that each operation goes over, four times where it is transcendental

@@ -29,7 +29,7 @@ def time_for(monkeypatch):
 
     def lasting(looks):
         left = iter([1e6] * looks)
-        monkeypatch.setattr(Budget, "left", property(lambda self: None if self.seconds is None else next(left, 0.0)))
+        monkeypatch.setattr(Budget, "time_left", property(lambda self: None if self.seconds is None else next(left, 0.0)))
 
     return lasting
 
@@ -96,7 +96,7 @@ def test_the_gate_goes_by_undetermined(call_cli, time_for, options, code, status
 
 
 def test_a_case_that_is_begun_is_left_between_steps(call_cli, monkeypatch):
-    monkeypatch.setattr(Budget, "left", property(lambda self: 1e-9))  # some, but none when the check looks first
+    monkeypatch.setattr(Budget, "time_left", property(lambda self: 1e-9))  # some, but none when the check looks first
     done = call_cli("check", "-e", "sum(sin(x)*exp(-x**2))", "x=1,2,3", "--budget", "60", "--no-cache", "--format", "jsonl")
     assert (done.returncode, outcomes(done)[0]["reached"]) == (1, False)
     assert clocks._limits.ends == []

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradcli.cli.exit_codes import guarded
+from gradcli.cli.exit_codes import run_guarded
 from gradcli.cli.main import app
 
 MODULE = """
@@ -960,7 +960,7 @@ def test_memory_does_not_grow_with_the_number_of_records(monkeypatch, tmp_path):
         monkeypatch.setattr("sys.stdout", io.StringIO())
         tracemalloc.start()
         try:
-            assert guarded(app) == 0
+            assert run_guarded(app) == 0
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

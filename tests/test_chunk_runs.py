@@ -59,7 +59,7 @@ def test_a_wrong_rule_is_found_before_the_work(call_cli, files):
 
 
 def test_chunks_that_come_together_wrongly_are_found(call_cli, files, monkeypatch):
-    monkeypatch.setattr(runs, "folded", lambda names, parts: parts[0])
+    monkeypatch.setattr(runs, "fold_parts", lambda names, parts: parts[0])
     done = call_cli("eval", "sum(y**2)*s", "y=@y.npy", "s=2", "--wrt", "s", "--on", "here", "--format", "jsonl")
     assert done.returncode == 1
     assert "the value of the first 1,000 entries is another in chunks than at once" in done.stdout

@@ -48,9 +48,9 @@ def chunk_by_chunk(expression, cut, bounds, seed=None):
     program = program_of(function.settings, values, length, None if seed is None else (seed.shape, None), 0, given)
     walk = InMemory(program, np.diff(bounds).tolist(), given, seed)
     walk.go()
-    staged = program.lowered.staged
+    staged = program.stages.staged
     value, *gradients = [walk.gathered[node] if node in walk.gathered else walk.common([node])[0] for node in staged.results]
-    return value, dict(zip(program.lowered.wrt, gradients, strict=True)), sum(bool(stage.outputs) for stage in staged.stages)
+    return value, dict(zip(program.stages.wrt, gradients, strict=True)), sum(bool(stage.outputs) for stage in staged.stages)
 
 
 ROWS = {"x": 0, "y": 0, "a": 0, "v": 0}
@@ -143,7 +143,7 @@ def test_extents_that_are_alike_by_chance_change_nothing():
     x, w = RANDOM.normal(size=(6, 6)), RANDOM.normal(size=6)
     function = gradcli.value_and_grad("sum(tanh(x @ w)**2) + sum((x.T @ x)*outer(w, w))")
     values = [Spec("x", (6, 6), "<f8", 0), Spec("w", (6,), "<f8", None)]
-    assert program_of(function.settings, values, 6, None, 0, {"w": w}).lowered.staged.results
+    assert program_of(function.settings, values, 6, None, 0, {"w": w}).stages.staged.results
     before = {name: GIVEN[name] for name in ("x", "w")}
     GIVEN.update(x=x, w=w)
     try:
@@ -162,4 +162,4 @@ def test_programs_of_the_same_text_are_one():
         return program_of(function.settings, [Spec("x", (8,), "<f8", 0)], 8, None, 0, {})
 
     assert made() == made()
-    assert made().lowered is made().lowered
+    assert made().stages is made().stages

@@ -496,7 +496,7 @@ def test_arrays_that_plans_keep_are_bounded(monkeypatch: pytest.MonkeyPatch) -> 
         for _ in range(3):
             f(x=np.ones(20_000 + n))
     gc.collect()
-    held = [o.held() for o in gc.get_objects() if isinstance(o, source.Results)]
+    held = [o.bytes_held() for o in gc.get_objects() if isinstance(o, source.Results)]
     assert sum(held) <= 4_000_000
     assert max(held) >= 8 * 20_000, "that of the last shape keeps its own"
 

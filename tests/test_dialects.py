@@ -374,4 +374,4 @@ def test_limits_hold_in_what_is_read_ahead() -> None:
     """A bad line is told in its turn."""
     text = "x = [1., 2., 3.5]\nx.std()\n" + "(" + "1" * 100
     with pytest.raises(GradcliError):
-        gradcli.evaluate(text, limits=DEFAULT.raised(["length=50"]), check=False)
+        gradcli.evaluate(text, limits=DEFAULT.raise_to(["length=50"]), check=False)

@@ -16,7 +16,7 @@ from gradcli.check.judge import Reals
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import reachable
 from gradcli.ops.facts import ranges
-from gradcli.ops.registry import composites, named, registry
+from gradcli.ops.registry import composites, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 from gradcli.query.free_variables import in_domains
 from gradcli.reference.algebra import Numbers, Unsupported, number
@@ -51,7 +51,7 @@ MEMBERS: list[tuple[str, dict[str, float], bool]] = [
 @pytest.mark.parametrize(("name", "point", "inside"), MEMBERS, ids=[f"{name} at {point}" for name, point, _ in MEMBERS])
 def test_what_belongs_to_it(name: str, point: dict[str, float], inside: bool) -> None:
     """Floats have no multiple of pi but 0."""
-    assert contains(named(name), point) is inside
+    assert contains(record_named(name), point) is inside
 
 
 POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1.5, -1.5, 3.0, -3.0, -4.0, -5.0, -5.5, 0.25, 0.75, -0.75, 1e-8, -1e-8, 7.25, -7.25, 20.0)

@@ -241,8 +241,8 @@ def test_records_say_where_nothing_is_proved() -> None:
                 evaluated(balls, scope, root, [scope.names[name] for name in case.values])
             except Undecidable:
                 continue
-        assert not balls.uncertified or any(catalogue.uncertified(op) for op in ops), (case.text, balls.uncertified)
-    assert {op.name for op in registry().values() if catalogue.uncertified(op)} <= seen
+        assert not balls.uncertified or any(catalogue.uncertified_where(op) for op in ops), (case.text, balls.uncertified)
+    assert {op.name for op in registry().values() if catalogue.uncertified_where(op)} <= seen
 
 
 @pytest.mark.parametrize(
@@ -260,10 +260,10 @@ def test_what_a_record_names_is_so(text: str, x: Any) -> None:
 
 
 def test_composites_say_what_their_operations_say() -> None:
-    uncertified = {op.name for op in registry().values() if catalogue.uncertified(op)}
+    uncertified = {op.name for op in registry().values() if catalogue.uncertified_where(op)}
     for name, record in composites().items():
         made_of = _made_of(name)
-        assert bool(catalogue.uncertified(record)) == bool(made_of & uncertified), (name, made_of & uncertified)
+        assert bool(catalogue.uncertified_where(record)) == bool(made_of & uncertified), (name, made_of & uncertified)
 
 
 def _made_of(name: str) -> set[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gradcli
-from gradcli.ops.registry import named, registry
+from gradcli.ops.registry import record_named, registry
 from gradcli.ops.spec import Composite, Op
 
 ROOT = Path(gradcli.__file__).parent
@@ -96,6 +96,6 @@ def test_no_name_of_an_operation_is_tested() -> None:
 
 
 def test_no_table_of_operations_stands_outside_of_the_records() -> None:
-    named("add")
+    record_named("add")
     found = [f"{name}.{table}" for name in modules() for table in tables(name)]
     assert found == [], "a fact about an operation belongs into its record: give `Op` a field"

@@ -24,7 +24,7 @@ def test_entry_is_complete(record: Op | Composite) -> None:
     assert entry.doc
     assert entry.family
     json.dumps(entry.as_dict(), allow_nan=False)
-    assert catalogue.found(record.name)[1] == record.name
+    assert catalogue.find_function(record.name)[1] == record.name
 
 
 RECORDED = recorded()

@@ -28,7 +28,7 @@ from gradcli import inert
 from gradcli.cli.write.results import Writer
 from gradcli.errors import ArgumentError, Source, Span
 from gradcli.files.option_table import VALUES
-from gradcli.report.data import encoded, id_text, plain
+from gradcli.report.data import encode, id_text, plain
 from gradcli.report.derivative_record import DerivativeRecord, Formula
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord
 from gradcli.report.records import Failure, Record
@@ -249,7 +249,7 @@ def test_ids_of_every_type_in_a_table(id, cell):
 )
 def test_widths(text, columns):
     assert inert.display_width(text) == columns
-    assert inert.padded(text, 6) == text + " " * (6 - columns)
+    assert inert.pad(text, 6) == text + " " * (6 - columns)
 
 
 def test_the_caret_stands_below_what_is_meant():
@@ -274,12 +274,12 @@ def test_json_of_ids(depth):
     value = -0.5
     for level in range(depth):
         value = {"a": value} if level % 3 == 0 else [value, "é"]
-    text = encoded(value)
+    text = encode(value)
     assert text.count("[") == depth - (depth + 2) // 3
     assert text.count("{") == (depth + 2) // 3
-    assert json.loads(text) == json.loads(encoded(value, 2)) == value
+    assert json.loads(text) == json.loads(encode(value, 2)) == value
     assert text == json.dumps(value, ensure_ascii=False)
-    assert id_text(value) == text == encoded(plain(value))
+    assert id_text(value) == text == encode(plain(value))
 
 
 # -- encodings -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 import gradcli
 from gradcli.errors import LimitError, UsageError
-from gradcli.limits import DEFAULT, MOST_MEMORY, Limits, default_memory, shown, size
+from gradcli.limits import DEFAULT, MOST_MEMORY, Limits, default_memory, size, size_text
 
 SMALL = ["memory=500M"]
 
@@ -28,7 +28,7 @@ SMALL = ["memory=500M"]
 )  # fmt: skip
 def test_sizes(text: str, value: int) -> None:
     assert size(text) == value
-    assert DEFAULT.raised([f"memory={text}", f"entries={text}"]).memory == value
+    assert DEFAULT.raise_to([f"memory={text}", f"entries={text}"]).memory == value
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_sizes(text: str, value: int) -> None:
 )
 def test_what_is_no_size(setting: str) -> None:
     with pytest.raises(UsageError) as failure:
-        DEFAULT.raised([setting])
+        DEFAULT.raise_to([setting])
     names = "length, entries, dimensions, nodes, calls, tangents, derivatives, memory, work"
     assert failure.value.message == f"cannot set the limit {setting!r}"
     assert failure.value.help == f"write NAME=SIZE, such as memory=500M, with NAME one of {names}"
@@ -53,7 +53,7 @@ def test_memory_is_that_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     ("bytes_", "text"), [(7, "7 bytes"), (1000, "1 kB"), (1001, "1.1 kB"), (5 * 10**8, "500 MB"), (48_000_008, "48.1 MB")]
 )
 def test_sizes_as_they_are_shown(bytes_: int, text: str) -> None:
-    assert shown(bytes_) == text
+    assert size_text(bytes_) == text
 
 
 ROWS = {"x": np.linspace(1.0, 2.0, 50), "v": np.linspace(-1.0, 1.0, 20_000), "m": np.linspace(0.5, 1.5, 90_000).reshape(300, 300), "t": 2.5}
@@ -83,13 +83,13 @@ def given(text: str) -> dict[str, object]:
 @pytest.mark.parametrize("text", REFUSED)
 def test_refused_before_anything_is_made(text: str) -> None:
     with pytest.raises(LimitError) as failure:
-        gradcli.evaluate(text, at=given(text), limits=DEFAULT.raised(SMALL))
+        gradcli.evaluate(text, at=given(text), limits=DEFAULT.raise_to(SMALL))
     assert failure.value.message.startswith(REFUSED[text]), failure.value.message
 
 
 def test_the_error_says_what_to_type() -> None:
     with pytest.raises(LimitError) as failure:
-        gradcli.evaluate("1 + sum(eye(9000)*t)", at={"t": 2.0}, limits=DEFAULT.raised(SMALL))
+        gradcli.evaluate("1 + sum(eye(9000)*t)", at={"t": 2.0}, limits=DEFAULT.raise_to(SMALL))
     assert failure.value.render().splitlines() == [
         "error[limit]: an array of 81,000,000 entries needs 648 MB, over the memory limit of 500 MB",
         "  --> <expression>:1:9",
@@ -110,7 +110,7 @@ def test_the_error_says_what_to_type() -> None:
     ],
 )  # fmt: skip
 def test_what_is_legal_is_computed(text: str) -> None:
-    assert np.isfinite(np.asarray(gradcli.evaluate(text, at=given(text), check=False, limits=DEFAULT.raised(SMALL)).value, float))
+    assert np.isfinite(np.asarray(gradcli.evaluate(text, at=given(text), check=False, limits=DEFAULT.raise_to(SMALL)).value, float))
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
@@ -139,13 +139,13 @@ LARGE = np.linspace(1.0, 2.0, 1_000_000)
 )
 def test_a_statement_is_counted_as_it_is_computed(text: str, fits: str, lacks: str) -> None:
     at = {"x": LARGE} if "x" in text.replace("exp", "") else {"t": 2.0}
-    assert gradcli.evaluate(text, at=at, check=False, limits=DEFAULT.raised([f"memory={fits}"])).error is None
+    assert gradcli.evaluate(text, at=at, check=False, limits=DEFAULT.raise_to([f"memory={fits}"])).error is None
     with pytest.raises(LimitError, match="the statement with its gradient needs"):
-        gradcli.evaluate(text, at=at, check=False, limits=DEFAULT.raised([f"memory={lacks}"]))
+        gradcli.evaluate(text, at=at, check=False, limits=DEFAULT.raise_to([f"memory={lacks}"]))
 
 
 def test_work_is_counted_forwards_and_backwards() -> None:
-    limits = DEFAULT.raised(["work=4M"])
+    limits = DEFAULT.raise_to(["work=4M"])
     assert gradcli.evaluate("sum(2*x)", at={"x": LARGE[:600_000]}, check=False, limits=limits).error is None
     with pytest.raises(LimitError) as failure:
         gradcli.evaluate("sum(2*sin(x))", at={"x": LARGE}, check=False, limits=limits)
@@ -154,7 +154,7 @@ def test_work_is_counted_forwards_and_backwards() -> None:
 
 
 def test_a_judge_without_room_is_undetermined() -> None:
-    found = gradcli.evaluate("sum(cumsum(x)*sin(x))", at={"x": LARGE[:200_000]}, limits=DEFAULT.raised(["memory=12M"]))
+    found = gradcli.evaluate("sum(cumsum(x)*sin(x))", at={"x": LARGE[:200_000]}, limits=DEFAULT.raise_to(["memory=12M"]))
     assert found.error is None
     assert found.check.verdict.word in ("agree", "undetermined")
     if found.check.verdict.word == "undetermined":
@@ -193,7 +193,7 @@ def try_all() -> None:
 
     from oracles.values import VALUES
 
-    texts, limits = largest_calls(), DEFAULT.raised(SMALL)
+    texts, limits = largest_calls(), DEFAULT.raise_to(SMALL)
     gradcli.evaluate("sum(svd(S)[1]) + ndtri(0.5)", at={"S": VALUES["S"]}, check=False)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + 10**9, taken + 10**9))

@@ -11,7 +11,7 @@ import pytest
 from helpers import thinned
 
 import gradcli
-from gradcli.characters import composed
+from gradcli.characters import compose
 from gradcli.errors import GradcliError, Source, Span, suggestion, text_lines
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
@@ -23,7 +23,7 @@ from gradcli.reference import long_double
 FEW, TIMES = 2_000, 8  # characters of the shorter text, and how many times the longer one is as long
 MOST = 30  # times as long as the shorter one it may take: about three for each doubling; where time grows as a square it takes 64
 SOON = 0.004  # seconds that are nothing
-FEWER = DEFAULT.raised(["derivatives=500"])  # than by default
+FEWER = DEFAULT.raise_to(["derivatives=500"])  # than by default
 
 
 def again(unit: str, head: str = "", tail: str = "", between: str = "") -> Callable[[int], str]:
@@ -221,9 +221,9 @@ def test_numbers_of_any_length_have_a_value(text: str) -> None:
 
 
 def test_marks_are_composed_but_for_stretches_that_no_script_has() -> None:
-    assert composed("e\u0301 # a\u0301") == "é # á"
-    assert composed("e" + "\u0301" * 30) == "é" + "\u0301" * 29
-    assert composed("o\u0308 e" + "\u0301" * 31 + "u\u0308") == "ö e" + "\u0301" * 31 + "ü"
+    assert compose("e\u0301 # a\u0301") == "é # á"
+    assert compose("e" + "\u0301" * 30) == "é" + "\u0301" * 29
+    assert compose("o\u0308 e" + "\u0301" * 31 + "u\u0308") == "ö e" + "\u0301" * 31 + "ü"
 
 
 @pytest.mark.parametrize(("body", "order"), [("x**2", 99), ("1/x", 8), ("exp(sin(x))", 8), ("log(1 + exp(x))", 7)])
@@ -244,7 +244,7 @@ def test_nested_derivatives_have_the_same_limit() -> None:
 
 
 def test_derivatives_of_moderate_order_are_no_matter_of_limits() -> None:
-    limits = DEFAULT.raised(["derivatives=10000"])
+    limits = DEFAULT.raise_to(["derivatives=10000"])
     orders = {"sin(x)": (60, 0.644217687237691), "1/x": (8, 40320 / 0.7**9), "x**9": (9, 362880.0), "exp(sin(x))": (8, None)}
     for body, (order, value) in orders.items():
         found = gradcli.evaluate(f"f(x) = {body}\nf{chr(39) * order}(x)", x=0.7, check=False, formula=False, limits=limits).value

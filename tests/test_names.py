@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.characters import ByName, normalized
+from gradcli.characters import ByName, normalize
 from gradcli.errors import GradcliError, UsageError
 
 PLAIN = {"check": False, "formula": False}
@@ -28,7 +28,7 @@ FORMS = {
 @pytest.mark.parametrize(("written", "form"), FORMS.values(), ids=FORMS)
 def test_forms_are_those_of_python(written, form):
     assert list(eval(f"dict({written}=1)")) == [form]
-    assert normalized(written) == form
+    assert normalize(written) == form
 
 
 @pytest.mark.parametrize(("written", "form"), FORMS.values(), ids=FORMS)
@@ -67,7 +67,7 @@ KEPT_TEXTS = ("# \u00b5", "'\u00b5'", "x = @\ufb01.npy", "x\u00b2\u00bd", "\ufdf
 
 @pytest.mark.parametrize("text", KEPT_TEXTS)
 def test_what_is_no_name_stays(text):
-    assert normalized(text) == text
+    assert normalize(text) == text
 
 
 def test_every_letter_is_what_python_makes_of_it():
@@ -76,7 +76,7 @@ def test_every_letter_is_what_python_makes_of_it():
         letter = chr(code)
         raised_or_lowered = unicodedata.decomposition(letter).startswith(("<super>", "<sub>"))
         form = unicodedata.normalize("NFKC", letter)
-        if letter.isidentifier() and form.isalnum() and not raised_or_lowered and normalized(letter) != form:
+        if letter.isidentifier() and form.isalnum() and not raised_or_lowered and normalize(letter) != form:
             wrong.append(f"U+{code:04X}")  # what is not alphanumeric has marks or dots, which names of the language have not
     assert wrong == []
 

@@ -7,9 +7,9 @@ import pytest
 from helpers import thinned
 
 import gradcli
-from gradcli.plans.native.compiler import found
+from gradcli.plans.native.compiler import find_compiler
 
-pytestmark = pytest.mark.skipif(found() is None, reason="there is no compiler")
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no compiler")
 
 X = np.random.default_rng(26).standard_normal((230, 20))
 PROGRAMS = [

@@ -23,7 +23,7 @@ from gradcli.errors import NativeError
 from gradcli.plans.native import compiler
 from gradcli.storage.cache import NATIVE
 
-REAL = compiler.found()
+REAL = compiler.find_compiler()
 needs_compiler = pytest.mark.skipif(REAL is None, reason="no compiler")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="native code is for POSIX systems")
 TWICE = "int twice(int x) { return 2 * x; }\n"
@@ -38,9 +38,9 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(compiler, "_loaded", {})
     monkeypatch.setattr(compiler, "_failed", {})
-    compiler._found.cache_clear()
+    compiler._find.cache_clear()
     yield
-    compiler._found.cache_clear()
+    compiler._find.cache_clear()
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ class Watched:
 def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
     found = Watched(tmp_path)
     monkeypatch.setenv("CC", str(found.path))
-    assert compiler.found() is not None
+    assert compiler.find_compiler() is not None
     return found
 
 
@@ -86,7 +86,7 @@ def twice_of_4(source: str = TWICE) -> int:
 
 def anew() -> None:
     """Forget what is loaded, as another process would know nothing of it."""
-    compiler._loaded.clear()
+    compiler._load.clear()
 
 
 # -- finding a compiler --------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def test_why_there_is_no_compiler(text: str | None, why: str, tmp_path: Path, mo
         path.write_bytes(b"\x7fELF")
     monkeypatch.setenv("PATH", str(path.parent))
     monkeypatch.setattr(compiler, "_PATIENCE", 1)
-    assert compiler.found() is None
+    assert compiler.find_compiler() is None
     error = compiler.missing()
     assert (error.message, error.code) == ("there is no C compiler that works", "native")
     assert (error.note or "").startswith(why)
@@ -138,7 +138,7 @@ def test_a_compiler_that_is_named_and_does_not_work_stands_for_none(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").write_text("")
     monkeypatch.setenv("CC", said)
-    assert compiler.found() is None
+    assert compiler.find_compiler() is None
     assert compiler.missing().note == why
 
 
@@ -159,8 +159,8 @@ def test_no_window_opens_on_a_mac_without_tools(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("PATH", "/usr/bin")
-    monkeypatch.setattr(compiler, "told", told)
-    assert compiler.found() is None
+    monkeypatch.setattr(compiler, "run_compiler", told)
+    assert compiler.find_compiler() is None
     assert {tuple(command) for command in asked} == {("/usr/bin/xcode-select", "-p")}
 
 
@@ -170,7 +170,7 @@ def test_the_first_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert REAL is not None
     gcc = script(tmp_path / "bin" / "gcc", f'PATH={os.environ["PATH"]} exec {shlex.join(REAL.command)} "$@"')
     monkeypatch.setenv("PATH", str(gcc.parent))
-    found = compiler.found()
+    found = compiler.find_compiler()
     assert found is not None
     assert (found.command, found.kind, found.version) == ((str(gcc),), REAL.kind, REAL.version)
     assert twice_of_4() == 8
@@ -193,7 +193,7 @@ def test_old_compilers_get_the_flags_that_they_know(tmp_path: Path, monkeypatch:
     assert REAL is not None
     refuses = 'for word; do [ "$word" = -fno-plt ] && echo "error: unknown $word" && exit 1; done\n'
     monkeypatch.setenv("CC", str(script(tmp_path / "old", f'{refuses}exec {shlex.join(REAL.command)} "$@"')))
-    found = compiler.found()
+    found = compiler.find_compiler()
     assert found is not None
     assert set(REAL.flags) - set(found.flags) >= {"-fno-plt"}
     assert "-ffp-contract=off" in found.flags
@@ -284,7 +284,7 @@ def test_what_was_compiled_is_kept_for_oneself(watched: Watched, kept: Path) -> 
 
 @needs_compiler
 def test_what_makes_a_difference_is_in_the_key(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = compiler.found()
+    found = compiler.find_compiler()
     assert found is not None
     others = [found._replace(**change) for change in ({"version": "13"}, {"flags": (*found.flags, "-DX")})]
     for other in (found, *others):
@@ -476,7 +476,7 @@ def test_threads_that_want_the_same_compile_it_once(watched: Watched) -> None:
 def test_a_process_that_is_forked_while_something_is_compiled(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     children: list[int] = []
 
-    def forks(*given: Any, whole: Any = compiler._compiled) -> Any:
+    def forks(*given: Any, whole: Any = compiler._compile) -> Any:
         if not children:
             child = os.fork()
             if not child:
@@ -484,7 +484,7 @@ def test_a_process_that_is_forked_while_something_is_compiled(watched: Watched, 
             children.append(child)
         return whole(*given)
 
-    monkeypatch.setattr(compiler, "_compiled", forks)
+    monkeypatch.setattr(compiler, "_compile", forks)
     assert twice_of_4() == 8
     assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 8
 
@@ -519,7 +519,7 @@ def test_the_cache_is_shown_and_emptied(call_cli: Any, kept: Path) -> None:
     assert of_compiled_code(call_cli("cache").stdout) == "compiled code: 0 files, 0.0 kB"
     assert twice_of_4() == 8
     (kept / "mine-1-2.so").touch()
-    found = compiler.found()
+    found = compiler.find_compiler()
     assert found is not None
     size = sum(path.stat().st_size for path in kept.iterdir()) / 1024
     assert of_compiled_code(call_cli("cache").stdout) == f"compiled code: 2 files, {size:.1f} kB"

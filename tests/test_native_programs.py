@@ -15,7 +15,7 @@ from witness.array_programs import ArrayProgram
 import gradcli
 from gradcli.plans.native import compiler
 
-pytestmark = pytest.mark.skipif(compiler.found() is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(compiler.find_compiler() is None, reason="no C compiler")
 
 Shapes = dict[str, Any]
 EXTENTS = (

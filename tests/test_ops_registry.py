@@ -16,7 +16,7 @@ from helpers import applied, exact, exact_partial, swept, thinned
 import gradcli
 import gradcli.query.evaluate  # the engine registers operations of its own
 from gradcli.graph.interpret import forward
-from gradcli.graph.sweep import scaled
+from gradcli.graph.sweep import scale
 from gradcli.ops.facts import ranges as ranges_of
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
@@ -252,7 +252,7 @@ def test_float32_stays_float32(op: Op) -> None:
     for rule in op.partials or ():
         if rule is not None:
             slope = rule(value, *operands, **op.static)
-            assert np.asarray(scaled(value, slope)).dtype == np.float32, "the sweep would leave float32"
+            assert np.asarray(scale(value, slope)).dtype == np.float32, "the sweep would leave float32"
     assert len(names) == len(op.operands)
 
 

@@ -55,7 +55,7 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         for name in ("_MOST", "_CALL", "_LONGEST"):
             monkeypatch.setattr(unrolling, name, 10**6)
         return
-    monkeypatch.setattr(plan, "unrolled", lambda *_: None)
+    monkeypatch.setattr(plan, "unroll", lambda *_: None)
     if request.param != "whole":
         monkeypatch.setattr(backend, "BLOCK_THRESHOLD", 1)
         monkeypatch.setattr(nests, "BLOCK_THRESHOLD", 1)

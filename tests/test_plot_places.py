@@ -11,8 +11,8 @@ from helpers import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.plots.places import evenly, levels, located, roundest
-from gradcli.plots.sampling import sampled
+from gradcli.plots.places import evenly, levels, locate_places, roundest
+from gradcli.plots.sampling import sample
 from gradcli.query.bindings import Programs
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.ranges import VALUE, PlotRecord
@@ -147,7 +147,7 @@ def test_a_kink_anywhere_is_located_to_the_float(at, size):
     def probe(xs):
         return (size * np.abs(xs - at))[:, None], (size * np.sign(xs - at))[:, None]
 
-    (found,) = sampled(probe, -10.0, 10.0, 1, (), 2_000).places
+    (found,) = sample(probe, -10.0, 10.0, 1, (), 2_000).places
     assert [place.kind for place in found] == ["kink"]
     assert found[0].low <= at <= found[0].high
     assert found[0].high - found[0].low <= 2 * max(math.ulp(at), math.ulp(0.0))
@@ -160,7 +160,7 @@ def test_a_pole_anywhere_is_located_to_the_float(at, order):
         with np.errstate(all="ignore"):
             return ((xs - at) ** -order)[:, None], (-order * (xs - at) ** (-order - 1.0))[:, None]
 
-    (found,) = sampled(probe, -10.0, 10.0, 1, (), 2_000).places
+    (found,) = sample(probe, -10.0, 10.0, 1, (), 2_000).places
     assert [place.kind for place in found] == ["pole"]
     assert abs(found[0].at - at) <= 4 * math.ulp(at)
 
@@ -170,7 +170,7 @@ def test_a_pole_anywhere_is_located_to_the_float(at, order):
 def test_polynomials_have_no_places(coefficients):
     polynomial = np.polynomial.Polynomial(coefficients)
     slope = polynomial.deriv()
-    found = sampled(lambda xs: (polynomial(xs)[:, None], slope(xs)[:, None]), -2.0, 2.0, 1, (), 2_000)
+    found = sample(lambda xs: (polynomial(xs)[:, None], slope(xs)[:, None]), -2.0, 2.0, 1, (), 2_000)
     assert found.places == [[]]
 
 
@@ -183,7 +183,7 @@ def test_intervals_without_a_place_have_none():
     def probe(xs):
         return np.sin(xs)[:, None], np.cos(xs)[:, None]
 
-    assert located(probe, -3, 3, np.array([0.0, 1.0]), np.array([0.5, 1.1]), np.array([0, 0])) == []
+    assert locate_places(probe, -3, 3, np.array([0.0, 1.0]), np.array([0.5, 1.1]), np.array([0, 0])) == []
 
 
 def test_points_are_the_decimals_that_are_meant():

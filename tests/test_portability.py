@@ -65,13 +65,13 @@ def test_a_closed_pipe_on_windows(platform: str, number: int, code: int, monkeyp
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(sys, "stderr", errors)
-    assert exit_codes.guarded(lambda **_: 0) == code
+    assert exit_codes.run_guarded(lambda **_: 0) == code
     assert errors.getvalue() == ("" if code == 0 else f"error[output]: cannot write the output: {os.strerror(number)}\n")
 
     def writes() -> int:
         raise OSError(number, os.strerror(number))
 
-    assert exit_codes.guarded(lambda **_: writes) == code
+    assert exit_codes.run_guarded(lambda **_: writes) == code
 
 
 @pytest.mark.parametrize(
@@ -204,9 +204,9 @@ def test_the_oldest_entries_are_removed() -> None:
     for number in range(VERDICTS.most):
         verdict_cache.remember(key(number), agreed)
         os.utime(VERDICTS.path_of(key(number)) or "", (number, number))
-    assert verdict_cache.recalled(key(0)) is not None  # and so it is the youngest
+    assert verdict_cache.recall(key(0)) is not None  # and so it is the youngest
     verdict_cache.remember(key(VERDICTS.most), agreed)
-    left = [number for number in range(VERDICTS.most + 1) if verdict_cache.recalled(key(number)) is not None]
+    left = [number for number in range(VERDICTS.most + 1) if verdict_cache.recall(key(number)) is not None]
     assert left == [0, *range(VERDICTS.most // 4 + 2, VERDICTS.most + 1)]
     assert len(VERDICTS.files()) == 3 * VERDICTS.most // 4
 
@@ -226,7 +226,7 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     assert folder() is None
     monkeypatch.delenv("HOME")
     assert folder() is None
-    assert verdict_cache.recalled(key(0)) is None
+    assert verdict_cache.recall(key(0)) is None
     verdict_cache.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
     assert len(digests.code(Path(verdict_cache.__file__).parent)) == 64
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.characters import normalized
+from gradcli.characters import normalize
 from gradcli.errors import GradcliError
 from gradcli.plans.native import compiler
 from gradcli.query import specialized
@@ -38,7 +38,7 @@ def test_a_plan_says_who_runs_it_and_in_which_steps() -> None:
     assert "takes w float64 (), x float64 (2, 2)" in f.plan()
 
 
-@pytest.mark.skipif(compiler.found() is None, reason="no C compiler")
+@pytest.mark.skipif(compiler.find_compiler() is None, reason="no C compiler")
 def test_a_plan_says_who_runs_it_whatever_was_asked_for() -> None:
     assert "\nnative, as asked for\n\nint nest0(" in vg("sum(exp(x))", backend="native").prepare(x=(5000,)).plan()
     assert "\nnumpy: it has no loops for C\n\ndef program(" in vg("sum(sort(x))", backend="native").prepare(x=(100,)).plan()
@@ -195,7 +195,7 @@ def text_of(names: list[str], dtype: str) -> str | None:
 @settings(max_examples=40, deadline=None)
 @given(names=NAMES, dtype=st.sampled_from(["float64", "float32"]))
 def test_names_are_not_in_programs(names: list[str], dtype: str) -> None:
-    names = sorted({normalized(name) for name in names})  # which is how the language has them
+    names = sorted({normalize(name) for name in names})  # which is how the language has them
     assume(len(names) == 3)
     found = text_of(names, dtype)
     assert found is None or found == text_of(["aa", "bb", "cc"], dtype)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, summary_of, unknown, written
 
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
-from gradcli.inert import markdown_code, one_line, printable, shown, workflow_command, workflow_data, workflow_property
+from gradcli.inert import inert_lines, markdown_code, one_line, printable, workflow_command, workflow_data, workflow_property
 from gradcli.report import machine_reports
-from gradcli.report.data import encoded
+from gradcli.report.data import encode
 from gradcli.report.describing import Fingerprints, Place, block, location, message, place_of
 from gradcli.report.outcomes import BAD, ERROR, FAILED, KINDS, PASSED, STATUSES, XFAILED, XPASSED, Worst, gravity
 from gradcli.report.records import Asserted, Failure, Record
@@ -341,7 +341,7 @@ def test_github_reads_back_what_was_escaped(text, value):
     assert line.count("\n") + line.count("\r") == 0
     properties, found = re.fullmatch("::error (.*?)::(.*)", line, re.DOTALL).groups()
     assert properties.split(",") == [f"file={workflow_property(printable(value))}", "line=3"]
-    assert found == workflow_data(shown(text))
+    assert found == workflow_data(inert_lines(text))
 
 
 def test_json_of_records_holds_what_json_can():
@@ -548,7 +548,7 @@ AS_TEXT = [
 
 @pytest.mark.parametrize(("value", "text"), AS_TEXT, ids=["texts", "numbers", "exponents", "surrogates", "NumPy's", "tuples", "unseen"])
 def test_json_in_one_line_has_the_spacing_of_python_s_own(value, text):
-    assert encoded(value) == (json.dumps(value, ensure_ascii=False) if text is None else text)
+    assert encode(value) == (json.dumps(value, ensure_ascii=False) if text is None else text)
 
 
 @given(st.recursive(
@@ -557,7 +557,7 @@ def test_json_in_one_line_has_the_spacing_of_python_s_own(value, text):
     max_leaves=12,
 ))  # fmt: skip
 def test_json_in_one_line_reads_back_as_what_was_written(value):
-    line = encoded(value)
+    line = encode(value)
     assert json.loads(line) == value
     assert repr(json.loads(line)) == repr(value)  # -0.0 and 2.0 are others than 0.0 and 2
     assert "\n" not in line

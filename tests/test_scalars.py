@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from helpers import thinned
 
-from gradcli.graph.sweep import guarded
+from gradcli.graph.sweep import scale_guarded
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
@@ -73,7 +73,7 @@ def test_factors_and_choices_are_those_of_arrays(first: type):
         for x, y in itertools.product(POINTS[:60], repeat=2):
             a, b = first(x), np.float64(y)
             if first is not float:
-                assert same(np.asarray(guarded(a, b)), np.asarray(chain(a, b))), (a, b)
+                assert same(np.asarray(scale_guarded(a, b)), np.asarray(chain(a, b))), (a, b)
             for condition in (np.True_, np.False_):
                 assert same(where(condition, a, b), np.where([condition], a, b)[0]), (a, b)
 

@@ -73,12 +73,12 @@ BROKEN = {
 @pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
 def test_a_broken_entry_is_a_miss(damage: Callable[[Path], Any], cache: Path) -> None:
     verdict_cache.remember(KEY, AGREED)
-    assert verdict_cache.recalled(KEY) is not None
+    assert verdict_cache.recall(KEY) is not None
     path = cache / "verdicts" / "ab" / KEY[2:]
     damage(path)
-    assert verdict_cache.recalled(KEY) is None
+    assert verdict_cache.recall(KEY) is None
     verdict_cache.remember(KEY, AGREED)
-    assert (verdict_cache.recalled(KEY) is None) == path.is_dir()
+    assert (verdict_cache.recall(KEY) is None) == path.is_dir()
 
 
 @pytest.mark.parametrize("change", [{"variables": []}, {"claims": [{}]}, {"value": {"kinks": "no"}}, {"rewrite": 5}, {"verdict": 1}])
@@ -88,7 +88,7 @@ def test_an_entry_that_is_whole_and_says_something_else_is_a_miss(change: dict[s
     content = VERDICTS.read(KEY)
     assert content is not None
     VERDICTS.keep(KEY, json.dumps({**json.loads(content), **change}).encode())
-    assert verdict_cache.recalled(KEY) is None
+    assert verdict_cache.recall(KEY) is None
 
 
 def test_an_entry_is_that_of_its_key(cache: Path) -> None:
@@ -155,7 +155,7 @@ def test_where_nothing_can_be_kept_there_are_misses(problem: str, cache: Path, m
 
     monkeypatch.setattr(os, "replace" if problem == "full" else "mkdir", fails)
     verdict_cache.remember(KEY, AGREED)
-    assert verdict_cache.recalled(KEY) is None
+    assert verdict_cache.recall(KEY) is None
     assert [path for path in cache.rglob("*") if path.is_file()] == []
 
 

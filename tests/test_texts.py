@@ -13,7 +13,7 @@ import pytest
 import gradcli
 from gradcli.formulas.printing import formula, latex
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.ops.registry import OPERATORS, named, registry
+from gradcli.ops.registry import OPERATORS, record_named, registry
 from gradcli.ops.spec import Op
 from gradcli.ops.text import BINDING
 
@@ -91,7 +91,7 @@ SIGNS = {
 
 @pytest.mark.parametrize("name", SIGNS)
 def test_latex(name: str) -> None:
-    op = named(name)
+    op = record_named(name)
     assert isinstance(op, Op)
     assert latex(node_of(op, dict(op.static))).replace(r"\mathrm{condition}", "condition") == SIGNS[name]
 
@@ -100,6 +100,6 @@ def test_indices_of_indices_in_latex() -> None:
     """Each index stands below what it is of, and is its own."""
     graph = Graph()
     x = graph.leaf("x", (3, 3))
-    getitem = named("getitem")
+    getitem = record_named("getitem")
     entry = getitem(getitem(x, index=(0,)), index=((1, None, None),))
     assert latex(entry) == "x_{0}_{1:}"

@@ -99,7 +99,7 @@ def test_identities_come_first_and_a_series_says_where_it_holds(text: str, x: fl
     rewrite = gradcli.evaluate(text, x=x).check.rewrite
     assert wanted is None or rewrite.text == wanted
     assert rewrite.where == (where or "")
-    assert where is None or where in rewrite.told
+    assert where is None or where in rewrite.in_words
     for number in (0.3, -0.4) if where is None else (5e-5, -7e-5):
         mine = gradcli.evaluate(rewrite.text, x=number, precision=30, check=False).precise["value"]
         theirs = gradcli.evaluate(text, x=number, precision=30, check=False).precise["value"]

@@ -71,7 +71,7 @@ def test_a_case_that_cannot_be_reported(kind):
     stream, summary, written = io.StringIO(), Summary(seconds=0.5), []
     report = make(kind, stream, verbose=True)
     for each in run:
-        written.append(results.reported(report, each))
+        written.append(results.report_outcome(report, each))
         summary.add(each)
     report.close(summary)
     assert written == [True, False, True]

@@ -19,7 +19,7 @@ from gradcli.language.scope import Scope
 from gradcli.ops.extended import LONG_DOUBLE, NotCovered, Whole
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import REQUIRED, Op
-from gradcli.ops.wholes import solved
+from gradcli.ops.wholes import solve_corrected
 from gradcli.reference import long_double
 from gradcli.reference.scalars import plain
 from gradcli.reference.stand_ins import StandIns
@@ -200,4 +200,4 @@ def test_every_operation_has_a_form() -> None:
 
 def test_a_matrix_without_an_inverse_is_not_covered() -> None:
     with pytest.raises(NotCovered):
-        solved(np.ones((90, 90), LONG_DOUBLE), np.eye(90, dtype=LONG_DOUBLE))
+        solve_corrected(np.ones((90, 90), LONG_DOUBLE), np.eye(90, dtype=LONG_DOUBLE))

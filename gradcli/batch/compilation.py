@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.batch.templates import Pieces, Template, Templates, lowered, pieces, terms
+from gradcli.batch.templates import Pieces, Template, Templates, lower_template, pieces, terms
 from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -27,8 +27,8 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic
-from gradcli.plans.assembly import written
-from gradcli.plans.nests import planned
+from gradcli.plans.assembly import write_source
+from gradcli.plans.nests import plan_steps
 from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
 
@@ -54,7 +54,7 @@ def of_scope(scope: Scope, options: Options) -> Lookup:
     def lookup(name: str) -> Number | None:
         leaf = scope.names.get(name) if name not in RESERVED else None
         if leaf is None:
-            return _named(name) if name not in scope.failed else None
+            return _number_named(name) if name not in scope.failed else None
         value = scope.values.get(leaf)
         if type(value) is not np.float64:
             return None
@@ -72,7 +72,7 @@ def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) 
     def lookup(name: str) -> Number | None:
         value = values.get(name) if name not in RESERVED else None
         if value is None:
-            return _named(name)
+            return _number_named(name)
         mentioned.add(name)
         kind = value.dtype.kind
         if value.ndim or kind not in "fiu":
@@ -82,7 +82,7 @@ def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) 
     return lookup
 
 
-def _named(name: str) -> Number | None:
+def _number_named(name: str) -> Number | None:
     constant = NAMED.get(name)
     return None if constant is None or isinstance(constant, bool) or name == "E" else Number(float(constant), False, None)
 
@@ -97,7 +97,7 @@ class Computed(NamedTuple):
     parts: Sequence[Any]
 
 
-def ranked(value: Any, slopes: Mapping[str, Any], numbers: Iterable[Number | None]) -> Found | None:
+def gradient_by_rank(value: Any, slopes: Mapping[str, Any], numbers: Iterable[Number | None]) -> Found | None:
     """A value and its gradient by the names that have ranks, in their order. None if there is none, or it is not finite."""
     ranks = [(number.rank, name) for name, number in zip(slopes, numbers, strict=True) if number is not None and number.rank is not None]
     gradient = {name: np.float64(slopes[name]) for _, name in sorted(ranks)}
@@ -122,8 +122,10 @@ class StraightLine:
         results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
         # where all is finite, a cotangent times a partial is a product like any other
         roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
-        steps = planned(roots, in_c=False)
-        self.program = written([*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True).compiled("program")
+        steps = plan_steps(roots, in_c=False)
+        self.program = write_source([*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True).compile(
+            "program"
+        )
 
     def __call__(self, values: Sequence[Any]) -> Sequence[Any] | None:
         """Value and derivatives; None if one of them is not finite."""
@@ -155,7 +157,7 @@ class CompilationCache:
         if any(name not in scope.names for name in options.freeze):
             return None
         taken = ChainMap(scope.functions, scope.objects, scope.names)
-        return self._record(source, of_scope(scope, options), taken, options, dialect=scope.dialect.wanted())
+        return self._record(source, of_scope(scope, options), taken, options, dialect=scope.dialect.asked_dialect())
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""
@@ -188,8 +190,8 @@ class CompilationCache:
 
     def _gradient(self, text: str, lookup: Lookup, taken: Container[str]) -> Found | None:
         """The value and the gradient of a short text. None if it is for the ordinary way, or has not been met often."""
-        found = self._computed(pieces(text), lookup, taken)
-        return None if found is None else ranked(found.value, dict(zip(found.names, found.parts, strict=True)), found.numbers)
+        found = self._compute(pieces(text), lookup, taken)
+        return None if found is None else gradient_by_rank(found.value, dict(zip(found.names, found.parts, strict=True)), found.numbers)
 
     def _sum(self, text: str, lookup: Lookup, taken: Container[str]) -> Found | None:
         """The value and the gradient of a long sum, whose terms are added in their order. None if it is for the ordinary way.
@@ -199,7 +201,7 @@ class CompilationCache:
         lookup = cache(lookup)
         value, nodes, slopes, templates = 0.0, 0, defaultdict[str, float](float), set[Template]()
         for place, (negative, between, words) in enumerate(terms(text)):
-            found = self._computed((between, words), lookup, taken, at_once=True)
+            found = self._compute((between, words), lookup, taken, at_once=True)
             if found is None:
                 return None
             templates.add(found.template)
@@ -209,9 +211,9 @@ class CompilationCache:
             value += -found.value if negative else found.value
             for name, part in zip(found.names, found.parts, strict=True):
                 slopes[name] += -part if negative else part
-        return ranked(value, slopes, map(lookup, slopes))
+        return gradient_by_rank(value, slopes, map(lookup, slopes))
 
-    def _computed(self, parts: Pieces, lookup: Lookup, taken: Container[str], *, at_once: bool = False) -> Computed | None:
+    def _compute(self, parts: Pieces, lookup: Lookup, taken: Container[str], *, at_once: bool = False) -> Computed | None:
         """An expression in pieces, computed. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""
         reading = self._templates.read(*parts, at_once=at_once)
         if reading is None:
@@ -221,7 +223,7 @@ class CompilationCache:
             template.met += 1
             if template.met < _OFTEN_READ and not at_once:
                 return None
-            graph = lowered(template, self.limits)
+            graph = lower_template(template, self.limits)
             template.compiled = graph is not None and StraightLine(*graph)
         if not template.compiled or any(name in taken for name in template.callees):
             return None

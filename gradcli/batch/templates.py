@@ -114,7 +114,7 @@ class _Family:
     def template(self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]) -> Template:
         numbers = {slot: f"c{i}" for i, slot in enumerate(self.taken)}
         own = [f"n{slot}" if slot >= 0 else numbers.get(slot, word) for word, slot in zip(words, pattern, strict=True)]
-        return Template(joined(between, own), max(pattern, default=-1) + 1, len(numbers), self.deciding, self.callees)
+        return Template(text_of_pieces(between, own), max(pattern, default=-1) + 1, len(numbers), self.deciding, self.callees)
 
 
 def pieces(text: str) -> Pieces:
@@ -123,7 +123,7 @@ def pieces(text: str) -> Pieces:
     return tuple(parts[::2]), parts[1::2]
 
 
-def joined(between: Sequence[str], words: Sequence[str]) -> str:
+def text_of_pieces(between: Sequence[str], words: Sequence[str]) -> str:
     """A text from its pieces."""
     return "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
 
@@ -163,7 +163,7 @@ def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
     if "" in between[1:-1]:  # a number right before a name: what they mean together depends on them
         return None
     try:
-        expression = parse_expression(Source(joined(between, words)), limits.length)
+        expression = parse_expression(Source(text_of_pieces(between, words)), limits.length)
     except GradcliError:
         return None
     if expression.implied:  # what stands side by side depends on the words, and the ordinary way shows how it was read
@@ -237,7 +237,7 @@ class _Valueless(Scope):
         raise EvaluationError("numbers are drawn anew each time")
 
 
-def lowered(template: Template, limits: Limits) -> tuple[Expr, list[Expr], list[Expr]] | None:
+def lower_template(template: Template, limits: Limits) -> tuple[Expr, list[Expr], list[Expr]] | None:
     """A template over numbers, with the leaves of its names and numbers; None if it does not work entry by entry."""
     scope = _Valueless(limits)
     for name in (*template.names, *template.numbers):

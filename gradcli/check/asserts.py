@@ -39,16 +39,16 @@ def rounding_of(scope: Scope) -> float:
     return _ROUNDING * float(np.finfo(scope.precision).eps)
 
 
-def compared(scope: Scope, lowered: Lowered) -> list[Asserted]:
+def compare_relations(scope: Scope, lowered: Lowered) -> list[Asserted]:
     """Return what becomes of each relation of an assert at the bound values.
 
     ``==`` holds to rounding. The others compare floats as they are, and none of them holds of NaN. A tolerance is absolute:
     it widens ``==``, ``<`` and the like, and ``!=`` asks for more than it between the sides.
     """
-    return [_told(lowered, sides, **Floats(scope, lowered, sides, {}).outcome()) for sides in lowered.relations]
+    return [_outcome_of(lowered, sides, **Floats(scope, lowered, sides, {}).outcome()) for sides in lowered.relations]
 
 
-def _told(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
+def _outcome_of(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
     """Return the outcome of a relation; with its text, if there are several."""
     span, several = sides.relation.span, len(lowered.relations) > 1
     text = lowered.statement.source.text[span.start : span.end] if several else ""
@@ -148,7 +148,7 @@ def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, roundi
     given = _equality(sides, told, rounding, how)
     if given is None:
         verdict = Verdict.AGREE if told.holds else Verdict.MISMATCH
-        return Check(verdict, claims=[Claim("assert", "assert", verdict, turned(told.worst))])
+        return Check(verdict, claims=[Claim("assert", "assert", verdict, swap_sides(told.worst))])
     shown = Record(record.expr, value=told.left, grad={}, seed=np.ones(sides.left.shape)[()])
     check = cross_check(scope, sides.left, {}, shown, how.timeout, [given], None, how.remembering, how.convention)
     for claim in check.claims:
@@ -188,13 +188,13 @@ def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | 
 
 def _claim(told: Asserted) -> Claim:
     verdict = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}[told.holds]
-    return Claim("assert", "assert", verdict, turned(told.worst), told.open_box or None, relation=told.relation, text=told.text or None)
+    return Claim("assert", "assert", verdict, swap_sides(told.worst), told.open_box or None, relation=told.relation, text=told.text or None)
 
 
 def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) -> Asserted:
     ranges = {name: q for name, q in lowered.ranges.items() if q.leaf in set(definition_order(sides.left, [sides.right]))}
     over = {name: (q.low, q.high) for name, q in lowered.ranges.items()}
-    told = _told(lowered, sides, holds=None, left=None, right=None, over=over)
+    told = _outcome_of(lowered, sides, holds=None, left=None, right=None, over=over)
     floats = Floats(scope, lowered, sides, ranges)
     if not ranges or not proving:
         _by_points(told, floats, bool(ranges))
@@ -255,7 +255,7 @@ _WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
 
 def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been computed."""
-    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, turned(told.worst))
+    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, swap_sides(told.worst))
     if sides.left.kind != "float" or sides.right.kind != "float":
         return claim  # booleans are what they are
     low, high = (sides.left, sides.right) if told.relation in ("<", "<=") else (sides.right, sides.left)
@@ -286,7 +286,7 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
         claim.reason = f"the sides are equal to {-NOTHING} digits, or nearer to each other than rounding"
     off = np.abs(np.asarray(told.left, float) - np.asarray(told.right, float))
     told.worst = _worst_of(told.left, told.right, np.where(wrong, off, -1.0))
-    claim.worst, claim.wrong = turned(told.worst), (int(wrong.sum()), off.size)
+    claim.worst, claim.wrong = swap_sides(told.worst), (int(wrong.sum()), off.size)
     return claim
 
 
@@ -295,7 +295,7 @@ def _worst_of(left: Any, right: Any, off: np.ndarray) -> Worst:
     return Worst(place, float(np.asarray(left)[place]), float(np.asarray(right)[place]))
 
 
-def turned(worst: Worst | None) -> Worst | None:
+def swap_sides(worst: Worst | None) -> Worst | None:
     """The right side is the claim."""
     return None if worst is None else Worst(worst.index, worst.reference, worst.engine, worst.at)
 

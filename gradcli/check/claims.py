@@ -32,7 +32,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.extended import WIDER
-from gradcli.reference.algebra import Unsupported, settled
+from gradcli.reference.algebra import Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.fields.identity import Decision, Question, entries_alike
 from gradcli.reference.fields.identity import decide as decide_identity
@@ -74,11 +74,11 @@ def decide(judge: Judge, given: Sequence[Given], conventions: Conventions | None
 
     conventions  whose choices are right on kinks; None for any between both sides
     """
-    exact = not judge.wide and _unrounded(judge, given)
-    return [_decided(judge, claim, exact, conventions) for claim in given]
+    exact = not judge.wide and _show_no_rounding(judge, given)
+    return [_decide(judge, claim, exact, conventions) for claim in given]
 
 
-def _decided(judge: Judge, claim: Given, exact: bool, conventions: Conventions | None) -> Claim:
+def _decide(judge: Judge, claim: Given, exact: bool, conventions: Conventions | None) -> Claim:
     shape = judge.root.shape if claim.of == "value" else judge.wrt[claim.of].shape
     said: Any = np.asarray(claim.numbers) if claim.formula is None else claim.formula
     fits = said.shape == shape
@@ -93,7 +93,7 @@ def _decided(judge: Judge, claim: Given, exact: bool, conventions: Conventions |
         return _wide(judge, claim)
     if claim.formula is None:
         return _numbers(judge, claim, _truth(judge, claim), said, exact, conventions)
-    return _Formula(judge, claim, _truth(judge, claim), claim.formula).decided()
+    return _Formula(judge, claim, _truth(judge, claim), claim.formula).decide()
 
 
 def _truth(judge: Judge, claim: Given) -> Comparison:
@@ -122,7 +122,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     return result
 
 
-def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
+def _show_no_rounding(judge: Judge, given: Sequence[Given]) -> bool:
     """Return whether claimed numbers are right to the last digit where rounding would show: then nothing about them is rounding.
 
     Nor is it where they are a plain multiple of the truth, as with a wrong sign, unless rounding has made that of the engine's, too.
@@ -158,7 +158,7 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray,
             right = (abs(said[i] - way[i]) <= rtol * abs(way[i]) + claim.atol + rooms[i] for way in ways)
             if entry.verdict is Verdict.MISMATCH and any(right):
                 entries[i] = Held(Verdict.ILL_CONDITIONED, branches.text)
-    result, wrong, worst = _joined(claim, truth, entries, said)
+    result, wrong, worst = _join_entries(claim, truth, entries, said)
     if worst is not None:
         result.wrong = len(wrong), len(said)
         if result.verdict is Verdict.MISMATCH:
@@ -166,7 +166,7 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray,
     return result
 
 
-def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any) -> tuple[Claim, list[int], int | None]:
+def _join_entries(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any) -> tuple[Claim, list[int], int | None]:
     """The verdicts on all entries as one; which entries have it, and the worst of these where they are wrong or undefined."""
     verdict = max((entry.verdict for entry in entries), default=Verdict.AGREE)
     result = Claim(claim.of, claim.kind, verdict)
@@ -184,7 +184,7 @@ def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any)
 
 
 def _allowances(truth: Comparison, bounds: Any, found: Any) -> np.ndarray:
-    """What rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains.
+    """Return what rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains.
 
     found  what the engine has found, on each way that it may take
     """
@@ -208,7 +208,7 @@ def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: 
     room = claim.atol + room
     if isinstance(reference, bool):
         return Held(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
-    if sides is not None and sides.limit is None and sides.known:
+    if sides is not None and sides.limit is None and sides.is_known:
         low, high = map(float, sides.range)
         room += rtol * max((abs(v) for v in (low, high) if math.isfinite(v)), default=0.0)
         decided = None if conventions is None else conventions.decide(claim.of, truth, i, said, room)
@@ -303,7 +303,7 @@ class _Formula:
         self.movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf] if claim.around is not None else []
         self.outside: list[Point] = []
 
-    def decided(self) -> Claim:
+    def decide(self) -> Claim:
         here, by_algebra = self._here(), decision(self.judge, self.claim)
         if by_algebra is not Decision.SAME:
             here.decided_by, here.points = POINTS, 1
@@ -321,17 +321,17 @@ class _Formula:
     def _here(self) -> Claim:
         """The formula at the bound values, against the reference there."""
         m, claim, truth = self.truth.m, self.claim, self.truth
-        by_balls = numbers(m, lambda balls: [self._said(balls, self.leaves)])
+        by_balls = numbers(m, lambda balls: [self._value_said(balls, self.leaves)])
         with m.workdps(_GUARD * m.dps):
-            said = np.ravel(self._said(m, self.leaves) if by_balls is None else by_balls[0])
-        result, places, worst = _joined(claim, truth, [self._entry(i, v, by_balls is not None) for i, v in enumerate(said)], said)
+            said = np.ravel(self._value_said(m, self.leaves) if by_balls is None else by_balls[0])
+        result, places, worst = _join_entries(claim, truth, [self._entry(i, v, by_balls is not None) for i, v in enumerate(said)], said)
         if result.verdict is Verdict.UNDEFINED:
             result.worst, result.reason = None, next((truth.reasons[i] for i in places if i in truth.reasons), None)
         elif worst is not None and result.worst is not None:
             result.reason = f"the formula is not the {claim.about}"
             if m.isnan(said[worst]):
                 result.reason = f"the formula has no value here, where the {claim.about} has"
-            off = said[worst] - settled(m, truth.reference[worst])
+            off = said[worst] - settle(m, truth.reference[worst])
             result.difference = discrepancy(m, self.judge, claim, self.leaves, result.worst.index, off)
         return result
 
@@ -370,9 +370,9 @@ class _Formula:
         return itertools.islice(points, max(2, _WORK // max(1, self.judge.size)))
 
     def _words(self, point: Point) -> str:
-        return ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in self.movable)
+        return ", ".join(f"{leaf.payload.name}={_text_of(point[leaf])}" for leaf in self.movable)
 
-    def _said(self, m: Any, leaves: Mapping[Expr, Any]) -> np.ndarray:
+    def _value_said(self, m: Any, leaves: Mapping[Expr, Any]) -> np.ndarray:
         """The values of the formula, in a context."""
         return np.broadcast_to(reference_at(m, self.formula, [], None, leaves, self.judge.precision)[1], self.truth.shape)
 
@@ -424,7 +424,7 @@ class _Formula:
         tape, y, slopes = reference_at(m, judge.root, wrt, judge.seed, point, judge.precision)
         if tape.scalars.events or not all(m.isfinite(v) for v in np.ravel(y)):
             return None
-        return y if of == "value" else slopes[0], self._said(m, point)
+        return y if of == "value" else slopes[0], self._value_said(m, point)
 
 
 def smaller_domain(place: str, about: str) -> str:
@@ -432,7 +432,7 @@ def smaller_domain(place: str, about: str) -> str:
     return f"the formula's domain is smaller: it has no value at {place}, where the {about} has"
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     array = np.asarray(value)
     return f"{float(array)!r}" if not array.ndim else np.array2string(array, separator=",", threshold=6).replace("\n", "").replace(" ", "")
 

@@ -56,7 +56,7 @@ class Comparison:
     ) -> None:  # fmt: skip
         self.m = m
         self.shape = np.shape(computed)
-        self.reference, self.engine = _listed(reference), _listed(engine)
+        self.reference, self.engine = _flat_list(reference), _flat_list(engine)
         self.computed = [float(v) for v in np.ravel(computed)]
         self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
         self.sides = sides or {}
@@ -94,13 +94,13 @@ class Comparison:
             reference = self.reference[i] = sides.limit
             tolerance = m.mpf(10) ** -_LIMIT
             if not sides.probed and not abs(self.engine[i] - reference) <= tolerance * abs(reference):
-                return _unexamined(sides)
+                return _leave_unexamined(sides)
         if not m.isfinite(reference):
             known = "not a real number" if m.isnan(reference) else "infinite, or too large to compute"
             return Verdict.UNDEFINED, self._where(i) or f"the true value is {known}"
         if math.isfinite(computed):
             return self._finite(i, reference, tolerance)
-        if math.isinf(computed) and self._rounded(reference) == computed:
+        if math.isinf(computed) and self._nearest_float(reference) == computed:
             return Verdict.ILL_CONDITIONED, f"too large for {self.dtype}: the true value is {m.nstr(reference, 17)}"
         return Verdict.MISMATCH, f"the result is {computed}, where the true one is {m.nstr(reference, 17)}"
 
@@ -111,7 +111,7 @@ class Comparison:
             engine = reference
         if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self.slack(i):
             return Verdict.MISMATCH, _AT_A_GAP if i in self.sides else _RULE_WRONG
-        if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
+        if self._nearest_float(engine) != computed and not abs(computed - engine) <= bound:
             return Verdict.MISMATCH, "the difference is more than rounding explains"
         return Verdict.AGREE, None
 
@@ -122,7 +122,7 @@ class Comparison:
         return slack + self.m.mpf(10) ** -28 if i in self.sides else slack
 
     @property
-    def unsettled(self) -> bool:
+    def is_unsettled(self) -> bool:
         """Return whether enclosures are too wide, or this precision leaves open whether an entry is zero, and floats could tell."""
         return any(self._is_open(i, abs(r)) for i, r in enumerate(self.reference) if not isinstance(r, bool) and self.m.isfinite(r))
 
@@ -134,7 +134,7 @@ class Comparison:
                 return True
         return bool(slack > _SMALLEST and known > 0 and known >= size)  # or fewer digits are right than it takes to count lost bits
 
-    def _rounded(self, exact: Any) -> float:
+    def _nearest_float(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
@@ -151,16 +151,16 @@ class Comparison:
         computed, bound, where = self.computed[i], self.bounds[i], self._where(i)
         if not math.isfinite(computed):
             return Verdict.UNDEFINED, where or "the derivatives from the two sides differ, and the result is not finite"
-        low, high = sides.range if sides.known else (self.m.nan, self.m.nan)
+        low, high = sides.range if sides.is_known else (self.m.nan, self.m.nan)
         if not sides.probed:
             if not low <= computed <= high:
-                return _unexamined(sides)
+                return _leave_unexamined(sides)
         elif sides.open:
             return Verdict.UNDETERMINED, f"no limit of the derivative is seen from the {sides.open} ({sides.place})"
         elif not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
             finite = "finite " if self.m.isinf(sides.left) or self.m.isinf(sides.right) else ""
             return Verdict.UNDEFINED, where or f"there is no {finite}derivative on either side ({sides.place})"
-        elif sides.known:
+        elif sides.is_known:
             room = (bound if math.isfinite(bound) else 0) + 1e-12 * max((abs(v) for v in (low, high) if self.m.isfinite(v)), default=0)
             if not low - room <= computed <= high + room:
                 return Verdict.MISMATCH, f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
@@ -171,7 +171,7 @@ class Comparison:
 
     def _where(self, i: int) -> str | None:
         trouble = self.troubles.of(i)
-        return None if trouble is None else trouble.told(self.m)
+        return None if trouble is None else trouble.words(self.m)
 
     def result(self, source: str, entries: int) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors."""
@@ -189,7 +189,7 @@ class Comparison:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
             check.digits = 0 if self.zeros else digits_of(check.max_rel_error)
-        check.lost = self._lost(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=0.0))
+        check.lost = self._lost_bits(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=0.0))
         ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
@@ -206,7 +206,7 @@ class Comparison:
         ]
         return check
 
-    def _lost(self, relative: float) -> int | None:
+    def _lost_bits(self, relative: float) -> int | None:
         """The bits that the worst entry has lost, if they are many."""
         if not relative > 0:
             return None
@@ -248,7 +248,7 @@ class Comparison:
         return bool(0 < abs(self.reference[i]) < float(least))
 
 
-def _unexamined(sides: Sides) -> Told:
+def _leave_unexamined(sides: Sides) -> Told:
     return Verdict.UNDETERMINED, f"on a kink ({sides.place}), beyond the number of kinks that are examined"
 
 
@@ -319,7 +319,7 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     return check
 
 
-def _listed(array: Any) -> list[Any]:
+def _flat_list(array: Any) -> list[Any]:
     return [v.item() if isinstance(v, np.ndarray) else v for v in np.ravel(array)]
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from gradcli.check.comparison import Comparison
-from gradcli.check.judge import Judge, computed
+from gradcli.check.judge import Judge, float_results
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr
@@ -60,7 +60,7 @@ class Conventions:
         """The value and the gradients with JAX's choices."""
         judge = self.judge
         root, nodes = in_jax(judge.root, judge.nodes)
-        return dict(zip(["value", *judge.wrt], computed(root, nodes, judge.seed, judge.scope.values, judge.precision), strict=True))
+        return dict(zip(["value", *judge.wrt], float_results(root, nodes, judge.seed, judge.scope.values, judge.precision), strict=True))
 
 
 def _fits(said: float, value: Any, room: float) -> bool:

@@ -65,17 +65,17 @@ def cross_check(
     some = [name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
     asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
-    check = _remembered(asked, timeout) if remembering and record.mode == "grad" else _decided(asked, timeout)
+    check = _recall_or_decide(asked, timeout) if remembering and record.mode == "grad" else _decide(asked, timeout)
     return _with_excused(check, _keys(wrt, record.mode), excused) if excused else check
 
 
-def _remembered(asked: _Asked, timeout: float | None) -> Check:
+def _recall_or_decide(asked: _Asked, timeout: float | None) -> Check:
     from gradcli.check import verdict_cache
 
     key = verdict_cache.key_of(asked)
-    known = verdict_cache.recalled(key)
+    known = verdict_cache.recall(key)
     if known is None:
-        known = _decided(asked, timeout)
+        known = _decide(asked, timeout)
         verdict_cache.remember(key, known)
     return known
 
@@ -91,18 +91,18 @@ def _with_excused(check: Check, keys: Sequence[str], excused: Mapping[str, str])
         if part is not None:
             found[key] = part
     if check.verdict is Verdict.UNDEFINED:
-        rest = _combined((check.value, found))
+        rest = _combine((check.value, found))
         check.verdict, check.reason = rest.verdict, rest.reason
         check.verdict = check.worst
     check.variables = found
     return check
 
 
-def _decided(asked: _Asked, timeout: float | None) -> Check:
+def _decide(asked: _Asked, timeout: float | None) -> Check:
     scope, record = asked.scope, asked.record
     try:
         with deadline(timeout) as limit:
-            check, judge = _judged(asked)
+            check, judge = _judge(asked)
             finite = all(np.isfinite(scope.values[node]).all() for node in reachable([asked.root]) if node.is_leaf)
             if finite and has_flint() and not scope.in_passing and (check.loses or check.verdict in _LACKING):
                 from gradcli.check.repairs import repair
@@ -128,15 +128,15 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
     return Check(Verdict.UNDETERMINED, variables, reason=reason)
 
 
-def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
+def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     """The verdict on the result, and those on the claims beside it; and who gave it, if it was one judge."""
     record = asked.record
     if record.mode != "grad":
-        return _combined(_by_mode(asked)), None
+        return _combine(_by_mode(asked)), None
     assert record.grad is not None
     judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad, asked.remembering)
     judge.seed_leaf = asked.seed_leaf
-    check = _combined(judge.decide(record.value, bool(asked.claims)))
+    check = _combine(judge.decide(record.value, bool(asked.claims)))
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         _name_branches(judge, check)
     if check.verdict is Verdict.MISMATCH:
@@ -163,7 +163,7 @@ def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:
     return ["jvp"] if mode == "jvp" else list(wrt)
 
 
-def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> Check:
+def _combine(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> Check:
     value, variables = parts
     check = Check(Verdict.SKIPPED, variables, value)
     check.verdict = max((part.verdict for part in check.parts), default=Verdict.SKIPPED)
@@ -177,18 +177,18 @@ def _by_mode(asked: _Asked) -> tuple[VariableCheck | None, dict[str, VariableChe
     if record.jacobian is not None:
         return _rows(asked, root, record.jacobian, record.value)
     if record.hvp is None and record.hessian is None:
-        slope = asked.of_value(_pushed(asked, root), record.jvp)
+        slope = asked.of_value(_jvp_node(asked, root), record.jvp)
         return asked.of_value(root, record.value), {} if slope is None else {"jvp": slope}
     gradients = {name: transforms.derive("vjp", root, x, transforms.ones_like(root)) for name, x in asked.wrt.items()}
     if record.hessian is not None:
         rows = {name: _rows(asked, gradient, record.hessian[name], None)[1] for name, gradient in gradients.items()}
         return None, {f"{name},{other}": check for name, row in rows.items() for other, check in row.items()}
     assert record.hvp is not None
-    checks = {name: asked.of_value(_pushed(asked, gradient), record.hvp[name]) for name, gradient in gradients.items()}
+    checks = {name: asked.of_value(_jvp_node(asked, gradient), record.hvp[name]) for name, gradient in gradients.items()}
     return asked.of_value(root, record.value), {name: check for name, check in checks.items() if check is not None}
 
 
-def _pushed(asked: _Asked, root: Expr) -> Expr:
+def _jvp_node(asked: _Asked, root: Expr) -> Expr:
     """The Jacobian-vector product as a node that carries its definition."""
     scope = asked.scope
     total: Expr | None = None

@@ -145,7 +145,7 @@ class Normal:
         """The same without some of the parts."""
         return Normal(self.graph, self.kind, [(p, w) for p, w in self.parts.items() if p not in parts], self.number)
 
-    def raised(self, weight: Fraction) -> Normal:
+    def raise_to(self, weight: Fraction) -> Normal:
         """A multiple of a sum, a power of a product. Raises Inexact where that is a root."""
         weights = [(part, w * weight) for part, w in self.parts.items()]
         is_root = any(w.denominator != 1 for _, w in weights) or (weight.denominator != 1 and self.number != 1)
@@ -507,7 +507,7 @@ def apply_identities(
         for rule in rules(identities).get(kind, ()):
             if not rule.operations <= operations:
                 continue
-            for bound, times, rest in islice(_found(rule.pattern, node), _MOST_MATCHES):
+            for bound, times, rest in islice(_ways_to_match(rule.pattern, node), _MOST_MATCHES):
                 if rule.condition is not None and not _holds(rule.condition, bound, value_of):
                     continue
                 try:
@@ -544,7 +544,7 @@ def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) ->
 # -- matching -------------------------------------------------------------------------------------------------
 
 
-def _found(pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Fraction, Normal]]:
+def _ways_to_match(pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Fraction, Normal]]:
     """The ways in which a pattern matches a node or parts of it: what is bound, the pattern's factor or exponent, and what is left."""
     kind = kind_of(pattern)
     if not kind:
@@ -605,7 +605,7 @@ def _some(wanted: Normal, given: Normal, times: Fraction | None, bound: Bound, *
         times = times or Fraction(1)
         for share, left in _shares(given, last=not others.parts, part=part):
             try:
-                node = share.raised(1 / (weight * times)).build()
+                node = share.raise_to(1 / (weight * times)).build()
             except NO_NUMBER:
                 continue
             yield from _some(others, left, times, {**bound, pattern: node}, part=part)

@@ -19,13 +19,13 @@ from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays
 from gradcli.check.rounding import branches, error_bounds
 from gradcli.errors import GradcliError
 from gradcli.graph.indeterminate import gradients
-from gradcli.graph.interpret import bytes_of, forward, held_by, interpret, swept
+from gradcli.graph.interpret import bytes_of, bytes_of_sweep, forward, held_by, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened, Operand
-from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settled, surely_zero
+from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settle, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
 from gradcli.reference.digits import by_balls
@@ -86,7 +86,7 @@ def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence
     return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
 
 
-def computed(root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str) -> list[Any]:
+def float_results(root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str) -> list[Any]:
     """Return the value of a function and its gradients, as floats compute them."""
     order = reachable([root])
     table = forward([root], values, precision, order)
@@ -146,7 +146,7 @@ def _prove(check: VariableCheck, balls: np.ndarray, by_mpmath: list[str]) -> Non
         check.enclosure = None if isinstance(worst, bool) else ends(worst)
 
 
-def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
+def _compare(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
     radii = [_radius(m, x) + _radius(m, y) for x, y in in_time(zip(np.ravel(right), np.ravel(rules), strict=True), _AT_ONCE)]
     reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
     return Comparison(m, reference, engine, floats, bound, None, radii=radii)
@@ -173,7 +173,7 @@ def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> l
             return None
         if not all(_narrow(x) for array in arrays for x in np.ravel(array)):
             raise Undecidable
-        known = partial(Algebra.map, lambda x: x if isinstance(x, bool) else settled(m, _midpoint(m, x) or _radius(m, x)))
+        known = partial(Algebra.map, lambda x: x if isinstance(x, bool) else settle(m, _midpoint(m, x) or _radius(m, x)))
         return list(map(known, arrays))
 
     return by_balls(_DIGITS, narrow)
@@ -240,7 +240,7 @@ class Judge:
     @classmethod
     def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
         """Return the judge of what the engine computes for a root."""
-        _, *found = computed(root, list(wrt.values()), seed, scope.values, scope.precision)
+        _, *found = float_results(root, list(wrt.values()), seed, scope.values, scope.precision)
         parts = zip(wrt.items(), found, strict=True)
         return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(part), x.shape) for (name, x), part in parts})
 
@@ -337,8 +337,8 @@ class Judge:
                 return None
             source = self._source(balls, found.reference[:-1])
             rows = zip(found.reference, found.engine, floats, strict=True)
-            comparisons = [_compared(m, right, rules, *floats) for right, rules, floats in rows]
-            if any(comparison.unsettled for comparison in comparisons):
+            comparisons = [_compare(m, right, rules, *floats) for right, rules, floats in rows]
+            if any(comparison.is_unsettled for comparison in comparisons):
                 raise Undecidable
             self._enclosures, self._by_mpmath = found.reference, sorted(balls.uncertified)
             return source, comparisons
@@ -363,10 +363,10 @@ class Judge:
         for m.dps in DIGITS:
             self.budget.spend(_PASSES * self.size)
             found = self._pass(m)
-            source, compared = self._compared(m, found, floats)
+            source, compared = self._compare(m, found, floats)
             moving = [[i for i in now.mismatches if not _stands(i, then, now)] for then, now in zip(before, compared, strict=True)]
             ended = not any(c.mismatches for c in compared) or (m.dps >= _ALL_FLOATS and not any(moving))
-            if (ended and not any(c.unsettled for c in compared)) or not self.budget.allows(_PASSES * self.size):
+            if (ended and not any(c.is_unsettled for c in compared)) or not self.budget.allows(_PASSES * self.size):
                 break
             before = [*compared]
             if any(c.mismatches for c in compared):
@@ -378,7 +378,7 @@ class Judge:
         self.events = found.tape.scalars.events
         return source, compared
 
-    def _compared(self, m: Any, found: Pass, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
+    def _compare(self, m: Any, found: Pass, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
         """Return the source of the reference, and the comparisons with it."""
         tape, (*reference, value) = found.tape, found.reference
         kinks = active_kinks(tape, self.nodes)
@@ -448,7 +448,7 @@ class Judge:
 
     def _check_memory(self, order: Sequence[Expr], times: int, what: str) -> None:
         """Raise LimitError where a reference needs more memory than the limits allow; its floats are so many times as long as doubles."""
-        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
+        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * bytes_of_sweep(order, self.nodes)
         self.root.graph.limits.check_memory(times * arrays + held_by(self.leaves.values()), what)
 
     def _decision(self, value: Any, parts: Sequence[VariableCheck], held: StandIns) -> Decision:

@@ -45,7 +45,7 @@ def repair(check: Check, judge: Judge) -> None:
         ways = _Ways(judge)
         way = ways.losing_less(judge.root)
         if check.verdict is Verdict.UNDEFINED and (defined := ways.with_a_value(way)) is not way:
-            further = _Ways(ways.judged(defined)[0])  # what was lost beside it shows only now
+            further = _Ways(ways.judge_way(defined)[0])  # what was lost beside it shows only now
             way = further.losing_less(defined)
             if ways.gravity(way) >= ways.gravity(judge.root):
                 return
@@ -90,7 +90,7 @@ class _Ways:
         for series in (False, True) if max(before) >= LOST else ():
             search = Search(self.scope.graph, self.measure, series=series)
             ways = [way for way, after in search.best(root) if _gains(before, after)]
-            right = (way for way in ways if self.equality.proved(root, way, series=way in search.approximate))
+            right = (way for way in ways if self.equality.prove(root, way, series=way in search.approximate))
             first = next(right, None)
             if first is not None:
                 everywhere = (way for way in chain([first], right) if not self.equality.extent(root, way))
@@ -120,13 +120,13 @@ class _Ways:
 
     def with_a_value(self, root: Expr) -> Expr:
         """A way with a better verdict, of those that have values where others have none."""
-        best, judged = self._undefined(root), 0
+        best, judged = self._count_undefined(root), 0
         for _ in range(2):
             for way in wider(self.scope.graph, root):
                 judged += 1
                 if judged > _MOST_JUDGED:
                     return root
-                undefined = self._undefined(way)
+                undefined = self._count_undefined(way)
                 if undefined < best:
                     root, best = way, undefined
                     break
@@ -134,16 +134,16 @@ class _Ways:
                 return root
         return root
 
-    def _undefined(self, root: Expr) -> int:
+    def _count_undefined(self, root: Expr) -> int:
         """Return how many of a function's value and gradients have no true value."""
-        return sum(part.verdict is Verdict.UNDEFINED for part in self.judged(root)[1])
+        return sum(part.verdict is Verdict.UNDEFINED for part in self.judge_way(root)[1])
 
     def gravity(self, root: Expr) -> tuple[int, int]:
         """Return how bad a function's value and gradients are: the less the better."""
-        parts = self.judged(root)[1]
+        parts = self.judge_way(root)[1]
         return sum(part.verdict.gravity + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
 
-    def judged(self, root: Expr) -> tuple[Judge, list[VariableCheck]]:
+    def judge_way(self, root: Expr) -> tuple[Judge, list[VariableCheck]]:
         """The judge of another way, and its verdicts on the value and the gradients."""
         judge = Judge.of(self.scope, root, self.judge.wrt, self.judge.seed)
         value, variables = judge.decide(self.measure.parts(root)[0])
@@ -172,12 +172,12 @@ class Equality:
     def __init__(self, judge: Judge) -> None:
         self.judge, self.wrt, self.values = judge, list(judge.wrt.values()), judge.scope.values
 
-    def proved(self, root: Expr, way: Expr, *, series: bool = False) -> bool:
+    def prove(self, root: Expr, way: Expr, *, series: bool = False) -> bool:
         """Return whether a way equals a function, with all derivatives asked for, where it was evaluated and around; a series nearly so.
 
         Points outside of the function's domain say nothing; that at which it is evaluated, or another, must say something.
         """
-        found = [self._equal(root, way, self._beside(step), _SERIES if series else _EXACT, self.wrt) for step in _AROUND]
+        found = [self._equal(root, way, self._point_beside(step), _SERIES if series else _EXACT, self.wrt) for step in _AROUND]
         return True in found and False not in found
 
     def at(self, x: Expr, y: Expr, point: Mapping[Expr, Any]) -> bool | None:
@@ -203,7 +203,7 @@ class Equality:
         arrays = numbers(judge.value_comparison.m, evaluate)
         return None if arrays is None else [x for array in arrays for x in np.ravel(array)]
 
-    def _beside(self, step: int) -> Mapping[Expr, Any]:
+    def _point_beside(self, step: int) -> Mapping[Expr, Any]:
         """The values of leaves, or numbers beside them, so that names move apart; whole numbers and truths stay."""
         point = {}
         for place, leaf in enumerate(sorted({*self.judge.leaves, *self.wrt}, key=lambda node: node.index)):

@@ -84,7 +84,7 @@ class Names:
         return getattr(np, name)
 
     @staticmethod
-    def filled(error: Any, x: Any) -> Any:
+    def fill(error: Any, x: Any) -> Any:
         return np.broadcast_to(error, np.shape(x))
 
 
@@ -104,7 +104,7 @@ class Arithmetic:
         self.total = self.unit + UNIT
         self.smallest, self.smallest_normal = float(info.smallest_subnormal), float(info.smallest_normal)
 
-    def allowed(self, part: Bounded | None, shape: tuple[int, ...]) -> np.ndarray:
+    def allowance(self, part: Bounded | None, shape: tuple[int, ...]) -> np.ndarray:
         """Return how far an array that is judged may be from the truth: neither is farther from the value here than its error.
 
         A unit in the last place is for numbers of the program that plans put together. It is nothing of truths and whole numbers.
@@ -135,25 +135,25 @@ class Arithmetic:
             if is_finite(opened.value):
                 return opened
         out = op.forward(*values, **static)
-        error = self._propagated(op, out, values, errors, static)
+        error = self._propagate(op, out, values, errors, static)
         if op.outputs > 1:
             own = (8 * self.total * np.abs(part) if is_float(part) else None for part in out)
             rows = zip(out, error, own, strict=True)
-            return tuple(self._bounded(part, plus(np.where(np.isnan(e), np.inf, e), more)) for part, e, more in rows)
+            return tuple(self._with_bound(part, plus(np.where(np.isnan(e), np.inf, e), more)) for part, e, more in rows)
         error = plus(error, self.rounding(op, out, values, static))
         if is_float(out) and not is_finite(out):
             self.overflown = self.overflown or all(map(is_finite, filter(is_float, values)))
             error = None if error is None else self._of_infinities(op, out, values, errors, static, error)
-        result = self._bounded(out, error)
+        result = self._with_bound(out, error)
         if op.accuracy.carries == () and not op.accuracy.ulps and not op.elementwise:
             result.among = values[0]
-        elif (op.algebra == "reshaping" or op.unchanged) and isinstance(operands[0], Bounded):
+        elif (op.algebra == "reshaping" or op.leaves_unchanged) and isinstance(operands[0], Bounded):
             result.among = operands[0].among
         if op.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
         return result
 
-    def _bounded(self, value: Any, error: Any) -> Bounded:
+    def _with_bound(self, value: Any, error: Any) -> Bounded:
         """A value with its error, None where that is nothing."""
         return Bounded(value, error if error is not None and _any(error) else None, self)
 
@@ -180,7 +180,7 @@ class Arithmetic:
 
     # -- What errors of operands make of a result
 
-    def _propagated(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
+    def _propagate(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
         if op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and (op.elementwise or op.core_dims is not None):
             # right for operands that are off: by a unit in their last place, or by rounding relative to a matrix's size
             errors = [e if not is_float(x) else plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
@@ -223,7 +223,7 @@ class Arithmetic:
         if op.linear:
             if op.elementwise:
                 return sum(errors[1:], errors[0])
-            return m.at(*[x if x is None else m.filled(e, x) for x, e in zip(values, errors, strict=True)])
+            return m.at(*[x if x is None else m.fill(e, x) for x, e in zip(values, errors, strict=True)])
         if callable(carries):
             return carries(m, out, *values, *errors, **static)
         if op.algebra == "comparison":
@@ -390,22 +390,22 @@ _OF_THESE = 2.0**-46  # how far the rounding of two results may take them apart,
 def first_order(op: Op, out: tuple[Any, ...], values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> list[Any]:
     """Return an estimate of the error of each result."""
 
-    def reached(share: float) -> list[Any]:
+    def farthest_at(share: float) -> list[Any]:
         farthest: list[Any] = [0.0] * len(out)
-        for moved in _moved(values, [share * np.asarray(e) for e in errors]):
+        for moved in _moves(values, [share * np.asarray(e) for e in errors]):
             found = op.forward(*moved, **static)
             parts = found if isinstance(found, tuple) else (found,)
             farthest = [np.maximum(far, _distance(part, still)) for far, part, still in zip(farthest, parts, out, strict=True)]
         return farthest
 
-    whole = reached(1.0)
+    whole = farthest_at(1.0)
     if not op.elementwise:
         return [np.full(np.shape(still), _ESTIMATED * np.max(far, initial=0.0)) for far, still in zip(whole, out, strict=True)]
-    (far,), (half,), rounded = whole, reached(0.5), _OF_THESE * np.max(np.abs(out[0]), initial=0.0)
+    (far,), (half,), rounded = whole, farthest_at(0.5), _OF_THESE * np.max(np.abs(out[0]), initial=0.0)
     return [np.where(far > _IN_PROPORTION * half + rounded, np.inf, _ESTIMATED * far)]
 
 
-def _moved(values: Sequence[Any], errors: Sequence[Any]) -> Any:
+def _moves(values: Sequence[Any], errors: Sequence[Any]) -> Any:
     """Operands at the ends of their errors: all up, all down, and some at random, the same at any time."""
     random = np.random.default_rng(20)
     for place in range(2 + _DIRECTIONS):
@@ -435,7 +435,7 @@ class Bounds(Domain[Bounded]):
         return self.arithmetic.apply(op, operands, node.static)
 
 
-def _interpreted(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+def _values_with_bounds(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
     with np.errstate(all="ignore"):
         return interpret(reachable(nodes), Bounds(leaves, precision))
@@ -448,12 +448,12 @@ def error_bounds(
 
     The last is whether something on the way to these is not finite, though what it is made of is.
     """
-    table = _interpreted([root], leaves, precision)
+    table = _values_with_bounds([root], leaves, precision)
     top = table[root]
     start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
     with np.errstate(all="ignore"):
         found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
-        value, *bounds = map(top.arithmetic.allowed, [top, *map(found.get, wrt)], [x.shape for x in [root, *wrt]])
+        value, *bounds = map(top.arithmetic.allowance, [top, *map(found.get, wrt)], [x.shape for x in [root, *wrt]])
     return value, bounds, top.arithmetic.overflown
 
 
@@ -492,10 +492,10 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
         unsure, ways = _each_way(nodes, leaves, precision)
         if not unsure:
             return None
-        tables = [_interpreted(way, leaves, precision) for way in ways]
+        tables = [_values_with_bounds(way, leaves, precision) for way in ways]
         found = list(zip(*[[table[x] for x in way] for way, table in zip(ways, tables, strict=True)], strict=True))
         results = [np.array([np.ravel(part.value) for part in parts]) for parts in found]
-        bounds = [np.max([part.arithmetic.allowed(part, np.shape(part.value)) for part in parts], axis=0).ravel() for parts in found]
+        bounds = [np.max([part.arithmetic.allowance(part, np.shape(part.value)) for part in parts], axis=0).ravel() for parts in found]
         return Branches(DECIDES.format(_words(unsure[0])), results, bounds)
     except GradcliError:
         return None
@@ -510,14 +510,14 @@ def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> li
 
 def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bool:
     """Return True if rounding in a precision decides a condition, or an entry of it."""
-    return bool(np.any(_interpreted([condition], leaves, precision)[condition].error))
+    return bool(np.any(_values_with_bounds([condition], leaves, precision)[condition].error))
 
 
 def _each_way(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> tuple[list[Expr], list[list[Expr]]]:
     """Return the comparisons that rounding may turn, those of rules for the derivative among them, and the nodes with each of them as a
     constant, turned where it is not certain or not. More than a few, such as those of an iteration, are left: no branch explains these."""
     comparisons = [node for node in reachable(nodes) if node.op is not None and node.op.algebra == "comparison"]
-    table = _interpreted(nodes, leaves, precision) if comparisons else {}
+    table = _values_with_bounds(nodes, leaves, precision) if comparisons else {}
     unsure = sorted((node for node in comparisons if np.any(table[node].error)), key=lambda node: node.index)
     if not 0 < len(unsure) <= _ALL_WAYS:
         return [], [list(nodes)]
@@ -532,6 +532,6 @@ def _each_way(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str)
 
 
 def _words(node: Expr) -> str:
-    copies = (part for part in reachable([node]) if part.op is not None and part.op.unchanged and part.operand.is_leaf)
+    copies = (part for part in reachable([node]) if part.op is not None and part.op.leaves_unchanged and part.operand.is_leaf)
     text = formula(node, names={part: part.operand.payload.name for part in copies})
     return "a comparison" if text is None or len(text) > _LONGEST else text

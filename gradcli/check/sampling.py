@@ -64,14 +64,14 @@ def _far(order: Sequence[Expr], random: np.random.Generator) -> list[Callable[[n
     def level(size: float, sign: float) -> Callable[[np.ndarray], np.ndarray]:
         return lambda base: sign * np.where(base < 0, -1.0, 1.0) * size * random.uniform(0.5, 1.5, base.shape)
 
-    def beside(mark: float, within: float) -> Callable[[np.ndarray], np.ndarray]:
+    def near_mark(mark: float, within: float) -> Callable[[np.ndarray], np.ndarray]:
         return lambda base: mark * (1 + random.uniform(-within, within, base.shape))
 
     levels = [level(size, sign) for size in SIZES for sign in (-1.0, 1.0)]
     random.shuffle(levels)
     marks = sorted({float(node.payload) for node in order if _is_number(node) and node.payload}, key=abs)
     some = marks[:: len(marks) // _MARKS + 1]
-    sides = [beside(mark, within) for mark in some for within in (1e-2, 1e-5)]
+    sides = [near_mark(mark, within) for mark in some for within in (1e-2, 1e-5)]
     mixed = [lambda base: anything(base.shape, random)] * _MIXED
     return [way for trio in zip_longest(levels, mixed, sides) for way in trio if way is not None]
 

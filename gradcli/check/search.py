@@ -17,7 +17,7 @@ import flint
 import numpy as np
 
 from gradcli.check.identities import NO_NUMBER, Inexact, Normal, Standard, apply_identities, number, shares
-from gradcli.check.judge import computed
+from gradcli.check.judge import float_results
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
 from gradcli.formulas.textbook import Textbook
@@ -68,14 +68,14 @@ class _Series(Domain[Pair]):
                 above, below = above * b + weight * a * below, below * b
             return above, below
         if not (exponents := shares(node, "product")):
-            return self._called(op, operands)
+            return self._call(op, operands)
         above = below = self.one
         for fraction, exponent in zip(operands, exponents, strict=False):
             a, b = fraction if exponent > 0 else fraction[::-1]
             above, below = above * a ** abs(exponent), below * b ** abs(exponent)
         return above, below
 
-    def _called(self, op: Op, operands: list[Pair]) -> Pair:
+    def _call(self, op: Op, operands: list[Pair]) -> Pair:
         if len(operands) != 1 or op.static:
             raise Inexact
         try:
@@ -156,7 +156,7 @@ class Truth:
         self.near, self.rest = np.array(near), np.array(rest)
         self.counts = np.isfinite(self.near)
 
-    def lost(self, computed: Any) -> float:
+    def bits_lost(self, computed: Any) -> float:
         """The most bits that an entry has lost."""
         found = np.broadcast_to(np.ravel(np.asarray(computed, float)), self.near.shape)
         with np.errstate(all="ignore"):
@@ -176,11 +176,11 @@ class Measure:
     def __call__(self, root: Expr) -> Losses:
         still_in_time()
         parts = self.parts(root)
-        return tuple(truth.lost(part) for truth, part in zip(self.truths, parts, strict=True))
+        return tuple(truth.bits_lost(part) for truth, part in zip(self.truths, parts, strict=True))
 
     def parts(self, root: Expr) -> list[Any]:
         """The value of a function and its gradients, as floats compute them."""
-        return computed(root, self.wrt, self.seed, self.values, self.precision)
+        return float_results(root, self.wrt, self.seed, self.values, self.precision)
 
 
 class Search:

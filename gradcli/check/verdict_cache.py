@@ -64,7 +64,7 @@ def steps(key: Callable[[], Any], make: Callable[[], Any]) -> Any:
     return made
 
 
-def recalled(key: str) -> Check | None:
+def recall(key: str) -> Check | None:
     """The verdict of that key, if it is remembered and can be read."""
     content = VERDICTS.read(key)
     if content is None:
@@ -77,8 +77,8 @@ def recalled(key: str) -> Check | None:
 def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
     if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        VERDICTS.keep(key, json.dumps(asdict(check), default=forgotten).encode())
+        VERDICTS.keep(key, json.dumps(asdict(check), default=drop_mask).encode())
 
 
-def forgotten(mask: Any) -> None:
+def drop_mask(mask: Any) -> None:
     """Masks of wrong entries are as large as the arrays: they are not kept."""

@@ -35,7 +35,7 @@ def layout_of(node: Expr, cuts: Cuts) -> Found:
     return layout(node.op, node.shape, [None if o is None else o.shape for o in node.operands], cuts, node.static)
 
 
-def aligned(node: Expr, cuts: Cuts, place: int) -> int | None:
+def aligned_axis(node: Expr, cuts: Cuts, place: int) -> int | None:
     """The axis of an operand that all chunks have in common which runs along the cut, so that each chunk takes a slice of it.
 
     ``place``: of the operand, which is not cut
@@ -128,7 +128,7 @@ class Splitting(Transcription[Expr]):
             return
         cuts = self.cuts(node)
         if all(cut is None for cut in cuts):
-            grown = self._grown(node)
+            grown = self._growing_axis(node)
             if grown is not None:
                 self._move(node, grown, stage)
             else:
@@ -160,7 +160,7 @@ class Splitting(Transcription[Expr]):
             raise Uncut(f"{node.op.name} needs all chunks at once")
         return across(node.op, node.shape, [o.shape for o in node.operands if o is not None], cuts, node.static)
 
-    def _grown(self, node: Expr) -> int | None:
+    def _growing_axis(self, node: Expr) -> int | None:
         """The axis along which an array is cut into which all chunks put what they have in common: no chunk needs it all."""
         size = math.prod(node.shape)
         made_of = sum(math.prod(o.shape) for o in node.operands if o is not None)
@@ -228,7 +228,7 @@ class Staged:
     def __init__(
         self, roots: Sequence[Expr], cut: Mapping[Expr, int], length: int, precision: str, limits: Limits, *, moves: bool = False
     ) -> None:
-        """Of nodes over leaves some of which are cut; ``moves``: whether entries may go from chunk to chunk between stages.
+        """Take nodes over leaves some of which are cut; ``moves`` tells whether entries may go from chunk to chunk between stages.
 
         Raises Uncut for an operation that needs all chunks at once.
         """
@@ -297,7 +297,7 @@ class Staged:
         cuts = self.splitting.cuts(node)
         if all(cut is None for cut in cuts):  # repeated
             return [(o, None) for o in node.operands if o is not None]
-        return [(o, aligned(node, cuts, place)) for place, o in enumerate(node.operands) if o is not None and cuts[place] is None]
+        return [(o, aligned_axis(node, cuts, place)) for place, o in enumerate(node.operands) if o is not None and cuts[place] is None]
 
     # -- plans ---------------------------------------------------------------------------------------------------------
 
@@ -354,7 +354,7 @@ class Staged:
             found = self._plans[key] = Plan(Nodes(nodes), leaves, self.precision)
         return found
 
-    def needed(self, wanted: Sequence[Expr], known: Collection[Expr]) -> list[Expr]:
+    def needed_nodes(self, wanted: Sequence[Expr], known: Collection[Expr]) -> list[Expr]:
         """Return those of the known nodes that others are computed from."""
         found = _above(wanted, lambda node: () if node in known else node.operands)
         return [node for node in known if node in found]
@@ -363,7 +363,7 @@ class Staged:
         """The axis along which a node is cut; None for what all chunks have in common."""
         return self.splitting.layouts[node].axis
 
-    def numbered(self, numbers: Iterable[int]) -> list[Expr]:
+    def nodes_numbered(self, numbers: Iterable[int]) -> list[Expr]:
         """Nodes by their index, which is the same in every process."""
         return [self._by_number[number] for number in numbers]
 

@@ -34,11 +34,11 @@ def prepare(command: Any) -> None:
 
 def _offer(context: Any, param: Any, incomplete: str) -> list[str]:
     """Return what may stand in the place of a half typed word."""
-    offered = _offered(param, incomplete)
+    offered = _complete(param, incomplete)
     return [word for word in offered if is_one_word(word)]  # names of files may say what a shell, put into its line, would do
 
 
-def _offered(param: Any, incomplete: str) -> Iterable[str]:
+def _complete(param: Any, incomplete: str) -> Iterable[str]:
     if param.name in _FILES:
         return files(incomplete, ("",))
     if param.name == "arguments":

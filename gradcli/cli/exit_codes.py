@@ -12,14 +12,14 @@ from typing import Any
 
 from gradcli.cli import interrupts
 from gradcli.cli.write.results import prepare, say
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, InternalError, UsageError, suggestion
 from gradcli.storage.whole_files import abandon
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-def guarded(app: Callable[..., Any]) -> int:
+def run_guarded(app: Callable[..., Any]) -> int:
     """Run the application and give its exit code; nothing escapes as a traceback.
 
     The application reads the arguments and gives the command that they ask for, which is run here, or an exit code.
@@ -29,16 +29,16 @@ def guarded(app: Callable[..., Any]) -> int:
         return BAD_INPUT
     prepare()
     try:
-        command = asked(app)
+        command = command_of(app)
         with interrupts.unwinding():
             code = command if isinstance(command, int) else command()
             sys.stdout.flush()
-        return _interrupted() if code == INTERRUPTED else code
+        return _end_by_interrupt() if code == INTERRUPTED else code
     except GradcliError as error:
         _say(error.render())
         return code_of(error)
     except KeyboardInterrupt:
-        return _interrupted()
+        return _end_by_interrupt()
     except OSError as error:
         _silence(sys.stdout)
         if is_closed_pipe(error):
@@ -46,14 +46,14 @@ def guarded(app: Callable[..., Any]) -> int:
         _say(f"error[output]: cannot write the output: {error.strerror or error}")
         return BAD_INPUT
     except Exception as error:
-        _say(contained(error).render())
+        _say(as_gradcli_error(error).render())
         return INTERNAL
     finally:
         abandon()
 
 
-def _interrupted() -> int:
-    if not interrupts.said():
+def _end_by_interrupt() -> int:
+    if not interrupts.announce_once():
         _say("interrupted")
     return INTERRUPTED
 
@@ -79,7 +79,7 @@ def say_remarks(remarks: Callable[[], list[str]]) -> int:
     return FINE
 
 
-def asked(app: Callable[..., Any]) -> Callable[[], int] | int:
+def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
     """The command that the arguments ask for; or the exit code, where all is said: a page of help, a wrong option."""
     try:
         command = app(standalone_mode=False, prog_name="gradcli")

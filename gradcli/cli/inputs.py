@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.characters import normalized
+from gradcli.characters import normalize
 from gradcli.cli.request import CheckRequest, ExportRequest, Request
 from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
@@ -30,7 +30,7 @@ from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options, names_of
-from gradcli.storage.whole_files import absolute, shown
+from gradcli.storage.whole_files import absolute, path_text
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
@@ -81,7 +81,7 @@ def argument_text(argument: str) -> str:
         letters = os.fsencode(argument).decode("utf-8", "backslashreplace")
         help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
         raise UsageError(f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help=help)
-    return normalized(argument)
+    return normalize(argument)
 
 
 def is_stream(path: str) -> bool:
@@ -283,7 +283,7 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
 _LONGEST = 200  # characters of an expression that is repeated
 
 
-def helped(failure: Failure, command: str, inputs: Inputs) -> None:
+def add_file_help(failure: Failure, command: str, inputs: Inputs) -> None:
     """Lead from the error of an expression to the file that has its name, or to formulas, if values are all that it lacks."""
     if inputs.expression is None or inputs.files or len(inputs.expression) > _LONGEST:
         return
@@ -364,9 +364,9 @@ def matching(patterns: Iterable[str], said_by: Path | None) -> list[str]:
     for pattern in patterns:
         there = [pattern] if os.path.exists(pattern) else sorted(glob(pattern, recursive=True))
         if not there:
-            where = "" if said_by is None else f"{shown(said_by)}: "
-            raise UsageError(f"{where}[tool.gradcli] files: there is no '{shown(Path(pattern))}'")
-        found += [shown(Path(path)) for path in there]
+            where = "" if said_by is None else f"{path_text(said_by)}: "
+            raise UsageError(f"{where}[tool.gradcli] files: there is no '{path_text(Path(pattern))}'")
+        found += [path_text(Path(path)) for path in there]
     return found
 
 
@@ -420,7 +420,7 @@ def _number(name: str, text: str, calculator: Any) -> float:
 
 def limits_of(request: Request) -> Limits:
     """Return the limits that a request sets. Raises UsageError."""
-    return DEFAULT.raised(request.limit) if request.limit else DEFAULT
+    return DEFAULT.raise_to(request.limit) if request.limit else DEFAULT
 
 
 def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
@@ -438,7 +438,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value:
         raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
-    return normalized(name.strip()), value
+    return normalize(name.strip()), value
 
 
 def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None) -> str | None:
@@ -469,7 +469,7 @@ def _refuse_nothing(request: Request) -> None:
         if text is not None and not all(name.strip() for name in text.split(",")):
             wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
             raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
-    frozen = _frozen(request)
+    frozen = _frozen_names(request)
     both = next((name for name in names_of(request.wrt) or () if name in frozen), None)
     if both is not None:
         raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
@@ -478,10 +478,10 @@ def _refuse_nothing(request: Request) -> None:
 def options_of(request: Request, command: str = "") -> Options:
     """Return what every command computes: by which names, and with which seed. Raises UsageError."""
     _refuse_nothing(request)
-    refuse_together(f"all {command}", request.typed)
+    refuse_together(f"all {command}", request.as_typed)
     check = request.check and not isinstance(request, ExportRequest)
-    return Options(names_of(request.wrt), _frozen(request), request.seed, check=check, formula=False, timeout=request.timeout)
+    return Options(names_of(request.wrt), _frozen_names(request), request.seed, check=check, formula=False, timeout=request.timeout)
 
 
-def _frozen(request: Request) -> tuple[str, ...]:
+def _frozen_names(request: Request) -> tuple[str, ...]:
     return names_of(",".join(request.freeze)) or ()

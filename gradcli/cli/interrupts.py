@@ -97,13 +97,13 @@ def _end_at_once(number: int) -> NoReturn:
     abandon = getattr(sys.modules.get("gradcli.storage.whole_files"), "abandon", None)  # which may be half imported
     if abandon is not None:
         abandon()
-    if number == signal.SIGINT and not said():
+    if number == signal.SIGINT and not announce_once():
         with suppress(OSError):
             os.write(2, b"interrupted\n")
     os._exit(128 + number)
 
 
-def said() -> bool:
+def announce_once() -> bool:
     """Return whether the last word is said, that all was interrupted; whoever asks says it."""
     before, _state.said = _state.said, True
     return before

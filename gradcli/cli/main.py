@@ -184,13 +184,13 @@ def root(
 def run() -> None:
     """Run the program, as the entry point calls it: every way in which the program can end has its exit code."""
     interrupts.take_over()
-    from gradcli.cli.exit_codes import guarded
+    from gradcli.cli.exit_codes import run_guarded
 
     _fill_standard_streams()
     if sys.argv[1:] == [] and _is_terminal():
         sys.argv.append("repl")
     gc.set_threshold(500_000, 20, 20)  # millions of tokens and nodes are made that are no garbage: looking for some took half the time
-    code = guarded(app)
+    code = run_guarded(app)
     gc.freeze()  # the interpreter, which ends, looks through everything else once more: a fifth of a short run
     sys.exit(code)
 

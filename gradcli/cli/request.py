@@ -130,20 +130,20 @@ class Request(Fixed):
         first = cls.options()[name].__metadata__[0].default  # which is the first of the words that are declared
         return first.split("/")[0 if on else -1] if isinstance(first, str) else f"--{name.replace('_', '-')}"
 
-    def given(self, names: str) -> Iterator[tuple[str, Any]]:
+    def given_options(self, names: str) -> Iterator[tuple[str, Any]]:
         """Yield the options among these that are given and not off, each as it is typed, with its value."""
         for name in names.split():
             value = getattr(self, name)
             if value is not False and value not in ((), [], getattr(type(self), name)):
                 yield self.word_of(name), value
 
-    def typed(self, word: str) -> str:
+    def as_typed(self, word: str) -> str:
         """Return an option as it was typed, if it was given, and with one of the values in NAME=VALUE,VALUE; else nothing."""
         name, _, values = word.partition("=")
         if name not in self.options():
             return ""
         if not values:
-            return next((option for option, _ in self.given(name)), "")
+            return next((option for option, _ in self.given_options(name)), "")
         value = getattr(self, name)
         if str(value) not in values.split(","):
             return ""

@@ -120,12 +120,12 @@ class Derivation:
         if self.x in self.pending:
             return "variable", {self.pending[self.x]: self.graph.constant(1)}
         (node, leaf), *later = self.pending.items()
-        rule, found = self._ruled(node, write)
+        rule, found = self._apply_rule(node, write)
         new = [*self.pending.items()][1 + len(later) :]  # which stand where that of the node did: they are found next
         self.pending = dict([(node, leaf), *new, *later])
         return rule, {leaf: found}
 
-    def _ruled(self, node: Expr, write: Callable[[Expr], Expr]) -> tuple[str, Expr]:
+    def _apply_rule(self, node: Expr, write: Callable[[Expr], Expr]) -> tuple[str, Expr]:
         """The derivative of a node by the rule for its operation."""
         op = node.op
         assert op is not None
@@ -158,7 +158,7 @@ class Derivation:
         op = node.op
         assert op is not None
         assert op.partials is not None
-        rule = f"{_called(op)} rule"
+        rule = f"{_spoken_name(op)} rule"
         if op.algebra == "power":
             rule = "power rule" if moving == [True, False] else "exponential rule" if moving == [False, True] else "power rule, of both"
         places = [place for place, partial in enumerate(op.partials[: len(operands)]) if moving[place] and partial is not None]
@@ -202,7 +202,7 @@ class Derivation:
 Steps = dict[str, list[Step]]
 
 
-def _called(op: Op) -> str:
+def _spoken_name(op: Op) -> str:
     """Return the name that people give an operation: the last words of "The natural logarithm.", or else its role or its name."""
     said = re.match(r"The (?:natural |real )?([a-z]+(?: [a-z]+)*?)(?:[,.;]| to )", op.doc)
     role = op.algebra

@@ -10,8 +10,8 @@ import numpy as np
 
 from gradcli.characters import by_name
 from gradcli.errors import LimitError, ShapeError, Source, UsageError
-from gradcli.explanations.paths import NOWHERE, Place, merged, paths, places
-from gradcli.explanations.recorded import LocalFormulas, Passed, Recorded, pieces_of, recorded
+from gradcli.explanations.paths import NOWHERE, Place, paths, places, representatives
+from gradcli.explanations.recorded import LocalFormulas, Passed, Recorded, pieces_of, record_sweep
 from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program, ProgramText
@@ -45,7 +45,9 @@ class AskedExplanation:
     latex: bool = False
 
 
-def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, asked: AskedExplanation) -> ShownExplanation:
+def make_explanation(
+    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, asked: AskedExplanation
+) -> ShownExplanation:
     """The explanation of a query whose record has its value and its gradient, while its graph is there."""
     explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(program.text or ProgramText())
     if asked.why:
@@ -70,11 +72,11 @@ class _Explaining:
         self.order = reachable([root])
         self.wrt = dict(wrt) if root.kind == FLOAT else {}
         self.values: Values = forward([root], scope.values, scope.precision, self.order)
-        self.sweep = self._swept()
-        self.same = merged(self.order, self.wrt.values())
+        self.sweep = self._sweep_for_tensors()
+        self.same = representatives(self.order, self.wrt.values())
         self.ids = {node: id for id, node in enumerate((n for n in self.order if self.same[n] is n), 1)}
 
-    def _swept(self) -> Recorded:
+    def _sweep_for_tensors(self) -> Recorded:
         """The sweep as it is for tensors; where it has NaN that the gradient does not have, with zeros that stay zero."""
         found = self._sweep(bare=True)
         if not any(self._is_open(found, name) for name in self.wrt):
@@ -90,7 +92,7 @@ class _Explaining:
 
     def _sweep(self, bare: bool) -> Recorded:
         seed = np.asarray(1.0 if self.record.seed is None else self.record.seed, self.values[self.root].dtype) if self.wrt else None
-        return recorded(self.order, None if seed is None else seed[()], self.wrt.values(), self.values, bare=bare)
+        return record_sweep(self.order, None if seed is None else seed[()], self.wrt.values(), self.values, bare=bare)
 
     def _is_open(self, found: Recorded, name: str) -> bool:
         adjoint = found.adjoints.get(self.wrt[name])
@@ -171,7 +173,7 @@ class _Explaining:
             partial, rule = made.of(passed, self.same) if len(self.sweep.passed) <= _FORMULAS else (None, None)
             found.append(
                 Contribution(
-                    self.ids[node], self.ids[operand], passed.place, partial, self._local(passed), passed.part, _summed(passed), rule
+                    self.ids[node], self.ids[operand], passed.place, partial, self._local(passed), passed.part, _sum_in_words(passed), rule
                 )
             )
         return found
@@ -219,7 +221,7 @@ def _saved_as(node: Expr, place: int) -> str:
     return "self" if place == 0 else "other" if len(node.operands) == 2 else names[place]
 
 
-def _summed(passed: Passed) -> str | None:
+def _sum_in_words(passed: Passed) -> str | None:
     """Return how what is passed back was summed to the operand's shape, in words."""
     if isinstance(passed.part, tuple) or passed.whole.shape == passed.operand.shape:
         return None
@@ -265,7 +267,7 @@ def explain(
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
     from gradcli.query.bindings import entries_of, option_of
-    from gradcli.query.interface import evaluated
+    from gradcli.query.interface import evaluate_call
     from gradcli.report.results import GradientRecord, result_of
 
     derived = option_of("steps", steps)
@@ -273,9 +275,9 @@ def explain(
     found: dict[int, ShownExplanation] = {}
 
     def observe(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
-        found[id(record)] = explained(program, lowered, wrt, record, asked)
+        found[id(record)] = make_explanation(program, lowered, wrt, record, asked)
 
-    record = evaluated(
+    record = evaluate_call(
         explain, expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, dtype=dtype, random_state=random_state,
         timeout=timeout, limits=limits, dialect=dialect, at=at, formula=False, observer=observe,
     )  # fmt: skip

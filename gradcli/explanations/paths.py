@@ -20,7 +20,7 @@ from gradcli.inert import ends_of
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
 from gradcli.language.rewritten import rewritten
-from gradcli.language.run import ProgramText, moved
+from gradcli.language.run import ProgramText, move_span
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Expression, Name, Number
 from gradcli.ops.registry import registry
@@ -160,7 +160,7 @@ NOWHERE = Place()
 def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr, Place]:
     """Return where the nodes of a query come from, those that come from its text at all."""
     origins = scope.origins()
-    chosen = {node: _chosen(node, origins[node]) for node in order if node in origins}
+    chosen = {node: _best_origin(node, origins[node]) for node in order if node in origins}
     roots = _roots(order, chosen)
     calls = _calls(scope)
     found: dict[Expr, Place] = {}
@@ -168,10 +168,10 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
     for node, origin in chosen.items():
         begin = text.begin_of(origin.source)
         inside = _without_brackets(origin.source.text, origin.span)
-        span = moved(inside, begin)
+        span = move_span(inside, begin)
         line = None if span is None else text.line_of(span[0])
         call = calls.get(node)
-        called = None if call is None else moved(call[1], text.begin_of(call[0]))
+        called = None if call is None else move_span(call[1], text.begin_of(call[0]))
         root = roots.get(_group(origin)) if origin.calls else None
         if root is node and not _is_result(node, origin):
             continue  # of another query's call, whose result is not in this one
@@ -221,7 +221,7 @@ def _closing(text: str, begin: int, end: int) -> int:
     return end
 
 
-def _chosen(node: Expr, all_: Iterable[Origin]) -> Origin:
+def _best_origin(node: Expr, all_: Iterable[Origin]) -> Origin:
     """The origin that a node is called by: its own text rather than a function's that it is inside of; a name by itself."""
     listed = list(all_)
     own = [origin for origin in listed if not origin.calls] or listed
@@ -280,7 +280,7 @@ class Entries:
 
     def __init__(self, explanation: Explanation, name: str, id: int, index: tuple[int, ...]) -> None:
         self.explanation, self.name, self.id, self.index = explanation, name, id, index
-        self.arrived, self.users = explanation.arrived(), explanation.users()
+        self.arrived, self.users = explanation.contributions_by_node(), explanation.users()
 
     @property
     def text(self) -> str:
@@ -301,15 +301,15 @@ class Entries:
         """The record of a node's operation."""
         return registry().get(self.node(id).op)
 
-    def called(self, id: int) -> str:
+    def name_in_words(self, id: int) -> str:
         """Return what a node is called in a sentence: its name or text; inside of a function, that it is there."""
         node = self.node(id)
         if node.text is None and node.name is None and node.inside is not None:
             return f"{node.op} inside of {ends_of(self.node(node.inside).label, _LONGEST)}"
         return ends_of(node.name or node.text or node.op, _LONGEST)
 
-    def valued(self, node: ExplainedNode) -> str:
-        return f"{self.called(node.id)} = {shown(node.value)}"
+    def value_in_words(self, node: ExplainedNode) -> str:
+        return f"{self.name_in_words(node.id)} = {number_in_words(node.value)}"
 
     def algebra(self, id: int) -> str:
         op = self.op(id)
@@ -356,7 +356,7 @@ class Entries:
             return value
 
 
-def shown(number: Any) -> str:
+def number_in_words(number: Any) -> str:
     """A number in a sentence, or an array of a few; the results of an operation that has several."""
     if isinstance(number, tuple) or np.ndim(number):
         return short(number, 6, 6)
@@ -368,7 +368,7 @@ def shown(number: Any) -> str:
 # derivative expands to, do not count.
 
 
-def merged(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr, Expr]:
+def representatives(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr, Expr]:
     """Return what stands for each node: itself, or the operand of one that only names it or wraps it.
 
     kept  nodes that stand for themselves, as those that something is differentiated by

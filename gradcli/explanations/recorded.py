@@ -13,7 +13,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.graph.sweep import contributions, depending, guarded, scaled, sweep
+from gradcli.graph.sweep import contributions, depending, scale, scale_guarded, sweep
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.reductions.sums import sum_to
@@ -46,14 +46,14 @@ class Recorded:
     passed: list[Passed] = field(default_factory=list)
 
 
-def recorded(order: Sequence[Expr], seed: Any, wrt: Iterable[Expr], values: Table, *, bare: bool = True) -> Recorded:
+def record_sweep(order: Sequence[Expr], seed: Any, wrt: Iterable[Expr], values: Table, *, bare: bool = True) -> Recorded:
     """The sweep from the last node, with the seed as its adjoint, to what is asked for.
 
     bare  zero times infinity is NaN, as in PyTorch; else a zero cotangent contributes nothing
     """
     targets = set(wrt)
     needed = depending([node for node in order if node.op is not detach], targets)
-    record = Recorded(order, needed, requiring(order, targets), scaled if bare else guarded)
+    record = Recorded(order, needed, requiring(order, targets), scale if bare else scale_guarded)
     root = order[-1]
     if root in needed:
         with np.errstate(all="ignore"):
@@ -139,15 +139,15 @@ class LocalFormulas:
         if key not in self._known:
             made: _Made = None, None, []
             with suppress(GradcliError, RecursionError):
-                made = _made(node, passed.place, self._limits)
+                made = _make_formulas(node, passed.place, self._limits)
             self._known[key] = made
         partial, rule, stand_ins = self._known[key]
         names = {
             x: self._texts[same[o]] for x, o in zip(stand_ins, node.operands, strict=False) if x is not None and o is not None and x.is_leaf
         }
-        return self._written(partial, names), self._written(rule, names)
+        return self._write(partial, names), self._write(rule, names)
 
-    def _written(self, made: Expr | None, names: Mapping[Expr, Piece]) -> str | None:
+    def _write(self, made: Expr | None, names: Mapping[Expr, Piece]) -> str | None:
         return None if made is None else formula(made, limit=_LARGEST, names=names, taken=self._taken)
 
 
@@ -158,7 +158,7 @@ def _kind(operand: Expr | None) -> Any:
     return operand if operand.is_constant and not operand.shape else (operand.shape, operand.kind)
 
 
-def _made(node: Expr, place: int, limits: Limits) -> _Made:
+def _make_formulas(node: Expr, place: int, limits: Limits) -> _Made:
     """The formulas of an edge in a graph of their own, where leaves stand for the operands, and "adjoint" for the node's."""
     graph, op = Graph(limits), node.op
     assert op is not None
@@ -168,7 +168,7 @@ def _made(node: Expr, place: int, limits: Limits) -> _Made:
     out = graph.apply(op, stand_ins, node.static)
     wanted = tuple(i == place for i in range(len(node.operands)))
     adjoint = graph.leaf("adjoint", out.shape)
-    rule = contributions(out, wanted, adjoint, [out, *stand_ins], scaled)
+    rule = contributions(out, wanted, adjoint, [out, *stand_ins], scale)
     passed = rule[place] if len(rule) > place else None
     partial = None
     if op.partials is not None and op.elementwise:

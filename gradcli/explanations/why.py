@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.characters import normalized
+from gradcli.characters import normalize
 from gradcli.errors import UsageError, suggestion
-from gradcli.explanations.paths import Entries, Mask, entry_text, shown
+from gradcli.explanations.paths import Entries, Mask, entry_text, number_in_words
 from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.spec import Op
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
@@ -25,21 +25,21 @@ from gradcli.report.lines import size
 
 def nonfinite_value(entries: Entries, number: Any) -> Why:
     """Return why the result is not finite."""
-    id, words = _born(entries, entries.id)
-    return _with_repair(entries, [f"{entries.text} is {shown(number)}: {words}"], id)
+    id, words = _first_not_finite(entries, entries.id)
+    return _with_repair(entries, [f"{entries.text} is {number_in_words(number)}: {words}"], id)
 
 
 def nonfinite_gradient(entries: Entries, number: Any) -> Why:
     """Return why a gradient is not finite: because the forward pass already has such a number, or because the way back makes one."""
-    begin = f"{entries.text} has gradient {shown(number)}"
+    begin = f"{entries.text} has gradient {number_in_words(number)}"
     found = _way_back(entries)
     if found is None:
-        id, words = _born(entries, entries.explanation.result)
+        id, words = _first_not_finite(entries, entries.explanation.result)
         return _with_repair(entries, [f"{begin}: {words}"], id)
     part, mask = found
     lines = [f"{begin}: {_product(entries, part, mask)}"]
     bad = [operand for operand in (entries.node(part.node), *entries.operands(part.node)) if _bad(operand.value)]
-    lines += [f"in the forward pass {_born(entries, bad[0].id)[1]}"] if bad else []
+    lines += [f"in the forward pass {_first_not_finite(entries, bad[0].id)[1]}"] if bad else []
     lines += [f"from there it flows to {entries.name} through every factor"] if part.operand != entries.id else []
     return _with_repair(entries, lines, part.node, part.operand)
 
@@ -65,7 +65,7 @@ def _bad(value: Any) -> bool:
     return array.dtype.kind == "f" and not bool(np.isfinite(array).all())
 
 
-def _born(entries: Entries, id: int) -> tuple[int, str]:
+def _first_not_finite(entries: Entries, id: int) -> tuple[int, str]:
     """The first node below one, in the order of the forward pass, that is not finite though its operands are; and what it made of them."""
     seen, pending = {id}, [id]
     for here in pending:  # which grows
@@ -79,10 +79,10 @@ def _born(entries: Entries, id: int) -> tuple[int, str]:
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
     where = f" at index {list(place)}" if place else ""
     if not node.operands:
-        return first, f"{entries.called(first)}, which was given, is {shown(array[place])}{where}"
-    found = f"{entries.called(first)} is {shown(array[place])}{where}"
+        return first, f"{entries.name_in_words(first)}, which was given, is {number_in_words(array[place])}{where}"
+    found = f"{entries.name_in_words(first)} is {number_in_words(array[place])}{where}"
     try:  # where operands go with the result entry by entry
-        of = [shown(np.broadcast_to(np.asarray(each.value), array.shape)[place]) for each in entries.operands(first)]
+        of = [number_in_words(np.broadcast_to(np.asarray(each.value), array.shape)[place]) for each in entries.operands(first)]
     except ValueError:
         return first, found
     return first, f"{found}, of {' and '.join(of)}"
@@ -108,10 +108,10 @@ def _way_back(entries: Entries) -> tuple[Contribution, Mask] | None:
 
 def _product(entries: Entries, part: Contribution, mask: Mask) -> str:
     """The adjoint times the local derivative that gave what is not finite."""
-    user = entries.called(part.node)
+    user = entries.name_in_words(part.node)
     adjoint = np.asarray(entries.node(part.node).adjoint)
     if part.local is None:
-        return f"the derivative of {user} by {entries.called(part.operand)} is not finite"
+        return f"the derivative of {user} by {entries.name_in_words(part.operand)} is not finite"
     local = np.broadcast_to(np.asarray(part.local, float), np.shape(adjoint))
     with np.errstate(all="ignore"):
         products = adjoint * local
@@ -119,9 +119,9 @@ def _product(entries: Entries, part: Contribution, mask: Mask) -> str:
     if not len(places):
         return f"the sum over the entries of {user} is not finite"
     place = tuple(places[0])
-    factor = f"{part.partial} = {shown(local[place])}" if part.partial is not None else shown(local[place])
-    by = entries.called(part.operand)
-    result = f"{shown(adjoint[place])} times {shown(local[place])} is {shown(products[place])}"
+    factor = f"{part.partial} = {number_in_words(local[place])}" if part.partial is not None else number_in_words(local[place])
+    by = entries.name_in_words(part.operand)
+    result = f"{number_in_words(adjoint[place])} times {number_in_words(local[place])} is {number_in_words(products[place])}"
     return f"the derivative of {user} by {by} is {factor}, and {result}"
 
 
@@ -146,7 +146,7 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
     if part is None or part.lost is None:
         return None
     lost = sorted(_cancellations(entries), reverse=True)
-    begin = f"{entries.text} = {shown(number)} has lost {part.lost} bits"
+    begin = f"{entries.text} = {number_in_words(number)} has lost {part.lost} bits"
     if not lost:
         return entries.story("imprecise", [f"{begin} to rounding along its way"], entries.id)
     bits, node, words = lost[0]
@@ -165,19 +165,19 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
         if op.algebra in ("sum", "difference") and all(not isinstance(term, tuple) for term in terms):
             bits = _bits(terms, node.value)
             if bits:
-                named = " and ".join(map(entries.valued, entries.operands(node.id)))
-                yield bits, node.id, f"{entries.called(node.id)} subtracts what is nearly equal, {named}"
+                named = " and ".join(map(entries.value_in_words, entries.operands(node.id)))
+                yield bits, node.id, f"{entries.name_in_words(node.id)} subtracts what is nearly equal, {named}"
         elif op.algebra == "total":
             bits = _bits([np.abs(np.asarray(terms[0])).sum()], np.asarray(node.value))
             if bits:
-                yield bits, node.id, f"the terms of {entries.called(node.id)} nearly cancel"
+                yield bits, node.id, f"the terms of {entries.name_in_words(node.id)} nearly cancel"
     for id, parts in entries.arrived.items():
         node = entries.node(id)
         if len(parts) > 1 and not isinstance(node.adjoint, tuple) and node.adjoint is not None:
             bits = _bits([part.passed for part in parts], node.adjoint)
             if bits:
-                named = " and ".join(shown(part.passed) for part in parts[:3])
-                yield bits, id, f"the contributions to {entries.called(id)}, {named}, nearly cancel"
+                named = " and ".join(number_in_words(part.passed) for part in parts[:3])
+                yield bits, id, f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel"
 
 
 def _bits(terms: list[Any], total: Any) -> int:
@@ -198,17 +198,17 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
     """Large, small or plain: what flows along the largest path, and the factors there."""
     gradient = entries.explanation.gradients[entries.name]
     kind = _kind(number)
-    begin = f"{entries.text} has gradient {shown(number)}"
+    begin = f"{entries.text} has gradient {number_in_words(number)}"
     paths = sorted(gradient.paths, key=lambda path: -abs(_share(path, entries)))
     if not paths:
         return entries.story(kind, [begin], entries.id)
-    shares = [f"{shown(_share(path, entries))} by {entries.steps(path.nodes)}" for path in paths[:_FACTORS]]
+    shares = [f"{number_in_words(_share(path, entries))} by {entries.steps(path.nodes)}" for path in paths[:_FACTORS]]
     factors = list(_factors(entries, paths[0]))
     if kind == "plain":
         alone = len(paths) == 1 and not gradient.left_out
         shares[0] = f"{begin}: {f'all of it by {entries.steps(paths[0].nodes)}' if alone else shares[0]}"
     else:
-        told = ", ".join(f"{shown(factor)} at {entries.called(user)}" for factor, user, _ in factors[:_FACTORS])
+        told = ", ".join(f"{number_in_words(factor)} at {entries.name_in_words(user)}" for factor, user, _ in factors[:_FACTORS])
         size_word = "largest" if kind == "large" else "smallest"
         shares.insert(0, f"{begin}: the {size_word} factors on its way are {told}" if told else begin)
     more = max(0, len(paths) - _FACTORS) + gradient.left_out
@@ -240,9 +240,9 @@ def _factors(entries: Entries, path: Path) -> Iterator[tuple[float, int, int]]:
 def sized_value(entries: Entries, number: Any) -> Why:
     """The operation that gives the result, and what of."""
     node = entries.node(entries.id)
-    of = " and ".join(map(entries.valued, entries.arguments(node.id)))
+    of = " and ".join(map(entries.value_in_words, entries.arguments(node.id)))
     made = f": {node.function or node.op} of {of}" if of else ", as it was given"
-    return entries.story(_kind(number), [f"{entries.text} is {shown(number)}{made}"], node.id)
+    return entries.story(_kind(number), [f"{entries.text} is {number_in_words(number)}{made}"], node.id)
 
 
 # -- Why a number is zero: what does not depend on it, what is flat where it is, what it is
@@ -258,11 +258,13 @@ def zero_value(entries: Entries) -> Why:
     node, algebra = entries.node(entries.id), entries.algebra(entries.id)
     operands = entries.operands(node.id)
     zeros = [each for each in operands if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)]
-    terms = " and ".join(f"{entries.called(each.id)} = {shown(entries.number(each.value, entries.mask))}" for each in operands)
+    terms = " and ".join(
+        f"{entries.name_in_words(each.id)} = {number_in_words(entries.number(each.value, entries.mask))}" for each in operands
+    )
     if not operands:
         words = "it was given as 0"
     elif algebra in ("product", "matrix product", "quotient") and zeros:
-        words = f"its factor {entries.called(zeros[0].id)} is 0"
+        words = f"its factor {entries.name_in_words(zeros[0].id)} is 0"
     elif algebra in ("sum", "difference", "total"):
         words = terms if len(zeros) == len(operands) else f"the terms {terms} cancel"
     else:
@@ -298,11 +300,12 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
         reasons = _stops(entries, here, {part.node for part in parts})
         passed = [np.broadcast_to(np.asarray(part.passed), entry.shape)[entry] for part in parts if not isinstance(part.passed, tuple)]
         if not all(np.isfinite(part).all() for part in passed):
-            words = f"on the way from {entries.called(here)} zero meets infinity, and what the product tends to is 0"
+            words = f"on the way from {entries.name_in_words(here)} zero meets infinity, and what the product tends to is 0"
             reasons.append((here, None, words, False))
         elif any(np.any(part != 0) for part in passed):
             terms = " and ".join(
-                f"{shown(part.ravel()[0])} from {entries.called(each.node)}" for each, part in zip(parts, passed, strict=False)
+                f"{number_in_words(part.ravel()[0])} from {entries.name_in_words(each.node)}"
+                for each, part in zip(parts, passed, strict=False)
             )
             reasons.append((here, None, f"the contributions {terms} cancel", False))
         else:
@@ -325,7 +328,7 @@ def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
         if user.id in passing:
             continue
         op = entries.op(user.id)
-        text = entries.called(user.id)
+        text = entries.name_in_words(user.id)
         if user.kind == "bool":
             words = f"{text} is true or false, and passes no gradient on"
         elif user.kind == "int":
@@ -346,31 +349,31 @@ def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
 
 def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
     """Why an operation passes back nothing of an adjoint that is not zero."""
-    user, by, op = entries.called(part.node), entries.called(part.operand), entries.op(part.node)
+    user, by, op = entries.name_in_words(part.node), entries.name_in_words(part.operand), entries.op(part.node)
     operands = entries.operands(part.node)
-    others = [entries.called(each.id) for place, each in enumerate(operands) if place != part.place]
+    others = [entries.name_in_words(each.id) for place, each in enumerate(operands) if place != part.place]
     if op is not None and op.algebra == "choice":
-        taken = shown(entries.number(operands[0].value, mask))
-        return f"{user} takes the other branch there: {entries.called(operands[0].id)} is {taken}"
+        taken = number_in_words(entries.number(operands[0].value, mask))
+        return f"{user} takes the other branch there: {entries.name_in_words(operands[0].id)} is {taken}"
     if part.local is None or op is None:
         return _structural(entries, part)
     local = entries.number(part.local, mask)
     if local != 0:
         adjoint = entries.number(entries.node(part.node).adjoint, mask)
-        return f"{user} passes back {shown(adjoint)} times {shown(local)}, which is below the smallest float"
+        return f"{user} passes back {number_in_words(adjoint)} times {number_in_words(local)}, which is below the smallest float"
     input = entries.number(entries.node(part.operand).value, mask)
     if op.algebra in ("product", "chain") and others:
         return f"in {user}, {by} is multiplied by {others[0]}" + (", which is 0" if others[0] != "0" else "")
     if _on_kink(op, [entries.number(each.value, mask) for each in operands]):
-        return f"{by} = {shown(input)} is at a kink of {user}, where the derivative is chosen: {op.kinks[0].convention}"
+        return f"{by} = {number_in_words(input)} is at a kink of {user}, where the derivative is chosen: {op.kinks[0].convention}"
     if op.partials is not None and isinstance(op.partials[part.place], Pieces):
         if op.selects and others:
-            return f"{user} takes {others[0]} there, not {by} = {shown(input)}"
-        return f"{user} is flat there: its input {by} is {shown(input)}, and the derivative {part.partial or 'by it'} is 0"
+            return f"{user} takes {others[0]} there, not {by} = {number_in_words(input)}"
+        return f"{user} is flat there: its input {by} is {number_in_words(input)}, and the derivative {part.partial or 'by it'} is 0"
     if op.kind == "smooth" and part.partial is not None and np.ndim(input) == 0 and abs(float(input)) > _FAR_OUT:
-        return f"{user} is saturated: its derivative at {by} = {shown(input)} is below the smallest float"
+        return f"{user} is saturated: its derivative at {by} = {number_in_words(input)} is below the smallest float"
     formula = f" {part.partial}" if part.partial is not None else ""
-    return f"the derivative{formula} of {user} by {by} is 0 at {by} = {shown(input)}"
+    return f"the derivative{formula} of {user} by {by} is 0 at {by} = {number_in_words(input)}"
 
 
 def _on_kink(op: Op, values: Sequence[Any]) -> bool:
@@ -383,16 +386,16 @@ def _on_kink(op: Op, values: Sequence[Any]) -> bool:
 
 def _structural(entries: Entries, part: Contribution) -> str:
     """Return the cause of operations that move or choose entries."""
-    user, op = entries.called(part.node), entries.op(part.node)
+    user, op = entries.name_in_words(part.node), entries.op(part.node)
     at = f"entry {list(entries.index)}" if entries.index and part.operand == entries.id else "that entry"
-    what = f"{at} of {entries.called(part.operand)}" if part.operand != entries.id else f"{entries.text}"
+    what = f"{at} of {entries.name_in_words(part.operand)}" if part.operand != entries.id else f"{entries.text}"
     if op is not None and op.selects:
         return f"{user} takes other entries: {what} is not among them"
     if op is not None and op.linear and len(op.operands) == 1:
         return f"{user} does not contain {what}"
     if op is not None and op.elementwise:
         value = entries.node(part.operand).value
-        return f"{user} is flat there: {what} is {shown(entries.number(value, entries.mask) if part.operand == entries.id else value)}"
+        return f"{user} is flat there: {what} is {number_in_words(entries.number(value, entries.mask) if part.operand == entries.id else value)}"
     return f"{user} does not depend on {what} near this point: its derivative by it is 0"
 
 
@@ -406,7 +409,7 @@ def why(explanation: Explanation, target: str) -> Why:
 
     Of an array without an index it is an entry that asks for one: one that is not finite, or zero, or else the largest.
     """
-    match = _TARGET.match(normalized(target))
+    match = _TARGET.match(normalize(target))
     if match is None:
         raise UsageError(f"--why takes a name, NAME[INDEX] or value, not '{target}'", help="write --why x, --why 'x[2]' or --why value")
     name, index_text = match.groups()

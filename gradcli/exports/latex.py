@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.exports.subject import Subject, conventions, described, plain
+from gradcli.exports.subject import Subject, conventions, describe, plain
 from gradcli.formulas.printing import Latex
 from gradcli.formulas.textbook import simplify
 from gradcli.graph.interpret import interpret
@@ -41,7 +41,7 @@ class LatexFile:
         for by, text in zip(subject.gradients, texts[1:], strict=True):
             above = "f" if not subject.value.shape else "\\sum f" if subject.seed == "ones" else "\\left\\langle v, f\\right\\rangle"
             lines.append(f"\\frac{{\\partial {above}}}{{\\partial {name(by)}}} &= {text}")
-        comment = [f"% {printable(line)}".rstrip() for line in described(subject, kinks, {p.name: p.name for p in subject.parameters})]
+        comment = [f"% {printable(line)}".rstrip() for line in describe(subject, kinks, {p.name: p.name for p in subject.parameters})]
         return "\n".join([*comment, "\\begin{align*}", *(f"    {line} \\\\" for line in lines[:-1]), f"    {lines[-1]}", "\\end{align*}"])
 
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.python import LONGEST, NUMPY, OPERATORS, called, functions, operator_text, text_of, wrapped
-from gradcli.exports.subject import Names, Subject, conventions, described, lacking, writable
+from gradcli.exports.python import LONGEST, NUMPY, OPERATORS, called_functions, functions, operator_text, text_of, wrap
+from gradcli.exports.subject import Names, Subject, conventions, describe, lacking, writable
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
 from gradcli.inert import printable
@@ -263,10 +263,10 @@ class Loops:
                 self._spread(node, name)
                 self.whole[node] = name
             else:
-                self.whole[node] = self._moved(node)
+                self.whole[node] = self._move(node)
         return self.whole[node]
 
-    def _moved(self, node: Expr) -> str:
+    def _move(self, node: Expr) -> str:
         """Entries in other places: by a table of where each comes from, or of where each is added to."""
         op = node.op
         assert op is not None
@@ -300,15 +300,15 @@ class Loops:
         if not places.size:
             return
         index = self.names.new("k")
-        text = text if taken is None else text.format(self._chosen(taken, index))
-        put = f"{name}[{self._chosen(places, index)}]"
+        text = text if taken is None else text.format(self._index_of_choice(taken, index))
+        put = f"{name}[{self._index_of_choice(places, index)}]"
         line = f"{put} = {f'{put} + ' if adds else ''}{text};"
         if places.size > 1:
             self._loop(index, places.size, line)
         else:
             self._add(line)
 
-    def _chosen(self, places: np.ndarray, index: str) -> str:
+    def _index_of_choice(self, places: np.ndarray, index: str) -> str:
         """The index of an entry by its number: by a formula where the entries are evenly spaced, else by a table."""
         steps = np.unique(np.diff(places))
         if steps.size > 1:
@@ -465,7 +465,7 @@ class CFile:
         code = "\n\n\n".join(bodies)
         own = builtins("c.c.txt")
         available = {name: text for name, text in functions_in_c().items() if name not in own}
-        library = [available[name] for name in called(code, available)]
+        library = [available[name] for name in called_functions(code, available)]
         heading = "#include <float.h>\n#include <math.h>\n#include <stdlib.h>"
         return "\n\n\n".join([heading, *library, code]) + "\n"
 
@@ -488,12 +488,12 @@ class CFile:
         if freed:
             freed = [f"    const double value = {total};", *freed]
             total = "value"
-        comment = [_inert(line) for line in described(subject, kinks, called_)]
+        comment = [_inert(line) for line in describe(subject, kinks, called_)]
         comment += ["", "Arrays are in C order; the sum of the value's entries is returned."] if subject.value.shape else []
         lines = ["/* " + comment[0], *(f"   {line}".rstrip() for line in comment[1:-1]), f"   {comment[-1]} */"]
-        lines += wrapped(f"double {subject.function}({', '.join(arguments) or 'void'}) {{")
+        lines += wrap(f"double {subject.function}({', '.join(arguments) or 'void'}) {{")
         for line in [*loops.lines, *freed, f"    return {total};"]:
-            lines += wrapped(line)
+            lines += wrap(line)
         return "\n".join([*lines, "}"])
 
 
@@ -558,7 +558,7 @@ class JavaScriptModule:
         bodies = [self._function(subject) for subject in subjects]
         code = "\n\n\n".join(bodies)
         available = _library()
-        library = [available[name] for name in called(code, available)]
+        library = [available[name] for name in called_functions(code, available)]
         made = [text for name, text in (("flat(", _FLAT), ("nested(", _NESTED)) if re.search(rf"\b{re.escape(name)}", code)]
         return "\n\n\n".join([*made, *library, code]) + "\n"
 
@@ -572,20 +572,20 @@ class JavaScriptModule:
         flat = {p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters}
         loops = Loops(_JAVASCRIPT, known, subject, names, {p.leaf: flat[p.name] for p in parameters})
         loops.write()
-        value = self._given(loops, subject.value)
-        entries = [f"{_key(name)}: {self._given(loops, node)}" for name, node in subject.gradients.items()]
+        value = self._argument_text(loops, subject.value)
+        entries = [f"{_key(name)}: {self._argument_text(loops, node)}" for name, node in subject.gradients.items()]
         keys = [name if own[name] == name else f"{_key(name)}: {own[name]}" for name in own]
-        comment = [printable(line).replace("*/", "* /") for line in described(subject, kinks, own)]
+        comment = [printable(line).replace("*/", "* /") for line in describe(subject, kinks, own)]
         lines = ["/**", *(f" * {line}".rstrip() for line in comment), " */"]
-        lines += wrapped(
+        lines += wrap(
             f"export function {subject.function}({{ {', '.join(keys)} }}) {{" if keys else f"export function {subject.function}() {{"
         )
         lines += [f"    const {flat[p.name]} = flat({own[p.name]});" for p in parameters if p.shape]
         for line in [*loops.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
-            lines += wrapped(line)
+            lines += wrap(line)
         return "\n".join([*lines, "}"])
 
-    def _given(self, loops: Loops, node: Expr) -> str:
+    def _argument_text(self, loops: Loops, node: Expr) -> str:
         if not node.shape:
             text = loops.value(node)[0]
             return f"Boolean({text})" if node.kind == "bool" else text

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcli.errors import one_of
-from gradcli.exports.subject import Names, Subject, conventions, described, writable
+from gradcli.exports.subject import Names, Subject, conventions, describe, writable
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import printable
@@ -46,7 +46,7 @@ class Statements(Transcription[Any]):
         self.lines: list[str] = []
         self.roots = list(roots)
 
-    def written(self) -> list[str]:
+    def texts(self) -> list[str]:
         """The text of each root; `lines` are the statements before it."""
         table = interpret(self.order, self)
         return [table[root][0] for root in self.roots]
@@ -59,7 +59,7 @@ class Statements(Transcription[Any]):
     def constant(self, node: Expr) -> Piece:
         value = node.payload
         if isinstance(value, np.ndarray) and value.ndim:
-            return self._named(node, self.array(value), ATOM) if value.size > 3 else Piece((self.array(value), ATOM))
+            return self._name_piece(node, self.array(value), ATOM) if value.size > 3 else Piece((self.array(value), ATOM))
         if isinstance(value, (np.ndarray, np.generic)):
             value = value.item()
         if node.kind != FLOAT:
@@ -70,7 +70,7 @@ class Statements(Transcription[Any]):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
         text, power = self._text(node, op, operands)
         if node in self.labels or self.uses[node] > 1 or len(text) > LONGEST:
-            return self._named(node, text, power)
+            return self._name_piece(node, text, power)
         return Piece((text, power))
 
     def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
@@ -92,7 +92,7 @@ class Statements(Transcription[Any]):
         text = template.format(*given)
         return (text[1:-1], SUM) if template[:1] == "(" and _is_bracketed(text) else (text, ATOM)
 
-    def _named(self, node: Expr, text: str, power: int) -> Piece:
+    def _name_piece(self, node: Expr, text: str, power: int) -> Piece:
         label = self.labels.get(node)
         name = self.names.of(label) if label is not None else self.names.new()
         self.lines.append(f"{name} = {text}")
@@ -129,7 +129,7 @@ def _is_bracketed(text: str) -> bool:
     return False
 
 
-def wrapped(line: str, width: int = 116) -> list[str]:
+def wrap(line: str, width: int = 116) -> list[str]:
     """A long line in several, broken after commas inside of brackets."""
     found = []
     indent = " " * (len(line) - len(line.lstrip()) + 4)
@@ -167,7 +167,7 @@ def functions(file: str) -> dict[str, str]:
     return found
 
 
-def called(text: str, available: dict[str, str]) -> list[str]:
+def called_functions(text: str, available: dict[str, str]) -> list[str]:
     """The names of functions that a text calls, with those that they call, in the order of the file."""
     wanted: set[str] = set()
     waiting = [text]
@@ -211,7 +211,7 @@ class ArrayTarget:
         return self.prefixes["np"] + {BOOL: truth, INT: "int64"}.get(kind, precision)
 
     @property
-    def reserved(self) -> set[str]:
+    def reserved_names(self) -> set[str]:
         words = {*keyword.kwlist, *keyword.softkwlist, "value", *self._functions, "_tensor"}
         return words | {"np", "numpy", "special", "linalg", "torch", "jax", "jnp", "float", "range", "list", "tuple", "slice"}
 
@@ -220,7 +220,7 @@ class ArrayTarget:
         own = op.text.torch if self.field is None else getattr(op.text, self.field)
         for written in [self._form(op), own] if self.field is None or own is None else [own]:
             form = written.get(tuple(given), "") if isinstance(written, Mapping) else written
-            found = self._spelled(form if isinstance(form, str) else form(shapes, **static) if form is not None else "")
+            found = self._spell(form if isinstance(form, str) else form(shapes, **static) if form is not None else "")
             if found and self._lacks.isdisjoint(_WORD.findall(found)):
                 return found.replace("torch.array(", "torch.tensor(")
         return ""
@@ -245,7 +245,7 @@ class ArrayTarget:
         listed = _LACKS.search(text_of(f"{self.name}.py.txt"))
         return frozenset(listed[1].split() if listed else ())
 
-    def _spelled(self, text: str) -> str:
+    def _spell(self, text: str) -> str:
         """A text with the names that the library has of functions, or those that code brings along of what it lacks."""
 
         def one(call: re.Match[str]) -> str:
@@ -256,8 +256,8 @@ class ArrayTarget:
 
     def library(self, text: str) -> str:
         """The functions that a text calls."""
-        own = {name: self._spelled(body) for name, body in self._functions.items()}
-        return "\n\n\n".join(own[name] for name in called(text, own))
+        own = {name: self._spell(body) for name, body in self._functions.items()}
+        return "\n\n\n".join(own[name] for name in called_functions(text, own))
 
     def heading(self, text: str) -> list[str]:
         """The lines that import what a text mentions."""
@@ -313,11 +313,11 @@ class _Text(Statements):
         dtype = self.target.dtype({"b": BOOL, "f": FLOAT}.get(value.dtype.kind, INT), self.precision)
         if value.size and (value == value.flat[0]).all() and value.dtype.kind == "f":
             return f"{self.target.prefixes['np']}full({value.shape}, {self.number(float(value.flat[0]))}, dtype={dtype})"
-        return self.target.array(f"{self._nested(value.tolist())}, dtype={dtype}")
+        return self.target.array(f"{self._nested_text(value.tolist())}, dtype={dtype}")
 
-    def _nested(self, value: Any) -> str:
+    def _nested_text(self, value: Any) -> str:
         if isinstance(value, list):
-            return f"[{', '.join(map(self._nested, value))}]"
+            return f"[{', '.join(map(self._nested_text, value))}]"
         return self.number(value) if isinstance(value, float) else repr(value)
 
 
@@ -351,14 +351,14 @@ class PythonModule:
         target = self.target
         kinks = conventions(subject)
         subject = writable(subject, target.name, self._writes)
-        names = Names(target.reserved, unicode=True)
+        names = Names(target.reserved_names, unicode=True)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
         text = _Text(target, subject.precision, subject.roots, names, subject.labels, known)
-        results = [self._result(node, piece, subject.precision) for node, piece in zip(subject.roots, text.written(), strict=True)]
+        results = [self._result(node, piece, subject.precision) for node, piece in zip(subject.roots, text.texts(), strict=True)]
         take = f"{target.prefixes['np']}{'as_tensor' if target.tensor else 'asarray'}"
         taken = [f"{name} = {take}({name}, dtype={target.dtype(leaf.kind, subject.precision)})" for leaf, name in known.items()]
         lines = function_lines(
-            subject, known, described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}), [*taken, *text.lines], results
+            subject, known, describe(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}), [*taken, *text.lines], results
         )
         return "\n".join([*([target.decorated] if target.decorated else []), *lines])
 
@@ -379,15 +379,15 @@ def function_lines(
 ) -> list[str]:
     """A function of Python with its docstring; its results are the value and a dictionary of gradients."""
     value, *gradients = results
-    entries = (f"{quoted(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True))
-    lines = wrapped(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
+    entries = (f"{quote(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True))
+    lines = wrap(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
     lines += docstring(told)
     for line in [*body, f"value = {value}", "return value, {" + ", ".join(entries) + "}"]:
-        lines += wrapped("    " + line)
+        lines += wrap("    " + line)
     return lines
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     return repr(name) if name.isprintable() else ascii(name)
 
 
@@ -409,7 +409,7 @@ _MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
 
 
 class Target(Protocol):
-    """What writes functions."""
+    """A writer of functions."""
 
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a file with these functions. Raises UnsupportedInTargetError."""

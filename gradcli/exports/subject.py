@@ -1,4 +1,4 @@
-"""What is exported: a value, its gradients, and the names that both depend on, as nodes of one graph, as far as a target can write them."""
+"""The subject of an export: a value, its gradients, and the names that both depend on, as nodes of one graph, as far as a target can write them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.graph.interpret import Domain, Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.inert import clipped
+from gradcli.inert import clip_text
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
@@ -123,7 +123,7 @@ class Guarding(Folder):
         self._moderate: dict[Expr, bool] = {}
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        """As for speed, but for what is written under its own name, and sums of one number."""
+        """Fold as for speed, but for what is written under its own name, and sums of one number."""
         if op.elementwise and op.parts and any(constant_of(operand) is None for operand in operands if operand is not None):
             return self.graph.apply(op, operands, node.static)
         if op.algebra == "total" and (number := constant_of(operands[0])) is not None:
@@ -181,27 +181,27 @@ def _is_bounded(op: Op, static: Mapping[str, Any]) -> bool:
 
 def plain(subject: Subject) -> Subject:
     """Return what is exported, without what is about the program rather than about numbers."""
-    return _interpreted(subject, _Plain(subject.value.graph))
+    return _interpret(subject, _Plain(subject.value.graph))
 
 
-def _interpreted(subject: Subject, domain: Rebuilding) -> Subject:
+def _interpret(subject: Subject, domain: Rebuilding) -> Subject:
     table = interpret(reachable(subject.roots), domain)
     return subject.rebuilt(table, [table[root] for root in subject.roots])
 
 
 def writable(subject: Subject, target: str, writes: Writes) -> Subject:
     """Return what is exported, folded, of operations that a target has. Raises UnsupportedInTargetError for those that it lacks."""
-    subject = _composed(plain(subject), target, writes)
+    subject = _open_operations(plain(subject), target, writes)
     folder = Guarding(subject.value.graph)
     roots = folder.fold(subject.roots)
-    return _composed(subject.rebuilt(folder.done, roots), target, writes)
+    return _open_operations(subject.rebuilt(folder.done, roots), target, writes)
 
 
-def _composed(subject: Subject, target: str, writes: Writes) -> Subject:
+def _open_operations(subject: Subject, target: str, writes: Writes) -> Subject:
     """Return what is exported of operations that have a text, which those that have none are made of, round after round."""
     while True:
         domain = _Composing(subject.value.graph, writes)
-        subject = _interpreted(subject, domain)
+        subject = _interpret(subject, domain)
         if domain.lacking:
             raise lacking(target, list(domain.lacking), subject)
         if not domain.changed:
@@ -260,11 +260,11 @@ def identifier(name: str, *, unicode: bool) -> str:
     """A name that a language can have: Greek letters by their names where it knows ASCII only, other characters by their numbers."""
     if unicode and name.isidentifier() and unicodedata.normalize("NFKC", name) == name:
         return name
-    found = "".join(character if _ASCII.match("_" + character) else _spelled(character) for character in name)
+    found = "".join(character if _ASCII.match("_" + character) else _spell(character) for character in name)
     return found if _ASCII.match(found) else "_" + found
 
 
-def _spelled(character: str) -> str:
+def _spell(character: str) -> str:
     words = unicodedata.name(character, "").split()
     if len(words) == 4 and words[0] == "GREEK" and words[2] == "LETTER":
         return words[3].lower() if words[1] == "SMALL" else words[3].capitalize()
@@ -280,11 +280,11 @@ def _spelled(character: str) -> str:
 _WIDTH = 100
 
 
-def described(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, str]) -> list[str]:
+def describe(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, str]) -> list[str]:
     """Lines of a docstring or a comment."""
     first = subject.text.strip().split("\n")
-    lines = [f"Value and gradient of {clipped(first[0], 300)}" if len(first) == 1 else "Value and gradient of"]
-    lines = _filled(lines[0], "") if len(first) == 1 else [*lines, *("    " + clipped(line, 300) for line in first)]
+    lines = [f"Value and gradient of {clip_text(first[0], 300)}" if len(first) == 1 else "Value and gradient of"]
+    lines = _fill(lines[0], "") if len(first) == 1 else [*lines, *("    " + clip_text(line, 300) for line in first)]
     lines.append("")
     for parameter in subject.parameters:
         own = identifiers[parameter.name]
@@ -298,13 +298,13 @@ def described(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, 
     if kinks:
         lines += ["", "Where there is no derivative, one is chosen:"]
         for kink in kinks:
-            lines += _filled(kink, "    ")
+            lines += _fill(kink, "    ")
     for note in subject.notes:
-        lines += ["", *_filled(note, "")]
+        lines += ["", *_fill(note, "")]
     return lines
 
 
-def _filled(text: str, indent: str) -> list[str]:
+def _fill(text: str, indent: str) -> list[str]:
     found = textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_long_words=False)
     return found or [text]
 

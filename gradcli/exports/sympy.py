@@ -9,7 +9,7 @@ from typing import Any
 
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.exports.python import Statements, function_lines, is_operator
-from gradcli.exports.subject import Names, Subject, conventions, described, writable
+from gradcli.exports.subject import Names, Subject, conventions, describe, writable
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.spec import Op
 from gradcli.reference.symbolic.derivative import written_for_sympy
@@ -42,8 +42,8 @@ class SympyModule:
         names = Names({*keyword.kwlist, "value", "sympy"}, unicode=True)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
         text = _Text(subject.roots, names, subject.labels, known)
-        results = [f"sympy.sympify({piece})" for piece in text.written()]
-        told = described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters})
+        results = [f"sympy.sympify({piece})" for piece in text.texts()]
+        told = describe(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters})
         told += ["", "Names may be symbols (sympy.symbols with real=True) or numbers."]
         body = [f"{name} = sympy.sympify({name})" for name in known.values()]
         return "\n".join(function_lines(subject, known, told, [*body, *text.lines], results))

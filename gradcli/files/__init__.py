@@ -1,1 +1,1 @@
-"""What is read from disk: programs, JSON Lines records, arrays, settings."""
+"""Readers of what is on disk: programs, JSON Lines records, arrays, settings."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError, InputError, suggestion
 from gradcli.files import npy
-from gradcli.files.npy import STANDARD_INPUT, STREAMS, is_handed_over, opened, read_within, refuse_unnameable, unreadable
+from gradcli.files.npy import STANDARD_INPUT, STREAMS, is_handed_over, open_data, read_within, refuse_unnameable, unreadable
 from gradcli.files.stores import CHUNKED, store_at, whole
 from gradcli.limits import ITEM, Limits
 
@@ -36,10 +36,10 @@ _READ = _NUMBERS | {str}
 _MOST = 50  # bytes that Python takes for a character of a text: lists of one list take the most
 
 
-def parsed(text: str, what: str, limits: Limits) -> Any:
+def parse_array(text: str, what: str, limits: Limits) -> Any:
     """Return what a text holds, which is called ``what``. Raises ValueError with the reason, in words, and LimitError."""
     if _MOST * len(text) > limits.memory:
-        limits.check_memory(_held(text), what)
+        limits.check_memory(_memory_needed(text), what)
     try:
         return json.loads(text, object_pairs_hook=_object)
     except RecursionError:
@@ -50,7 +50,7 @@ def parsed(text: str, what: str, limits: Limits) -> Any:
         raise ValueError("a whole number has too many digits" if "integer string" in str(error) else str(error)) from None
 
 
-def _held(text: str) -> int:
+def _memory_needed(text: str) -> int:
     """Return how many bytes Python takes for what a text holds, at the most: told from its characters, before it is parsed."""
     values, lists, objects, strings = (text.count(sign) for sign in ',[{"')
     return 2 * len(text) + 48 * values + 88 * lists + 200 * objects + 32 * strings
@@ -171,7 +171,7 @@ class _Rows:
                 yield line
 
     def _separator(self, outside: str) -> str:
-        """What stands between columns: in .tsv tabs, else what the first row has outside of quotes: a semicolon, comma, tab or blank."""
+        """Separator of columns: in .tsv tabs, else what the first row has outside of quotes: a semicolon, comma, tab or blank."""
         usual = {".tsv": "\t", ".csv": ","}.get(self.suffix, " ")
         return usual if usual == "\t" else next((separator for separator in ";,\t" if separator in outside.strip()), usual)
 
@@ -317,12 +317,12 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None, piped
                 raise InputError("'@-' is for bindings on the command line", help="here, name a file")
             return _of_bytes(piped(), STANDARD_INPUT, key, limits)
         if folder is None and is_handed_over(name):
-            with opened(Path(name), name, stream=True) as stream:
+            with open_data(Path(name), name, stream=True) as stream:
                 return _of_bytes(read_within(stream, name, limits), name, key, limits)
         path = Path(name) if folder is None else _inside(name, folder, reference)
         if path.suffix.lower() in CHUNKED:
             return whole(store_at(path, name, key, inside=folder is not None), name, limits, limited=folder is not None)
-        with opened(path, name) as file:
+        with open_data(path, name) as file:
             reader = _READERS.get(path.suffix.lower())
             if reader is None:
                 raise InputError(f"cannot tell how to read '{name}'", help=f"the formats are {_FORMATS}")
@@ -371,7 +371,7 @@ def _npy(data: _Data) -> np.ndarray:
         return npy.entries_of(data.file, header, data.name)
     if data.limited:
         data.limits.check_shape(header.shape)
-    return npy.mapped(data.file, header)
+    return npy.map_array(data.file, header)
 
 
 def _npz(data: _Data) -> np.ndarray:
@@ -380,7 +380,7 @@ def _npz(data: _Data) -> np.ndarray:
 
 def _json(data: _Data) -> np.ndarray:
     name, key = data.name, data.key
-    whole: Any = parsed(data.text(_OF_JSON), f"what '{name}' holds", data.limits)
+    whole: Any = parse_array(data.text(_OF_JSON), f"what '{name}' holds", data.limits)
     if isinstance(whole, dict) or key is not None:
         parts = whole if isinstance(whole, dict) else {}
         if key not in parts:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.characters import is_number, normalized
+from gradcli.characters import is_number, normalize
 from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, suggestion
-from gradcli.files.arrays import array_of, load_array, parsed
+from gradcli.files.arrays import array_of, load_array, parse_array
 from gradcli.files.option_table import option_value
 from gradcli.limits import Limits
 
@@ -60,7 +60,7 @@ class InputRecord:
 def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
     """The record of one line. Raises GradcliError, with what is known of the record as ``error.record``."""
     try:
-        data = parsed(line, "a record", limits)
+        data = parse_array(line, "a record", limits)
     except ValueError as error:
         if len(line) > limits.length:  # as much of it as is read
             help = "raise it with --limit length=..."
@@ -74,7 +74,7 @@ def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
         known["meta"] = _meta(data.get("meta"))
         return _record(data, limits, folder)
     except GradcliError as error:
-        error.record = {**known, "given": _given(data)}
+        error.record = {**known, "given": _bindings_of(data)}
         raise
 
 
@@ -85,13 +85,13 @@ def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputR
         raise InputError("the record has no 'expr'" if expr is None else f"'expr' must be a string, not {_kind(expr)}")
     return InputRecord(
         expr, data.get("id"), _values(data.get("at"), limits, folder), _names(data.get("wrt")), _seed(data.get("seed"), limits),
-        tuple(_expected(data.get("expect"), limits)), data.get("meta"), _reason("skip", data.get("skip")),
+        tuple(_claims_of(data.get("expect"), limits)), data.get("meta"), _reason("skip", data.get("skip")),
         _reason("xfail", data.get("xfail")), _option("rtol", data.get("rtol")), _option("atol", data.get("atol")),
-        _option("dialect", data.get("dialect")), _given(data),
+        _option("dialect", data.get("dialect")), _bindings_of(data),
     )  # fmt: skip
 
 
-def _given(data: dict[str, Any]) -> dict[str, Any]:
+def _bindings_of(data: dict[str, Any]) -> dict[str, Any]:
     return {name: data[name] for name in _PART_OF_IDENTITY if data.get(name) is not None}
 
 
@@ -112,7 +112,7 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
         raise InputError(f"'at' must be an object of names and values, not {_kind(at)}")
     values: dict[str, np.ndarray | str] = {}
     for given, value in at.items():
-        name = normalized(given)
+        name = normalize(given)
         if not name.isidentifier():
             raise InputError(f"'at': {name!r} is not a name")
         if name in values:
@@ -144,14 +144,14 @@ def _names(wrt: Any) -> tuple[str, ...] | None:
         wrt = [name.strip() for name in wrt.split(",")]
     if wrt is not None and not (isinstance(wrt, list) and all(isinstance(name, str) for name in wrt)):
         raise InputError(f"'wrt' must be a list of names{'' if isinstance(wrt, list) else f', not {_kind(wrt)}'}")
-    return None if wrt is None else tuple(map(normalized, wrt))
+    return None if wrt is None else tuple(map(normalize, wrt))
 
 
 def _seed(seed: Any, limits: Limits) -> Any:
     return seed if seed is None or isinstance(seed, str) else array_of(seed, "the 'seed'", limits)
 
 
-def _expected(expect: Any, limits: Limits) -> Iterator[ClaimInput]:
+def _claims_of(expect: Any, limits: Limits) -> Iterator[ClaimInput]:
     if expect is None:
         return
     grad = expect.get("grad") if isinstance(expect, dict) else None
@@ -160,7 +160,7 @@ def _expected(expect: Any, limits: Limits) -> Iterator[ClaimInput]:
     refuse_unknown(expect, ("value", "grad"), "'expect'")
     met: set[str] = set()
     for given, claim in [("value", expect.get("value")), *(grad or {}).items()]:
-        name = normalized(given)
+        name = normalize(given)
         if name != given and name in met:
             raise InputError(f"'expect': the name '{name}' is there twice: it is one name in two spellings")
         met.add(name)

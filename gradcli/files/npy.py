@@ -49,7 +49,7 @@ def folder_of(path: str) -> Path:
     return Path() if path in STREAMS or is_handed_over(path) else Path(path).parent
 
 
-def opened(path: Path, name: str, *, stream: bool = False) -> io.BufferedReader:
+def open_data(path: Path, name: str, *, stream: bool = False) -> io.BufferedReader:
     """A regular file, open; where streams are read, also a pipe or a terminal. ``name`` is what messages call it.
 
     Raises InputError for what is neither, and OSError, which `unreadable` puts into words.
@@ -171,7 +171,7 @@ def header_of(stream: io.BufferedIOBase, name: str, size: int) -> Header:
     return header
 
 
-def mapped(file: io.BufferedIOBase, header: Header) -> np.ndarray:
+def map_array(file: io.BufferedIOBase, header: Header) -> np.ndarray:
     """The array of a file whose header was read, left where it is."""
     return np.memmap(file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C")
 
@@ -186,18 +186,18 @@ def entries_of(stream: io.BufferedIOBase, header: Header, name: str) -> np.ndarr
 
 def has_no_parts(name: str) -> InputError:
     """Return the error of a key of one array."""
-    return InputError(f"'{name}' is one array; it has no parts", help=f"write {written(name)}")
+    return InputError(f"'{name}' is one array; it has no parts", help=f"write {spell_file(name)}")
 
 
 def has_no_key(name: str, key: str | None, keys: Sequence[str]) -> InputError:
     """Return the error of a key that a file does not have, or of none where it has several arrays."""
     close = None if key is None else suggestion(key, keys)
-    listed = f"write {written(name)}:KEY with KEY one of {', '.join(keys[:_LISTED])}" if keys else "it holds nothing"
+    listed = f"write {spell_file(name)}:KEY with KEY one of {', '.join(keys[:_LISTED])}" if keys else "it holds nothing"
     said = f"'{name}' needs a key" if key is None else f"'{name}' has no key '{key}'"
     return InputError(said, help=f"did you mean '{close}'?" if close else listed)
 
 
-def written(name: str) -> str:
+def spell_file(name: str) -> str:
     """Return how one names a file of data."""
     return "@-" if name == STANDARD_INPUT else f"@{name}"
 
@@ -227,9 +227,9 @@ def part(file: io.BufferedIOBase, name: str, key: str | None, limits: Limits) ->
     try:
         _refuse_large_directory(file, name)
         with zipfile.ZipFile(file) as archive:
-            info = _chosen(archive.infolist(), name, key)
+            info = _choose_part(archive.infolist(), name, key)
             with archive.open(info) as member:
-                return _unpacked(cast("zipfile.ZipExtFile", member), info, f"{name}:{_key(info)}", limits)
+                return _unpack(cast("zipfile.ZipExtFile", member), info, f"{name}:{_key(info)}", limits)
     except _FAULTS as error:
         raise InputError(f"cannot read '{name}': {str(error) or type(error).__name__}") from None
 
@@ -248,7 +248,7 @@ def _key(info: zipfile.ZipInfo) -> str:
     return info.filename.removesuffix(".npy")
 
 
-def _chosen(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zipfile.ZipInfo:
+def _choose_part(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zipfile.ZipInfo:
     """The part that a key names. Raises InputError if there is none, or if it cannot be read."""
     alone = key is None and len(parts) == 1
     found = parts if alone else [info for info in parts if key in (info.filename, _key(info))]
@@ -264,7 +264,7 @@ def _chosen(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zipfile
     return found[0]
 
 
-def _unpacked(member: zipfile.ZipExtFile, info: zipfile.ZipInfo, name: str, limits: Limits) -> np.ndarray:
+def _unpack(member: zipfile.ZipExtFile, info: zipfile.ZipInfo, name: str, limits: Limits) -> np.ndarray:
     """The array of a part: what it unpacks to is known from its header, and no more is unpacked."""
     header = header_of(member, name, info.file_size)
     limits.check_array(header.shape)

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.errors import GradcliError, UsageError, one_of, suggestion
-from gradcli.files.npy import is_handed_over, opened, unreadable
+from gradcli.files.npy import is_handed_over, open_data, unreadable
 from gradcli.files.option_table import VALUES, option_value
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.whole_files import absolute, here, shown
+from gradcli.storage.whole_files import absolute, here, path_text
 
 VERDICTS = tuple(v.word for v in Verdict)
 NOTHING = "none"  # what stands for no verdict at all
@@ -150,7 +150,7 @@ def nearest(folder: Path) -> Path | None:
 
 def read(path: Path, *, stream: bool = False) -> Settings:
     """The settings that stand in a file, or in what a shell hands over as one. Raises UsageError."""
-    name = shown(path)
+    name = path_text(path)
     try:
         data = tomllib.loads(_text(path, name, stream))
     except GradcliError as error:
@@ -165,13 +165,13 @@ def read(path: Path, *, stream: bool = False) -> Settings:
     if not isinstance(given, dict):
         raise UsageError(f"{name}: [tool.gradcli] must be a table")
     _refuse_unknown(f"{name}: [tool.gradcli]", given, _keys(Settings))
-    found = {_field(key): _checked(key, value, path) for key, value in given.items()}
+    found = {_field(key): _check_value(key, value, path) for key, value in given.items()}
     return Settings(**found, path=path)
 
 
 def _text(path: Path, name: str, stream: bool) -> str:
-    """What a file says, if it is short enough, and its keys are, for whose parts tomllib takes a time that grows with their square."""
-    with opened(path, name, stream=stream) as file:
+    """Return what a file says, if it is short enough, and its keys are, for whose parts tomllib takes a time that grows with their square."""
+    with open_data(path, name, stream=stream) as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise UsageError(f"'{name}' is over the limit of {_LARGEST:,} bytes")
@@ -187,10 +187,10 @@ def _refuse_strays(data: dict[str, Any], tools: dict[str, Any], path: Path) -> N
     strays = [f"tool.{key}" for key in tools if key != "gradcli" and _letters(key) == "gradcli"]
     strays += [key for key in data if _letters(key) == "gradcli"]
     if strays:
-        raise UsageError(f"{shown(path)}: [{strays[0]}] is not read", help="did you mean [tool.gradcli]?")
+        raise UsageError(f"{path_text(path)}: [{strays[0]}] is not read", help="did you mean [tool.gradcli]?")
     loose = [key for key in data if key in _keys(Settings)]
     if loose and path.name != NAME and "gradcli" not in tools:
-        raise UsageError(f"{shown(path)}: '{loose[0]}' stands in no table", help="write [tool.gradcli] above it")
+        raise UsageError(f"{path_text(path)}: '{loose[0]}' stands in no table", help="write [tool.gradcli] above it")
 
 
 def _letters(key: str) -> str:
@@ -206,13 +206,13 @@ def _refuse_unknown(what: str, given: dict[str, Any], keys: Sequence[str]) -> No
         raise UsageError(f"{what} has no setting '{strange}'", help=help)
 
 
-def _checked(key: str, value: Any, path: Path) -> Any:
-    what = f"{shown(path)}: [tool.gradcli] {key}"
+def _check_value(key: str, value: Any, path: Path) -> Any:
+    what = f"{path_text(path)}: [tool.gradcli] {key}"
     if _field(key) in VALUES:
         return option_value(_field(key), value, what)
     if key == "functions":
         return functions_of(what, value)
-    words = _listed(value)
+    words = _list_of(value)
     if key == "fail-on" and words is not None:
         return verdicts(what, words)
     if key == "report" and words is not None:
@@ -224,7 +224,7 @@ def _checked(key: str, value: Any, path: Path) -> Any:
     raise UsageError(f"{what} cannot be {value!r}", help=f"write {_EXAMPLES[key]}")
 
 
-def _listed(value: Any) -> list[str] | None:
+def _list_of(value: Any) -> list[str] | None:
     if isinstance(value, str):
         return [value]
     return value if isinstance(value, list) and all(isinstance(word, str) for word in value) else None
@@ -289,7 +289,7 @@ def _of_function(what: str, key: str, value: Any) -> Any:
     where = f"{what} {key}"
     if key == "at" and isinstance(value, dict) and value:
         return tuple(f"{parameter}={_as_text(f'{what} at.{parameter}', given)}" for parameter, given in value.items())
-    if key == "wrt" and (names := _listed(value)) and all(word.strip() for word in names):
+    if key == "wrt" and (names := _list_of(value)) and all(word.strip() for word in names):
         return ",".join(names)
     if key == "seed":
         return _as_text(where, value)

@@ -21,7 +21,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError, InputError, OutputError, UsageError, first_line
 from gradcli.files import npy
-from gradcli.files.npy import opened, refuse_unnameable, unreadable
+from gradcli.files.npy import open_data, refuse_unnameable, unreadable
 from gradcli.limits import Limits
 from gradcli.storage.whole_files import cannot_write
 
@@ -267,7 +267,7 @@ class _Npy(Store):
             raise npy.has_no_parts(name)
         with path.open("rb") as file:
             header = npy.header_of(file, name, os.fstat(file.fileno()).st_size)
-            self.array = npy.mapped(file, header)
+            self.array = npy.map_array(file, header)
         self.name, self.shape, self.dtype = name, header.shape, _real(header.dtype, name)
         self.chunks = _without_chunks(self.shape, self.dtype)
 
@@ -307,14 +307,14 @@ class Sink:
         except OSError as error:
             raise cannot_write(path, error) from None
         try:
-            self.target: Any = self._opened(shape, dtype, chunks)
+            self.target: Any = self._open(shape, dtype, chunks)
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):
                 raise cannot_write(path, error) from None
             raise
 
-    def _opened(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...]) -> Any:
+    def _open(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...]) -> Any:
         if self.suffix == ".zarr":
             zarr, place = library("zarr", ".zarr"), str(self.folder / "data.zarr")
             return zarr.create_array(place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks))
@@ -409,18 +409,18 @@ def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
         if path == "-" and (sys.stdin is None or sys.stdin.closed):
             raise InputError("standard input is closed", help="name a file, or give it something to read")
         if path == "-" and sys.stdin.isatty() and sys.stdout.isatty():
-            yield from _typed()
+            yield from _typed_lines()
         elif path == "-":
-            yield from _decoded(sys.stdin.buffer, limit)
+            yield from _decode(sys.stdin.buffer, limit)
         else:
             refuse_unnameable(path)
-            with opened(Path(path), path, stream=stream) as file:
-                yield from _decoded(file, limit)
+            with open_data(Path(path), path, stream=stream) as file:
+                yield from _decode(file, limit)
     except OSError as error:
         raise unreadable(error, "standard input" if path == "-" else path) from None
 
 
-def _typed() -> Iterator[str]:
+def _typed_lines() -> Iterator[str]:
     """Lines as a person types them, with a prompt; they can be edited and called back where the system has readline."""
     with suppress(ImportError):
         import_module("readline")  # which input() uses where it has been imported
@@ -432,7 +432,7 @@ def _typed() -> Iterator[str]:
             return
 
 
-def _decoded(stream: BinaryIO, limit: int) -> Iterator[str]:
+def _decode(stream: BinaryIO, limit: int) -> Iterator[str]:
     first = True
     room = 4 * limit + 4  # bytes of the longest line within the limit
     while line := stream.readline(room):

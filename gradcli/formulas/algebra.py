@@ -1,7 +1,7 @@
 """A graph as products: every node a coefficient times powers of bases, sums put over a common denominator and into factors.
 
 What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say of an operation (`Rewriting.means`,
-`squared`, `parity`) becomes the same value, as far as sums are short enough to be multiplied out.
+`square_of`, `parity`) becomes the same value, as far as sums are short enough to be multiplied out.
 """
 
 from __future__ import annotations
@@ -102,11 +102,11 @@ class Sums(Powers):
         self._products: dict[tuple[int, int], Value | None] = {}
 
     @abstractmethod
-    def squared(self, number: int) -> Value | None:
+    def square_of(self, number: int) -> Value | None:
         """The square of a base, where that is a sum of other squares."""
 
     @abstractmethod
-    def joined(self, terms: Polynomial) -> Polynomial:
+    def join(self, terms: Polynomial) -> Polynomial:
         """A sum with arrays and choices that fit together as one."""
 
     def _terms_of(self, monomial: Monomial) -> Polynomial | None:
@@ -121,7 +121,7 @@ class Sums(Powers):
             for m, c in (inner or {monomial: 1}).items() if number else ():
                 add_term(terms, m, c * number)
         if not self.largest:
-            terms = self.joined(terms)
+            terms = self.join(terms)
         if len(terms) < 2 or not self.largest:
             return self.bases.value(terms)
         self.spend(len(terms))
@@ -131,19 +131,19 @@ class Sums(Powers):
         above: Polynomial = {}
         plain = True
         for monomial, number in parts.items():
-            found = self.expanded(monomial)
+            found = self.expand(monomial)
             if found is None:
                 add_term(above, monomial, number)
                 continue
             plain = plain and len(found) == 1
             for m, c in found.items():
                 add_term(above, m, c * number)
-        above = self.joined(self.with_squares(above))
+        above = self.join(self.with_squares(above))
         if not above:
             return ZERO
-        return self._factored(above, shared, None if plain and shared == () else terms)
+        return self._factor(above, shared, None if plain and shared == () else terms)
 
-    def _factored(self, above: Polynomial, shared: Monomial, terms: Polynomial | None) -> Value:
+    def _factor(self, above: Polynomial, shared: Monomial, terms: Polynomial | None) -> Value:
         """A sum in factors, times what its terms share. ``terms`` are those that the sum was made of."""
         number, monomial, above = primitive(above)
         outer = self.times((number, shared), (1, monomial))
@@ -155,7 +155,7 @@ class Sums(Powers):
         sign, base_ = self.bases.sum(above)
         outer = (sign * outer[0], outer[1])
         if terms is not None and len(base_.origins) < 3:
-            inverse = self.raised(outer, -1)
+            inverse = self.raise_to(outer, -1)
             base_.origins.append([self.times((c, m), inverse) for m, c in terms.items()])
         return self.times(outer, (1, ((base_.number, 1),)))
 
@@ -193,7 +193,7 @@ class Sums(Powers):
                     if found is not None:
                         times = max(exponent, other) if exponent < 0 else min(exponent, other)
                         rest = product(value[1], tuple(sorted(((left, -times), (right, -times)))))
-                        value = self.times((value[0], rest), self.raised(found, times))
+                        value = self.times((value[0], rest), self.raise_to(found, times))
                         break
                 else:
                     continue
@@ -211,13 +211,13 @@ class Sums(Powers):
         self._products[key] = None
         if len(x) <= 4 and len(y) <= 4:
             self.spend(2 * len(x) * len(y))
-            terms = self.with_squares(self._reduced(multiply(x, y)))
+            terms = self.with_squares(self._reduce(multiply(x, y)))
             if (len(terms) <= max(len(x), len(y)) and bases_of(terms) != bases_of(x) | bases_of(y)) or len(terms) == 1:
                 found = self.total([(c, m) for m, c in terms.items()])
         self._products[key] = found
         return found
 
-    def expanded(self, monomial: Monomial) -> Polynomial | None:
+    def expand(self, monomial: Monomial) -> Polynomial | None:
         """A product multiplied out; None if it is too long."""
         sums = self.bases.sums
         rest: list[tuple[int, Number]] = []
@@ -241,9 +241,9 @@ class Sums(Powers):
         if rest:
             factor = tuple(rest)
             result = {product(m, factor): c for m, c in result.items()}
-        return self._reduced(result)
+        return self._reduce(result)
 
-    def _reduced(self, terms: Polynomial) -> Polynomial:
+    def _reduce(self, terms: Polynomial) -> Polynomial:
         """The same with roots to powers below their modulus, and sums to powers below 1."""
         sums, reducible = self.bases.sums, self.bases.reducible
         if not any((b in sums and e >= 1) or (b in reducible and e >= self.bases[b].modulus) for m in terms for b, e in m):
@@ -251,7 +251,7 @@ class Sums(Powers):
         result: Polynomial = {}
         for monomial, number in terms.items():
             more, other = self.normal((number, monomial))
-            for m, c in (self.expanded(other) or {other: 1}).items():
+            for m, c in (self.expand(other) or {other: 1}).items():
                 add_term(result, m, c * more)
         return result
 
@@ -288,7 +288,7 @@ class Sums(Powers):
         """The square of a base as a sum."""
         if number not in self._squares:
             self._defining = True
-            value = self.squared(number)
+            value = self.square_of(number)
             self._defining = False
             self._squares[number] = None if value is None else {m: c for c, m in self.addends(value)}
         return self._squares[number]
@@ -317,7 +317,7 @@ class Quantity(Operand):
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Any) -> Quantity:
         values = [o.value if isinstance(o, Quantity) else self.algebra.of_number(o) for o in operands]
-        return Quantity(self.algebra, self.algebra.applied(op, values, static))
+        return Quantity(self.algebra, self.algebra.apply(op, values, static))
 
 
 class _Definitions:
@@ -358,9 +358,9 @@ class Algebra(Sums, Transcription[Value]):
             "negation": lambda x: (-x[0][0], x[0][1]),
             "product": lambda x: self.times(*x),
             "chain": lambda x: self.times(*x),
-            "quotient": lambda x: self.times(x[0], self.raised(x[1], -1)),
-            "square": lambda x: self.raised(x[0], 2),
-            "reciprocal": lambda x: self.raised(x[0], -1),
+            "quotient": lambda x: self.times(x[0], self.raise_to(x[1], -1)),
+            "square": lambda x: self.raise_to(x[0], 2),
+            "reciprocal": lambda x: self.raise_to(x[0], -1),
             "power": lambda x: self.symbolic_power(*x),
             "exponential": lambda x: self.exponential(x[0]),
             "logarithm": lambda x: self.logarithm(x[0]),
@@ -396,7 +396,7 @@ class Algebra(Sums, Transcription[Value]):
         try:
             value = self._simpler(node, op, operands)
             if value is None:
-                value = self.applied(op, operands, node.static, node)
+                value = self.apply(op, operands, node.static, node)
         except Unsimplified:
             if self.largest:
                 raise
@@ -434,7 +434,7 @@ class Algebra(Sums, Transcription[Value]):
         if found.op is None:
             return self.leaf(found) if found.is_leaf else self.constant(found)
         operands = [None if o is None else self._value_of(o, known) for o in found.operands]
-        return self.applied(found.op, operands, found.static, found)
+        return self.apply(found.op, operands, found.static, found)
 
     def _guards(self, condition: Value, branch: Value) -> bool:
         """Return whether a condition such as 1/n == 0 only protects a product that has the factor 1/n anyway."""
@@ -444,7 +444,7 @@ class Algebra(Sums, Transcription[Value]):
         powers = dict(branch[1])
         return all(powers.get(b, 0) / e >= 1 for b, e in base.operands[0][1])
 
-    def applied(self, op: Op, operands: Sequence[Any], static: Any, node: Expr | None = None) -> Value:
+    def apply(self, op: Op, operands: Sequence[Any], static: Any, node: Expr | None = None) -> Value:
         role = self._roles.get(op.algebra)
         if role is not None:
             return role(list(operands))
@@ -506,7 +506,7 @@ class Algebra(Sums, Transcription[Value]):
         array = node.payload if isinstance(node, Expr) else None
         return value[1][0][1] == 1 and isinstance(array, np.ndarray) and array.ndim == 2 and np.array_equal(array, np.eye(len(array)))
 
-    def joined(self, terms: Polynomial) -> Polynomial:
+    def join(self, terms: Polynomial) -> Polynomial:
         """[x, 0] + [0, y] as [x, y], and where(b, x, 0) + where(b, 0, y) as where(b, x, y)."""
         groups: dict[Any, list[tuple[Monomial, Base]]] = {}
         for monomial in terms if self.bases.joinable else ():
@@ -534,7 +534,7 @@ class Algebra(Sums, Transcription[Value]):
             add_term(terms, m, c)
         return terms
 
-    def squared(self, number: int) -> Value | None:
+    def square_of(self, number: int) -> Value | None:
         base = self.bases[number]
         family = family_of(base.op)
         if not family or base.operands[0] is None:

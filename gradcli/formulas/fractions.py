@@ -40,7 +40,7 @@ _HALF = Fraction(1, 2)
 _LARGEST = int(sys.float_info.max)
 
 
-def _rounded(value: Any) -> float:
+def _nearest_float(value: Any) -> float:
     """Return the float that is nearest to a number; infinity for what is too large, as floats have it."""
     return float(value) if abs(value) <= _LARGEST else math.inf if value > 0 else -math.inf
 
@@ -69,9 +69,9 @@ class Fractions:
 
     def number(self, value: Number) -> Expr:
         if value.denominator == 1:
-            return self.graph.constant(int(value) if -(10**15) < value < 10**15 else _rounded(value))
+            return self.graph.constant(int(value) if -(10**15) < value < 10**15 else _nearest_float(value))
         if self._is_decimal(value):
-            return self.graph.constant(_rounded(value))
+            return self.graph.constant(_nearest_float(value))
         assert isinstance(value, Fraction)
         return self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
 
@@ -85,8 +85,8 @@ class Fractions:
     def fraction(self, number: Number, pieces: list[Piece]) -> Expr:
         """A number times powers, those with negative exponents below the line."""
         pieces = sorted(pieces, key=lambda piece: piece[:2])
-        above = [self.raised(node, exponent) for _, _, node, exponent in pieces if exponent > 0]
-        below = [self.raised(node, -exponent) for _, _, node, exponent in pieces if exponent < 0]
+        above = [self.raise_to(node, exponent) for _, _, node, exponent in pieces if exponent > 0]
+        below = [self.raise_to(node, -exponent) for _, _, node, exponent in pieces if exponent < 0]
         if number.denominator != 1:
             size = number if number > 0 else -number
             is_decimal = self._is_decimal(number) and (size.numerator != 1 or size.denominator > 1024)
@@ -95,7 +95,7 @@ class Fractions:
                 number = number.numerator
         return quotient_of(number, self.number, above, below)
 
-    def raised(self, node: Expr, exponent: Number) -> Expr:
+    def raise_to(self, node: Expr, exponent: Number) -> Expr:
         if exponent == 1:
             return node
         if exponent == _HALF:

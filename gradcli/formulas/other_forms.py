@@ -8,7 +8,7 @@ from gradcli.formulas.algebra import Algebra, Quantity, family_of
 from gradcli.formulas.powers import Number, Value, lean, power, product
 
 
-def doubled(algebra: Algebra, value: Value) -> Value | None:
+def double_angle(algebra: Algebra, value: Value) -> Value | None:
     """2*sin(x)*cos(x) as sin(2*x)."""
     bases = algebra.bases
     powers = dict(value[1])
@@ -24,11 +24,11 @@ def doubled(algebra: Algebra, value: Value) -> Value | None:
         if all(powers.get(b) == exponent * e for b, e in whole[1]):
             twice = algebra.function(op, [algebra.times((2, ()), operand)], {})
             rest = (value[0], product(value[1], power(whole[1], -exponent)))
-            return algebra.times(rest, algebra.raised((1 / Fraction(whole[0]), ()), exponent), algebra.raised(twice, exponent))
+            return algebra.times(rest, algebra.raise_to((1 / Fraction(whole[0]), ()), exponent), algebra.raise_to(twice, exponent))
     return None
 
 
-def halved(algebra: Algebra, value: Value) -> Value | None:
+def half_angle(algebra: Algebra, value: Value) -> Value | None:
     """exp(x)/(exp(x) - 1)**2 as 1/(4*sinh(x/2)**2): a sum with 1 that is left without its exponential."""
     bases = algebra.bases
     for base, exponent in value[1]:
@@ -51,11 +51,11 @@ def halved(algebra: Algebra, value: Value) -> Value | None:
 
         function = trigonometric.cosh if number == terms[()] else trigonometric.sinh
         twice = algebra.times((2 * number, ()), algebra.function(function, [half], {}))
-        return algebra.times((value[0], rest), algebra.raised(twice, exponent))
+        return algebra.times((value[0], rest), algebra.raise_to(twice, exponent))
     return None
 
 
-def absorbed(algebra: Algebra, value: Value) -> Value | None:
+def absorb_exponentials(algebra: Algebra, value: Value) -> Value | None:
     """(exp(x) - 1)*exp(-x) as 1 - exp(-x): exponentials back in the sums that they were taken out of."""
     bases = algebra.bases
     changed = value

@@ -98,7 +98,7 @@ def content(coefficients: Iterable[Number]) -> Number:
     return lean(Fraction(above, below))
 
 
-def scaled(x: Polynomial, by: Number) -> Polynomial:
+def scale(x: Polynomial, by: Number) -> Polynomial:
     return x if by == 1 else {m: lean(Fraction(c) * by) for m, c in x.items()}
 
 
@@ -109,7 +109,7 @@ def primitive(x: Polynomial) -> tuple[Number, Monomial, Polynomial]:
         lead = x[max(x)]
         number = lead if lead > 0 else -lead
     if number != 1:
-        x = scaled(x, Fraction(1) / number)
+        x = scale(x, Fraction(1) / number)
     if monomial:
         inverse = power(monomial, -1)
         x = {product(m, inverse): c for m, c in x.items()}
@@ -226,7 +226,7 @@ class Bases:
 
     def knows(self, terms: Polynomial) -> bool:
         """Return whether a sum or its opposite has been met."""
-        return frozenset(terms.items()) in self.found or frozenset(scaled(terms, -1).items()) in self.found
+        return frozenset(terms.items()) in self.found or frozenset(scale(terms, -1).items()) in self.found
 
     def sum(self, terms: Polynomial, *, signed: bool = False) -> tuple[int, Base]:
         """A sum as a sign and a base: the opposite of a sum that is known is that sum, unless its sign counts (``signed``)."""
@@ -234,13 +234,13 @@ class Bases:
         number = self.found.get(key)
         if number is not None:
             return 1, self.all[number]
-        opposite = frozenset(scaled(terms, -1).items())
+        opposite = frozenset(scale(terms, -1).items())
         number = self.found.get(opposite)
         if number is not None and not signed:
             return -1, self.all[number]
         sign = -1 if not signed and all(c < 0 for c in terms.values()) else 1
         if sign < 0:
-            key, terms = opposite, scaled(terms, -1)
+            key, terms = opposite, scale(terms, -1)
         base = self.make(key, terms=terms)
         self.sums.add(base.number)
         return sign, base
@@ -288,7 +288,7 @@ class Powers(ABC):
         """A sum."""
 
     @abstractmethod
-    def expanded(self, monomial: Monomial) -> Polynomial | None:
+    def expand(self, monomial: Monomial) -> Polynomial | None:
         """A product multiplied out; None if it is too long."""
 
     @abstractmethod
@@ -315,11 +315,11 @@ class Powers(ABC):
             if base in reducible and not 0 <= exponent < modulus:
                 whole = exponent // modulus
                 rest = product(monomial, ((base, -whole * modulus),))
-                more, other = self.raised(self.bases[base].reduced, whole)
+                more, other = self.raise_to(self.bases[base].reduced, whole)
                 return self.normal((lean(number * more), product(rest, other)))
         return value
 
-    def raised(self, value: Value, exponent: Number) -> Value:
+    def raise_to(self, value: Value, exponent: Number) -> Value:
         """A value to a numeric power."""
         number, monomial = value
         if exponent == 0:
@@ -372,7 +372,7 @@ class Powers(ABC):
         sums = tuple([(b, e) for b, e in monomial if b in self.bases.sums and e == 1])
         if len(sums) < 2:
             return value
-        terms = self.expanded(sums)
+        terms = self.expand(sums)
         if terms is None:
             return value
         more, other, terms = primitive(self.with_squares(terms))
@@ -417,7 +417,7 @@ class Powers(ABC):
 
     def symbolic_power(self, value: Value, exponent: Value) -> Value:
         if not exponent[1]:
-            return self.raised(value, exponent[0])
+            return self.raise_to(value, exponent[0])
         number, monomial = value
         if value == ONE:
             return ONE
@@ -432,7 +432,7 @@ class Powers(ABC):
         factors: list[Value] = []
         for c, m in addends:
             if not m:
-                factors.append(self.raised(value, c))
+                factors.append(self.raise_to(value, c))
                 continue
             parts = 1 if plain else c.denominator
             unit: Value = (1 if parts == 1 else Fraction(1, parts), m)

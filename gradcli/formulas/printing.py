@@ -72,7 +72,7 @@ class Written(Transcription[Piece]):
             return Piece((f"eye({len(payload)})", ATOM))
         if payload.size > LARGEST_ARRAY or 0 in payload.shape:
             raise Unprintable
-        return Piece((_nested(payload.tolist()), ATOM))
+        return Piece((_nested_text(payload.tolist()), ATOM))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
         text = op.text
@@ -106,8 +106,8 @@ def _number(value: Any) -> Piece:
     return Piece((text, UNARY if text.startswith("-") else ATOM))
 
 
-def _nested(value: Any) -> str:
-    return "[" + ", ".join(_nested(v) for v in value) + "]" if isinstance(value, list) else _number(value).text
+def _nested_text(value: Any) -> str:
+    return "[" + ", ".join(_nested_text(v) for v in value) + "]" if isinstance(value, list) else _number(value).text
 
 
 def _prefix(symbol: str, x: Piece) -> Piece:
@@ -118,8 +118,8 @@ def _infix(symbol: str, x: Piece, y: Piece) -> Piece:
     power = BINDING[symbol]
     left, right = (ATOM, UNARY) if power == POWER else (power + (power == COMPARISON), power + 1)  # powers bind to the right
     join = symbol if power == POWER or (power == TERM and symbol != "@") else f" {symbol} "
-    first = x[0] if x[1] >= left else x.bracketed()
-    return Piece((f"{first}{join}{y[0] if y[1] >= right else y.bracketed()}", power))
+    first = x[0] if x[1] >= left else x.in_brackets()
+    return Piece((f"{first}{join}{y[0] if y[1] >= right else y.in_brackets()}", power))
 
 
 def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
@@ -128,7 +128,7 @@ def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
         last = max((i for i, p in enumerate(operands) if p is not None), default=-1)
         parts += ["None" if p is None else p.text for p in operands[: last + 1]]
     for key, value in node.static.items():
-        if op.static.get(key) != value or (key in op.stated and len(node.operand.shape) > 1):
+        if op.static.get(key) != value or (key in op.stated_names and len(node.operand.shape) > 1):
             parts.append(f"{key}={_literal(value)}")
     return f"{op.name}({', '.join(parts)})"
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from gradcli.formulas.algebra import Algebra, family_of
 from gradcli.formulas.fractions import Fractions, Piece
-from gradcli.formulas.other_forms import absorbed, doubled, halved
+from gradcli.formulas.other_forms import absorb_exponentials, double_angle, half_angle
 from gradcli.formulas.powers import ZERO, Base, Number, Polynomial, Unsimplified, Value, lean, product
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -92,7 +92,7 @@ class Products(Fractions, ABC):
         """The same inside of another."""
 
     @abstractmethod
-    def added(self, values: Sequence[Value]) -> Expr | None:
+    def add(self, values: Sequence[Value]) -> Expr | None:
         """The sum of values as it stands; None where it is made of something that is just being written."""
 
     def product_of(self, value: Value, *others: Expr) -> Expr:
@@ -181,7 +181,7 @@ class Products(Fractions, ABC):
         """-(a - b) as b - a, where that is shorter."""
         for i, (rank, place, node, exponent) in enumerate(pieces):
             if rank == _SUMS and place[0] != "~" and exponent % 2 == 1:
-                opposite = self.added([(-1, ((place[1], 1),))])
+                opposite = self.add([(-1, ((place[1], 1),))])
                 if opposite is not None and self.cost(opposite) <= self.cost(node) and opposite.op is not arithmetic.neg:
                     return -number, [*pieces[:i], (rank, place, opposite, exponent), *pieces[i + 1 :]]
         return number, pieces
@@ -198,7 +198,7 @@ class Products(Fractions, ABC):
             if not under[1] and under[0] == 1:
                 continue
             for times in (-1, 1, 2):
-                more, other = self.algebra.raised(under, times)
+                more, other = self.algebra.raise_to(under, times)
                 changed: Value = (lean(value[0] * more), product(product(value[1], ((base, -modulus * times),)), other))
                 if self._weight(changed) < self._weight(best):
                     best = changed
@@ -244,7 +244,7 @@ class Products(Fractions, ABC):
             elif base.node is not None:
                 found = self.graph.constant(base.node)
             elif base.op is not None:
-                found = self.called(base)
+                found = self.call(base)
             elif base.modulus:
                 assert base.of is not None
                 found = self.write(base.of)
@@ -256,7 +256,7 @@ class Products(Fractions, ABC):
             self.algebra.known.setdefault(found, (1, ((base.number, 1),)))
         return found
 
-    def called(self, base: Base) -> Expr:
+    def call(self, base: Base) -> Expr:
         """A function of its operands, each as short as can be."""
         assert base.op is not None
         nodes = [None if o is None else self.write(o) for o in base.operands]
@@ -355,12 +355,12 @@ class Layout(Products):
                 yield self.product_of(value)
             return
         yield self.product_of(value)
-        for other in (form(self.algebra, value) for form in (doubled, halved, absorbed)):
+        for other in (form(self.algebra, value) for form in (double_angle, half_angle, absorb_exponentials)):
             if other is not None:
                 yield self.product_of(other)
         for base in sums:
             rest: Value = (number, product(monomial, ((base, -1),)))
-            yield from self._distributed(bases[base], rest)
+            yield from self._distribute(bases[base], rest)
 
     # -- sums -------------------------------------------------------------------------------------------------
 
@@ -369,13 +369,13 @@ class Layout(Products):
         assert base.terms is not None
         yield self._plain([(lean(c * number), m) for m, c in base.terms.items()])
         for origin in base.origins:
-            found = self.added([(lean(c * number), m) for c, m in origin])
+            found = self.add([(lean(c * number), m) for c, m in origin])
             if found is not None:
                 yield found
         if self._depth <= self.deepest and 2 < len(base.terms) <= (40 if self.thorough else 8):
-            yield from self._nested(base.terms, number)
+            yield from self._nest(base.terms, number)
 
-    def _distributed(self, base: Base, rest: Value) -> Iterator[Expr]:
+    def _distribute(self, base: Base, rest: Value) -> Iterator[Expr]:
         """(x + y)/x as 1 + y/x."""
         assert base.terms is not None
         lists = [*base.origins]
@@ -383,7 +383,7 @@ class Layout(Products):
             lists.append([(c, m) for m, c in base.terms.items()])
         for terms in lists:
             if len(terms) <= _SHORT_SUM or self.thorough:
-                found = self.added([self.algebra.times(rest, term) for term in terms])
+                found = self.add([self.algebra.times(rest, term) for term in terms])
                 if found is not None:
                     yield found
                 if found is not None and self.wide and len(rest[1]) > 1:
@@ -394,11 +394,11 @@ class Layout(Products):
         below = tuple([(base, exponent) for base, exponent in rest[1] if exponent < 0])
         above = tuple([(base, exponent) for base, exponent in rest[1] if exponent > 0])
         if below and above:
-            found = self.added([self.algebra.times((1, below), term) for term in terms])
+            found = self.add([self.algebra.times((1, below), term) for term in terms])
             if found is not None:
                 yield self.product_of((rest[0], above), found)
 
-    def _nested(self, terms: Polynomial, number: Number) -> Iterator[Expr]:
+    def _nest(self, terms: Polynomial, number: Number) -> Iterator[Expr]:
         """a*x + b*x + c as (a + b)*x + c, by the bases that most terms have."""
         counts: dict[int, int] = {}
         for monomial in terms:
@@ -412,18 +412,18 @@ class Layout(Products):
             for monomial, c in terms.items():
                 (inside if dict(monomial).get(base, 0) > 0 else outside).append((lean(c * number), monomial))
             parts = [self.algebra.total(inside), self.algebra.total(outside)]
-            nested = self.added([part for part in parts if part[0]])
+            nested = self.add([part for part in parts if part[0]])
             if nested is not None:
                 yield nested
 
-    def added(self, values: Sequence[Value]) -> Expr | None:
+    def add(self, values: Sequence[Value]) -> Expr | None:
         """The sum of values as it stands; None where it is made of something that is just being written."""
         if any(value in self.open or (-value[0], value[1]) in self.open for value in values):
             return None
         return self._plain(values)
 
     def _plain(self, values: Sequence[Value]) -> Expr:
-        ordered = self._ordered(values)
+        ordered = self._order_terms(values)
         result: Expr | None = None
         for value in ordered:
             if result is None:
@@ -435,7 +435,7 @@ class Layout(Products):
         assert result is not None
         return result
 
-    def _ordered(self, values: Sequence[Value]) -> list[Value]:
+    def _order_terms(self, values: Sequence[Value]) -> list[Value]:
         """Order terms by falling degree, but a positive term first: 1 - x**2."""
         ordered = sorted(values, key=self._rank)
         if ordered[0][0] < 0:

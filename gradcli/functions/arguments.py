@@ -17,9 +17,9 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError
 from gradcli.functions.calls import by_names, parameters_of
-from gradcli.ops.calling.inputs import numbers, unmasked
+from gradcli.ops.calling.inputs import numbers, unmask
 from gradcli.tensors.core.dtypes import FLOATS, NAMES, is_bfloat16
-from gradcli.tensors.transforms.vectorizing import mapped
+from gradcli.tensors.transforms.vectorizing import map_ends
 
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
@@ -40,7 +40,7 @@ def leaves_of(name: str, value: Any, keys: tuple[Any, ...] = ()) -> list[Leaf]:
     if isinstance(value, (Mapping, list, tuple)):
         parts = value.items() if isinstance(value, Mapping) else enumerate(value)
         return [leaf for key, part in parts for leaf in leaves_of(f"{name}[{key!r}]", part, (*keys, key))]
-    return [Leaf(name, keys, np.asarray(unmasked(value, f"'{name}'")))] if is_number(value) else []
+    return [Leaf(name, keys, np.asarray(unmask(value, f"'{name}'")))] if is_number(value) else []
 
 
 def differentiable(name: str, value: Any) -> list[Leaf]:
@@ -173,7 +173,7 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
 def _numbers(leaf: str, said: Any) -> np.ndarray:
     if said is None:
         raise ArgumentError(f"the gradient of '{leaf}' is None")
-    return real(unmasked(said, f"the gradient of '{leaf}'"), f"the gradient of '{leaf}' must be")
+    return real(unmask(said, f"the gradient of '{leaf}'"), f"the gradient of '{leaf}' must be")
 
 
 def real(given: Any, demand: str) -> np.ndarray:
@@ -196,7 +196,7 @@ def as_arrays(value: Any, by: str | None) -> Any:
         foreign = hasattr(value, "__jax_array__") or type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
         return np.asarray(value) if foreign else value
 
-    return value if by is None else mapped(as_array, value)
+    return value if by is None else map_ends(as_array, value)
 
 
 def of_torch(tensor: Any) -> np.ndarray:
@@ -264,7 +264,7 @@ def product(gradient: Callable[..., Any], given: Mapping[str, Any], seeds: Seeds
             f"a gradient of shape {np.shape(found)} is no Jacobian of a result of that shape",
             help="of a function entry by entry, let the gradient take the seed and return seed times it, or sum the function",
         )
-    return found if scalar else _contracted(found, seeds)
+    return found if scalar else _contract(found, seeds)
 
 
 def _takes_another(function: Callable[..., Any], names: Sequence[str]) -> bool:
@@ -274,12 +274,12 @@ def _takes_another(function: Callable[..., Any], names: Sequence[str]) -> bool:
     return len(needed) == len(names) + 1
 
 
-def _contracted(jacobian: Any, seeds: Seeds) -> Any:
+def _contract(jacobian: Any, seeds: Seeds) -> Any:
     """A seed times a Jacobian, or times each of a structure of them, whose first axes are the result's."""
     if isinstance(jacobian, dict):
-        return {name: _contracted(part, seeds) for name, part in jacobian.items()}
+        return {name: _contract(part, seeds) for name, part in jacobian.items()}
     if isinstance(jacobian, tuple):
-        return tuple(_contracted(part, seeds) for part in jacobian)
+        return tuple(_contract(part, seeds) for part in jacobian)
     if len(seeds) != 1:
         raise ArgumentError(
             f"the function has {len(seeds)} results, and the gradient takes no vectors for them",
@@ -317,11 +317,11 @@ def is_module(thing: Any) -> bool:
 def as_function(module: Any) -> Callable[..., Any]:
     """Return a module as a function of what its ``forward`` takes."""
 
-    def called(*arguments: Any, **keywords: Any) -> Any:
+    def call(*arguments: Any, **keywords: Any) -> Any:
         return module(*arguments, **keywords)
 
-    called.__signature__ = inspect.signature(module.forward)  # type: ignore[attr-defined]
-    return called
+    call.__signature__ = inspect.signature(module.forward)  # type: ignore[attr-defined]
+    return call
 
 
 class Parameters:
@@ -355,16 +355,16 @@ class Parameters:
         """Return a function that takes these parameters after its own arguments."""
         torch, count = import_module("torch"), len(self.values)
 
-        def called(*values: Any) -> Any:
+        def call(*values: Any) -> Any:
             own = values[: len(values) - count]
-            with self._placed(torch, values[len(own) :]), torch.random.fork_rng(devices=[]):
+            with self._place(torch, values[len(own) :]), torch.random.fork_rng(devices=[]):
                 torch.manual_seed(0)  # the same draws in every call
                 return function(*own)
 
-        return called
+        return call
 
     @contextmanager
-    def _placed(self, torch: Any, values: tuple[Any, ...]) -> Iterator[None]:
+    def _place(self, torch: Any, values: tuple[Any, ...]) -> Iterator[None]:
         pairs = [*zip(self._slots, values, strict=True)]
         pairs += [(places, to_torch(torch, self._cast(tensor))) for places, tensor in self._others]
         before = [(table, key, table[key]) for places, _ in pairs for table, key in places]
@@ -378,7 +378,7 @@ class Parameters:
                 table[key] = value
 
     @property
-    def told(self) -> str | None:
+    def training_note(self) -> str | None:
         """Return what training mode does to the module, if it does something."""
         kinds = {type(part).__name__ for part in self.module.modules() if part.training}
         said = [

@@ -1,4 +1,4 @@
-"""What a function is asked, out of the words of a command line or of settings: its arguments, by which of them, and how it is judged."""
+"""Questions about a function, out of the words of a command line or of settings: its arguments, by which of them, and how it is judged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.errors import EvaluationError, UnknownNameError, UsageError, one_of, suggestion
 from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
-from gradcli.functions.calls import guarded, told
+from gradcli.functions.calls import call_guarded, words_of_error
 from gradcli.functions.checking import Question
 from gradcli.functions.differences import JVP
 from gradcli.functions.frameworks import FORWARD, FRAMEWORKS
@@ -30,7 +30,7 @@ from gradcli.query.options import Policy, names_of
 from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.storage.whole_files import shown
+from gradcli.storage.whole_files import path_text
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,
 # imported when they are asked for.
@@ -53,28 +53,28 @@ def refuse_unnamed(path: str) -> None:
         raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help="gradcli check --function pkg.losses:loss ...")
 
 
-def loaded(path: str, folder: Path, *, interrupts: bool = True) -> Callable[..., Any]:
+def load_function(path: str, folder: Path, *, interrupts: bool = True) -> Callable[..., Any]:
     """Return what ``MODULE:NAME`` names; the modules of the folder have to be among those that Python finds. Raises GradcliError.
 
     interrupts  False where Ctrl-C is that of the person who waits, and goes through
     """
     module, _, name = path.partition(":")
-    found = _imported(module, folder, interrupts)
+    found = _import(module, folder, interrupts)
     for part in name.split("."):
         try:
-            inner = guarded(partial(getattr, found, part))
+            inner = call_guarded(partial(getattr, found, part))
         except EvaluationError:
             close = suggestion(part, [known for known in dir(found) if callable(getattr(found, known, None))])
             help = None if close is None else f"did you mean '{close}'?"
-            raise UnknownNameError(f"'{path}' names nothing: {_called(found)} has no '{part}'", help=help) from None
+            raise UnknownNameError(f"'{path}' names nothing: {_name_of(found)} has no '{part}'", help=help) from None
         found = inner
     if not callable(found) and not is_operator(found):
-        raise UnknownNameError(f"'{path}' is no function but {_called(type(found))}")
+        raise UnknownNameError(f"'{path}' is no function but {_name_of(type(found))}")
     function: Callable[..., Any] = found
     return function
 
 
-def _imported(module: str, folder: Path, interrupts: bool) -> Any:
+def _import(module: str, folder: Path, interrupts: bool) -> Any:
     try:
         return importlib.import_module(module)
     except BaseException as error:  # a module may raise anything while it is imported
@@ -84,10 +84,10 @@ def _imported(module: str, folder: Path, interrupts: bool) -> Any:
         if missing is not None and f"{module}.".startswith(f"{missing}."):
             help = "modules are found from the current folder, or from that of the settings; PYTHONPATH adds others"
             raise UnknownNameError(f"there is no module '{missing}' in {folder}, and none is installed", help=help) from None
-        raise EvaluationError(f"cannot import '{module}': {told(error, 'the module')}") from None
+        raise EvaluationError(f"cannot import '{module}': {words_of_error(error, 'the module')}") from None
 
 
-def _called(thing: Any) -> str:
+def _name_of(thing: Any) -> str:
     kind = "module" if inspect.ismodule(thing) else "class" if isinstance(thing, type) else type(thing).__name__
     return f"the {kind} '{getattr(thing, '__name__', '?')}'"
 
@@ -109,10 +109,10 @@ def definition_of(function: Any) -> Definition:
     return Definition()
 
 
-def placed(record: Record, definition: Definition) -> None:
+def set_place(record: Record, definition: Definition) -> None:
     """The record stands where its function does."""
     if definition.file is not None and os.path.isfile(definition.file):
-        record.file, record.line = shown(Path(definition.file)), definition.line
+        record.file, record.line = path_text(Path(definition.file)), definition.line
 
 
 def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
@@ -120,7 +120,7 @@ def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
     return [f"{name}={text_of(value)}" for name, value in arguments.items()]
 
 
-def judged(policy: Policy, setting: FunctionSetting, flags: Collection[str] = ()) -> Policy:
+def policy_of(policy: Policy, setting: FunctionSetting, flags: Collection[str] = ()) -> Policy:
     """The policy of a function: that of its settings, but for what it says itself and no flag does."""
     own = {"rtol": setting.rtol, "atol": setting.atol, "timeout": setting.timeout}
     said: dict[str, Any] = {name: value for name, value in own.items() if value is not None and name not in flags}
@@ -180,7 +180,7 @@ def _as_argument(value: Any, dtype: str) -> Any:
     return array.item() if not array.ndim else array
 
 
-def differentiated(
+def names_to_differentiate(
     names: list[str], wrt: Sequence[str] | None, freeze: Sequence[str], by: str | None, spelled: Callable[[str], str]
 ) -> list[str]:
     """Return the names that the gradient is by, of which PyTorch's modules may have more than the arguments.
@@ -232,7 +232,7 @@ class Asked(NamedTuple):
         return f"the {what} {name(self.claim)}" if self.claim is not None else f"its own {what}"
 
 
-def asked(
+def questions_of(
     given: Mapping[str, Any], by: str | None, order: int, spelled: Callable[[str], str], *, alone: bool, forward: bool = False
 ) -> Asked:
     """Return what some options ask, of those that are not None. Raises UsageError for what does not go together.
@@ -274,13 +274,15 @@ class AskedFunction:
         self, said: Any, at: Mapping[str, str], policy: Policy, programs: Programs, folder: Path | None,
         spelled: Callable[[str], str], alone: bool = False,
     ) -> None:  # fmt: skip
-        what = asked({name: getattr(said, name) for name in OPTIONS}, said.by, said.order, spelled, alone=alone, forward=said.forward)
+        what = questions_of(
+            {name: getattr(said, name) for name in OPTIONS}, said.by, said.order, spelled, alone=alone, forward=said.forward
+        )
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
         self.said, self.at, self.policy, self.programs, self.folder = said, at, policy, programs, folder
         self.is_operator = what.claim is None and said.by is None
-        arguments, options = self.drawn(0), policy.options
-        wrt = differentiated(list(arguments), options.wrt, options.freeze, said.by, spelled)
+        arguments, options = self.draw(0), policy.options
+        wrt = names_to_differentiate(list(arguments), options.wrt, options.freeze, said.by, spelled)
         seed = None if said.seed is None else programs.fresh(policy.state).constant(said.seed, f"<{spelled('seed')}>")
         self.question = Question(
             arguments, wrt, options.rtol, options.atol, said.by, seed, policy.state, said.order, what.kind, what.solves,
@@ -289,7 +291,7 @@ class AskedFunction:
         self.title = f"{said.function} with {what.title(said.by, said.order, str)}"
         self.given = given_of([*said.at, wrt])
 
-    def drawn(self, number: int) -> dict[str, Any]:
+    def draw(self, number: int) -> dict[str, Any]:
         """The arguments, drawn once more; an operator knows its own."""
         if self.is_operator and not self.at:
             return {}
@@ -301,6 +303,6 @@ class AskedFunction:
         if points is None:
             record.check, record.value = ask(self.question)
             return None
-        arguments, record.check, record.value = gravest(self.drawn, lambda drawn: ask(replace(self.question, arguments=drawn)), points)
+        arguments, record.check, record.value = gravest(self.draw, lambda drawn: ask(replace(self.question, arguments=drawn)), points)
         record.points = points
         return arguments if record.check.verdict is Verdict.MISMATCH else None

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.errors import ArgumentError, EvaluationError, GradcliError
-from gradcli.functions.places import chosen
+from gradcli.functions.places import best_known_place
 
 _LONGEST = 500  # characters of a message
 
 
-def guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationError, *, interrupts: bool = True) -> Any:
+def call_guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationError, *, interrupts: bool = True) -> Any:
     """Return what a call gives. Raises an error of the kind for whatever it raises, an exit and an interrupt of its own among it.
 
     interrupts  False where Ctrl-C is that of the person who waits for the answer, and goes through
@@ -27,12 +27,12 @@ def guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationErr
     except KeyboardInterrupt as error:
         if not interrupts:
             raise
-        raise kind(told(error)) from None
+        raise kind(words_of_error(error)) from None
     except BaseException as error:
-        raise kind(told(error)) from None
+        raise kind(words_of_error(error)) from None
 
 
-def told(error: BaseException, who: str = "the function") -> str:
+def words_of_error(error: BaseException, who: str = "the function") -> str:
     """Return what was raised, and the line of other people's code in which it was."""
     name = type(error).__name__
     said = _words(error)
@@ -64,11 +64,11 @@ def _unreadable_line(error: BaseException) -> str | None:
 
 def _last_line(error: BaseException) -> str | None:
     frames = list(traceback.extract_tb(error.__traceback__, limit=-200))
-    last = chosen([frame.filename for frame in frames])
+    last = best_known_place([frame.filename for frame in frames])
     return None if last is None else f"{Path(frames[last].filename).name}:{frames[last].lineno}, in {frames[last].name}"
 
 
-def arranged(function: Callable[..., Any], names: Sequence[str]) -> list[str]:
+def arrange_names(function: Callable[..., Any], names: Sequence[str]) -> list[str]:
     """Return the names of arguments in the order of the parameters, if they are those.
 
     Names that no parameter has stand for the places in which they are given. Raises ArgumentError
@@ -108,7 +108,7 @@ def by_names(function: Callable[..., Any], names: Sequence[str], parameters: Par
     signature, named = inspect.Signature(list(known.values())), _takes_any_name(known)
     by_place = any(name not in known for name in names) and not named
 
-    def called(*values: Any) -> Any:
+    def call(*values: Any) -> Any:
         given, others = dict(zip(names, values, strict=False)), list(values[len(names) :])
         bound = inspect.BoundArguments(signature, OrderedDict())
         for name, parameter in known.items():
@@ -122,7 +122,7 @@ def by_names(function: Callable[..., Any], names: Sequence[str], parameters: Par
             return function(*bound.args, *others, **bound.kwargs, **given)
         return function(*bound.args, *given.values(), *others, **bound.kwargs)
 
-    return called
+    return call
 
 
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -33,14 +33,14 @@ from gradcli.functions.arguments import (
     rebuilt,
     seeds_for,
 )
-from gradcli.functions.calls import arranged, by_names, guarded
-from gradcli.functions.differences import JVP, along, contracted
-from gradcli.functions.differences import said as tangents_said
+from gradcli.functions.calls import arrange_names, by_names, call_guarded
+from gradcli.functions.differences import JVP, along, contract
+from gradcli.functions.differences import claimed_jvps as tangents_said
 from gradcli.functions.frameworks import Framework, framework
-from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, is_operator, parts_of_operator, refuse_nonlinear, solved
+from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, check_solution, is_operator, parts_of_operator, refuse_nonlinear
 from gradcli.functions.precision import precision_of
 from gradcli.functions.tracing.exact import Claims
-from gradcli.functions.truth import Truth, in_float64, traced
+from gradcli.functions.truth import Truth, in_float64, trace_subject
 from gradcli.report.verdicts import Check
 
 
@@ -88,12 +88,12 @@ class Question:
             return self._of_operator(function)
         if is_module(function):
             module, function = module or function, as_function(function)
-        names = arranged(function, list(self.arguments))
+        names = arrange_names(function, list(self.arguments))
         here = replace(self, arguments={name: self.arguments[name] for name in names})
         called = by_names(function, names)
         equation = equation if equation is None else by_names(equation, [SOLUTION, *names])
         if module is None or self.by is None:
-            return here._chosen(names)._by(called, claim, equation)
+            return here._choose(names)._by(called, claim, equation)
         if self.by != "torch":
             raise UsageError(f"parameters are those of PyTorch's modules, not of {self.by}'s", help="--by torch")
         parameters = Parameters(module, _widest(self.arguments))
@@ -101,11 +101,11 @@ class Question:
         if twice is not None:
             raise ArgumentError(f"'{twice}' is an argument, and a parameter of the module, too", help="give the argument another name")
         here = replace(here, arguments={**here.arguments, **parameters.values})
-        check, value = here._chosen([*names, *parameters.values])._by(parameters.taken_by(called), claim, equation)
-        check.reason = "; ".join(filter(None, (check.reason, parameters.told))) or None
+        check, value = here._choose([*names, *parameters.values])._by(parameters.taken_by(called), claim, equation)
+        check.reason = "; ".join(filter(None, (check.reason, parameters.training_note))) or None
         return check, value
 
-    def _chosen(self, names: list[str]) -> Question:
+    def _choose(self, names: list[str]) -> Question:
         """Return the question by those of these names that are asked for. Raises UsageError for others."""
         unknown = next((name for name in (*self.wrt, *self.frozen) if name not in names), None)
         if unknown is not None:
@@ -116,10 +116,10 @@ class Question:
     def _by(self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None) -> tuple[Check, Any]:
         """Return the verdict on a function that takes the arguments in their order."""
         if self.by is None:
-            return self._checked(Subject(function, self.arguments, self.wrt), None, claim, equation)
+            return self._check(Subject(function, self.arguments, self.wrt), None, claim, equation)
         found = framework(self.by)
         with found.setting():
-            return self._checked(Subject(function, self.arguments, self.wrt, found.make), found, None, equation)
+            return self._check(Subject(function, self.arguments, self.wrt, found.make), found, None, equation)
 
     def _of_operator(self, operator: Any) -> tuple[Check, Any]:
         """The verdict on the adjoint that an operator says it has."""
@@ -131,12 +131,12 @@ class Question:
         function, adjoint, arguments = parts_of_operator(operator, self.arguments, self.state)
         return replace(self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT).check(function, adjoint)
 
-    def _checked(
+    def _check(
         self, subject: Subject, found: Framework | None, claim: Callable[..., Any] | None, equation: Callable[..., Any] | None
     ) -> tuple[Check, Any]:
         say = partial(self._say, found, claim)
         self._warm(subject, say)
-        guarded(lambda: subject.value, NoValue, interrupts=False)
+        call_guarded(lambda: subject.value, NoValue, interrupts=False)
         directions = seeds_for(subject.value, self.seed, self.state)
         if self.order == 2:
             checks = self._second(subject, directions[0], say)
@@ -148,12 +148,12 @@ class Question:
             claims = [say(subject, seeds) for seeds in directions]
             if equation is not None and self.solves is not None:
                 rtol = RTOL["float64"] if self.rtol is None else self.rtol
-                trace = partial(traced, by=self.by, held={})
-                checks = solved(subject, equation, self.solves, trace, self._truth, directions, claims, rtol)
+                trace = partial(trace_subject, by=self.by, held={})
+                checks = check_solution(subject, equation, self.solves, trace, self._truth, directions, claims, rtol)
             else:
                 truth = self._truth(subject)
                 checks = [truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]
-        return _gravest(checks), _shown(subject)
+        return _gravest(checks), _summary(subject)
 
     def _say(self, found: Framework | None, claim: Callable[..., Any] | None, subject: Subject, seeds: Seeds, along: Any = None) -> Any:
         """Return what a framework, or somebody's claim, says of the result times seeds; of a JVP or a Hessian, along a direction.
@@ -192,14 +192,14 @@ class Question:
         for _ in range(DIRECTIONS):
             tangents = subject.direction(random)
             parts, truth = say(subject, directions[0], tangents), self._truth(along(in_float64(subject), tangents))
-            checks += [truth.check(seeds, contracted(parts, seeds)) for seeds in directions]
+            checks += [truth.check(seeds, contract(parts, seeds)) for seeds in directions]
         return checks
 
     def _second(self, subject: Subject, seeds: Seeds, say: Callable[..., Any]) -> list[Check]:
         """The verdicts on second derivatives, which only a trace has for certain: by their products with random directions."""
         if not subject.is_scalar and self.seed is None:
             raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with (seed)")
-        graph = traced(subject, self.by, {})
+        graph = trace_subject(subject, self.by, {})
         if graph is None or graph.trace.hidden:
             raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")
         random, checks = np.random.default_rng(self.state), list[Check]()
@@ -232,6 +232,6 @@ def _gravest(checks: list[Check]) -> Check:
     return check
 
 
-def _shown(subject: Subject) -> Any:
+def _summary(subject: Subject) -> Any:
     value = subject.value
     return np.float64(value[0].reshape(())[()]) if subject.is_scalar else value[0] if len(value) == 1 else None

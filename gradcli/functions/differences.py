@@ -21,10 +21,10 @@ def by_differences(
     subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float, widest: float | None = None
 ) -> VariableCheck:
     """The verdict on a claimed gradient by one of the arrays of a function's arguments."""
-    return held(claimed, lambda i: derivative(subject, name, seeds, i, widest), rtol, atol)
+    return hold_claims(claimed, lambda i: derivative(subject, name, seeds, i, widest), rtol, atol)
 
 
-def held(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, atol: float) -> VariableCheck:
+def hold_claims(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, atol: float) -> VariableCheck:
     """The verdict on claimed derivatives, each held to its estimate; of very many, a sample."""
     size = claimed.size
     entries: Sequence[int] = range(size)
@@ -59,12 +59,12 @@ def derivative(subject: Subject, name: str, seeds: Seeds, i: int, widest: float 
     epsilon = epsilon_of(array.dtype)
 
     def along(step: float) -> list[float]:
-        return subject.along(seeds, {name: _moved(array, i, step)})
+        return subject.along(seeds, {name: _move_entry(array, i, step)})
 
     return slope(along, float(array.reshape(-1)[i]), epsilon, widest)
 
 
-def _moved(array: np.ndarray, i: int, step: float) -> np.ndarray:
+def _move_entry(array: np.ndarray, i: int, step: float) -> np.ndarray:
     moved = np.array(array)
     moved.reshape(-1)[i] += step
     return moved
@@ -80,7 +80,7 @@ JVP = "jvp"  # what the step is called, and so the verdict on the derivative by 
 def along(subject: Subject, directions: Floats) -> Subject:
     """The function of the step along directions, at 0."""
 
-    def moved(step: Any) -> Make:
+    def move(step: Any) -> Make:
         def make(name: str, value: Any, numbers: Any) -> Any:
             found = subject.make(name, value, numbers)
             return found + step * subject.make(name, value, directions[name]) if name in directions else found
@@ -88,14 +88,14 @@ def along(subject: Subject, directions: Floats) -> Subject:
         return make
 
     def function(step: Any) -> Any:
-        make = moved(step)
+        make = move(step)
         return subject.function(*(rebuilt(name, value, subject.floats, make) for name, value in subject.arguments.items()))
 
     fewest = max((x.dtype for x in subject.floats.values()), key=epsilon_of)
     return Subject(function, {JVP: np.zeros((), fewest)}, [JVP], subject.make)
 
 
-def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
+def claimed_jvps(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
     """Return what a JVP that somebody wrote gives for directions: it takes the arguments, then a tangent for each that it is by.
 
     Raises ArgumentError for what has not the form of the function's result.
@@ -110,7 +110,7 @@ def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[
     return found
 
 
-def contracted(parts: list[np.ndarray], seeds: Seeds) -> Floats:
+def contract(parts: list[np.ndarray], seeds: Seeds) -> Floats:
     """A JVP times a seed, which is the derivative by the step of the result's sum with this seed."""
     total = sum(float((part * seed).sum()) for part, seed in zip(parts, seeds, strict=True))
     return {JVP: np.asarray(total, np.result_type(*parts))}
@@ -129,18 +129,18 @@ _MOVE = 1e-3
 
 
 def is_of_symmetric(subject: Subject, name: str) -> bool:
-    """Whether an argument is a symmetric matrix of which the function ignores the entries above or below the diagonal, or demands it."""
+    """Return whether an argument is a symmetric matrix of which the function ignores the entries above or below the diagonal, or demands it."""
     matrix = subject.floats[name]
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2 or not np.array_equal(matrix, matrix.T):
         return False
     noise = _MOVE * float(np.abs(matrix).max(initial=1.0)) * np.random.default_rng(11).standard_normal(matrix.shape)
     one, other = (_is_same_after(subject, {name: matrix + part(noise)}) for part in _TRIANGLES)
     if one is other is None:
-        return _is_same_after(subject, {name: matrix + symmetrized(noise)}) is not None
+        return _is_same_after(subject, {name: matrix + symmetrize_slopes(noise)}) is not None
     return (one is True) is not (other is True)
 
 
-def symmetrized(slopes: np.ndarray) -> np.ndarray:
+def symmetrize_slopes(slopes: np.ndarray) -> np.ndarray:
     """The slopes along symmetric directions, shared evenly by both entries."""
     return np.asarray((slopes + slopes.T) / 2)
 
@@ -148,11 +148,11 @@ def symmetrized(slopes: np.ndarray) -> np.ndarray:
 def symmetrizing(name: str, make: Make) -> Make:
     """Makes of a matrix its symmetric part before the function sees it."""
 
-    def made(which: str, value: Any, numbers: Any) -> Any:
+    def make_symmetric(which: str, value: Any, numbers: Any) -> Any:
         found = make(which, value, numbers)
         return (found + found.T) / 2 if which == name else found
 
-    return made
+    return make_symmetric
 
 
 _TRIANGLES: tuple[Callable[[np.ndarray], np.ndarray], ...] = (lambda x: np.triu(x, 1), lambda x: np.tril(x, -1))

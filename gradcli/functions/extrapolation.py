@@ -166,7 +166,7 @@ class _Line:
         return _Sample(step, float((up - self.base).sum()), float((down - self.base).sum()), size, noise if math.isfinite(noise) else 0.0)
 
     def at_scale(self, scale: float) -> Slope:
-        rows = _smoothed([self._sample(_WIDEST * scale / _SHRINK**row) for row in range(_ROWS)])
+        rows = _smooth([self._sample(_WIDEST * scale / _SHRINK**row) for row in range(_ROWS)])
         self.samples += rows
         flat = all(row.up == row.down == 0 for row in rows)
         value, error = self._slope(rows, self.epsilon, self.x if flat else 0.0)
@@ -193,7 +193,7 @@ class _Line:
         return replace(found, error=max(error, found.error))
 
 
-def _smoothed(rows: Sequence[_Sample]) -> list[_Sample]:
+def _smooth(rows: Sequence[_Sample]) -> list[_Sample]:
     """The same with noise that chance has not hidden: that of neighbours, and all that is lost when the function stops moving."""
     found: list[_Sample] = []
     for i, row in enumerate(rows):

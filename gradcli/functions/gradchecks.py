@@ -22,7 +22,7 @@ from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import enable_grad, warn
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import Trace, traced
+from gradcli.tensors.core.trace import Trace, trace_call
 
 if TYPE_CHECKING:
     from gradcli.check.judge import Judge
@@ -132,7 +132,7 @@ class _Function:
         self.chosen = [i for i, x in enumerate(arguments) if _moves(x)]
         self.inputs: list[Tensor] = [arguments[i] for i in self.chosen]
         self.names = [f"input{i}" for i in self.chosen]
-        result, self._run = traced(func, arguments, self.inputs, self.names)
+        result, self._run = trace_call(func, arguments, self.inputs, self.names)
         self.floats, self.outputs = _floats(result), _differentiable(result)
         arrays = {name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)}
         self.subject = Subject(self._numbers, arrays, self.names, lambda _name, _value, numbers: numbers)
@@ -163,7 +163,7 @@ class _Function:
         random = np.random.default_rng(1)
         noise = [1 + side * _NEARBY * random.uniform(-1, 1, x.array.shape) for x in self.inputs]
         moved = {i: self.arguments[i].array * factor for i, factor in zip(self.chosen, noise, strict=True)}
-        found: tuple[Any, Trace] = self.at(moved, lambda given: traced(self.func, given, [given[i] for i in self.chosen], self.names))
+        found: tuple[Any, Trace] = self.at(moved, lambda given: trace_call(self.func, given, [given[i] for i in self.chosen], self.names))
         return found
 
     def at(self, moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
@@ -192,7 +192,7 @@ class _Function:
         copies = [Tensor(cotangent.copy()) for cotangent in cotangents]
         return grad(outputs, self.inputs, copies, retain_graph=True, allow_unused=True)
 
-    def filled(self, found: Sequence[Tensor | None]) -> list[np.ndarray]:
+    def fill(self, found: Sequence[Tensor | None]) -> list[np.ndarray]:
         """Return gradients by the inputs as arrays, zeros where there are none."""
         return [np.zeros_like(x.array) if g is None else g.array.copy() for x, g in zip(self.inputs, found, strict=True)]
 
@@ -259,10 +259,10 @@ class _Tolerance(NamedTuple):
         weight  of the sum whose derivative it is; None where nothing is allowed
         """
         rtol, atol = (_SURE, 0.0) if weight is None else (self.relative, self.absolute * weight)
-        return _told(by_differences(subject, name, seeds, claimed, rtol, atol, self.step))
+        return _wrong_derivative(by_differences(subject, name, seeds, claimed, rtol, atol, self.step))
 
 
-def _told(part: VariableCheck | None, how: str = "") -> str:
+def _wrong_derivative(part: VariableCheck | None, how: str = "") -> str:
     """Return which derivative is wrong ("" if none is), or cannot be known, for the function has no value beside the point."""
     if part is None or part.worst is None or (part.verdict is not Verdict.MISMATCH and np.isfinite(part.worst.reference)):
         return ""
@@ -295,7 +295,11 @@ def _rows_fault(function: _Function, trace: Trace | None, number: int, y: Tensor
         seeds = [weights if z is y else np.zeros(z.shape) for z in floats]
         weight = float(np.abs(weights).sum()) if allowed else None
         for i, name, claimed in zip(function.chosen, function.names, slopes, strict=True):
-            said = tolerance.fault(function.subject, name, seeds, claimed, weight) if parts is None else _told(parts.get(name), "exactly")
+            said = (
+                tolerance.fault(function.subject, name, seeds, claimed, weight)
+                if parts is None
+                else _wrong_derivative(parts.get(name), "exactly")
+            )
             if said:
                 return f"Jacobian mismatch for output {number} with respect to input {i}{said}"
         return ""
@@ -306,11 +310,11 @@ def _rows_fault(function: _Function, trace: Trace | None, number: int, y: Tensor
     for part, other in zip(found, again, strict=True):
         if part is not None and other is not None and not np.allclose(part.array, other.array, rtol=0, atol=noise, equal_nan=True):
             return f"Backward is not reentrant: it gives different values each time. The tolerance for nondeterminism was {noise}."
-    fault = wrong(weights, function.filled(found), False)
+    fault = wrong(weights, function.fill(found), False)
     if not fault or not (tolerance.absolute or tolerance.relative):
         return fault
     rows = (weights,) if tolerance.sums else np.eye(weights.size, dtype=weights.dtype).reshape(weights.size, *shape)
-    return next(filter(None, (wrong(row, function.filled(function.gradients([y], [row])), True) for row in rows)), None)
+    return next(filter(None, (wrong(row, function.fill(function.gradients([y], [row])), True) for row in rows)), None)
 
 
 def _fault_of_zeros(function: _Function) -> str | None:

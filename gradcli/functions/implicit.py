@@ -16,8 +16,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, InputTypeError
 from gradcli.functions.arguments import Floats, NoValue, Seeds, Subject, claims_in
-from gradcli.functions.calls import guarded
-from gradcli.functions.differences import derivative, held
+from gradcli.functions.calls import call_guarded
+from gradcli.functions.differences import derivative, hold_claims
 from gradcli.functions.extrapolation import Slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import Exact
@@ -39,7 +39,7 @@ class Decider(Protocol):
         """The verdict on a gradient of the result's sum with these seeds."""
 
 
-def solved(
+def check_solution(
     subject: Subject, equation: Callable[..., Any], solves: str, trace: Callable[[Subject], Exact | None],
     truth_of: Callable[[Subject], Decider], directions: list[Seeds], claims: list[Floats], rtol: float,
 ) -> list[Check]:  # fmt: skip
@@ -53,7 +53,7 @@ def solved(
     (found,) = subject.value
     residual = _minus(equation) if solves == FIXED_POINT else equation
     here = _at(subject, residual, found)
-    guarded(lambda: here.value, NoValue, interrupts=False)
+    call_guarded(lambda: here.value, NoValue, interrupts=False)
     if len(here.value) != 1 or here.value[0].size != found.size:
         entries = sum(part.size for part in here.value)
         raise ArgumentError(f"the {solves} has {entries} entries, the solution {found.size}: there must be one for each")
@@ -115,7 +115,7 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
             rows.append([derivative(residual, SOLUTION, [seed], i).value for i in range(size)])
         else:
             (node,), leaf = found.results, found.trace.leaves[SOLUTION]
-            slopes = found.pulled({node: seed}, [leaf])
+            slopes = found.pull({node: seed}, [leaf])
             rows.append(np.ravel(np.broadcast_to(np.asarray(slopes.get(leaf, 0.0)), leaf.shape)).tolist())
     return np.asarray(rows, float)
 
@@ -163,7 +163,7 @@ def refuse_nonlinear(subject: Subject, state: int) -> None:
     first, second = subject.direction(random), subject.direction(random)
     a, b = _FACTORS
     mixed = {name: (a * first[name] + b * second[name]).astype(x.dtype) for name, x in subject.floats.items()}
-    one, other, both = (guarded(partial(subject.numbers, at), NoValue, interrupts=False) for at in (first, second, mixed))
+    one, other, both = (call_guarded(partial(subject.numbers, at), NoValue, interrupts=False) for at in (first, second, mixed))
     room = _LINEAR if all(x.dtype == np.float64 for x in subject.floats.values()) else 1e-3
     for x, y, z in zip(one, other, both, strict=True):
         size, off = _largest(abs(a * x) + abs(b * y)), _largest(a * x + b * y - z)
@@ -182,4 +182,4 @@ def by_units(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rto
         terms = subject.along(seeds, {**nothing, name: unit})
         return Slope(math.fsum(terms), 4 * epsilon * math.fsum(map(abs, terms)), source=UNITS)
 
-    return held(claimed, entry, rtol, atol)
+    return hold_claims(claimed, entry, rtol, atol)

@@ -14,8 +14,8 @@ from typing import Any
 
 from gradcli.errors import GradcliError
 from gradcli.files.settings import FunctionSetting
-from gradcli.functions.asking import AskedFunction, definition_of, judged, loaded, placed, smallest_of
-from gradcli.functions.calls import guarded
+from gradcli.functions.asking import AskedFunction, definition_of, load_function, policy_of, set_place, smallest_of
+from gradcli.functions.calls import call_guarded
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments
 from gradcli.query.bindings import Programs
@@ -23,7 +23,7 @@ from gradcli.query.cases import outcome_of
 from gradcli.query.options import Policy
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
-from gradcli.storage.whole_files import shown
+from gradcli.storage.whole_files import path_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,25 +37,25 @@ class ListedCase:
 
     @property
     def file(self) -> str:
-        return shown(self.settings)
+        return path_text(self.settings)
 
     @property
     def seed(self) -> int:
         """Seed of what is drawn at random."""
-        return judged(self.policy, self.setting).state
+        return policy_of(self.policy, self.setting).state
 
     def outcome(self, name: str) -> Outcome:
         """Return what becomes of it; an interrupt goes through."""
-        setting, policy, folder = self.setting, judged(self.policy, self.setting), self.settings.parent
+        setting, policy, folder = self.setting, policy_of(self.policy, self.setting), self.settings.parent
         record = Record(setting.function, id=setting.name, file=self.file, line=self.line, record_line=True)
         arguments: Arguments = {}
         try:
             at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}
             case = AskedFunction(setting, at, policy, Programs(), folder, str)
             record.expr, record.given = case.title, case.given
-            functions: list[Any] = [None if path is None else self._loaded(path, folder) for path in case.functions]
-            placed(record, definition_of(functions[0]))
-            smallest = case.decide(record, lambda question: guarded(lambda: question.check(*functions), interrupts=False))
+            functions: list[Any] = [None if path is None else self._load(path, folder) for path in case.functions]
+            set_place(record, definition_of(functions[0]))
+            smallest = case.decide(record, lambda question: call_guarded(lambda: question.check(*functions), interrupts=False))
             arguments = smallest or case.question.arguments
         except GradcliError as error:
             record.error = Failure.of(error)
@@ -64,11 +64,11 @@ class ListedCase:
             outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
         return outcome
 
-    def _loaded(self, path: str, folder: Path) -> Any:
+    def _load(self, path: str, folder: Path) -> Any:
         """A function, whose modules may import others of the folder while they are imported."""
         sys.path.insert(0, str(folder))
         try:
-            return loaded(path, folder, interrupts=False)
+            return load_function(path, folder, interrupts=False)
         finally:
             sys.path.remove(str(folder))
 
@@ -103,7 +103,10 @@ def sources_of(module: str, folder: Path) -> set[Path]:
             found |= {path.with_name(f"{path.name}.py"), path / "__init__.py"}
             for suffix in ("so", "pyd"):  # compiled ones
                 found.update(path.parent.glob(f"{path.name}.*{suffix}"))
-            waiting += [*_imported(path.with_name(f"{path.name}.py"), name.rpartition(".")[0]), *_imported(path / "__init__.py", name)]
+            waiting += [
+                *_imported_modules(path.with_name(f"{path.name}.py"), name.rpartition(".")[0]),
+                *_imported_modules(path / "__init__.py", name),
+            ]
     return found
 
 
@@ -120,7 +123,7 @@ def _origin(name: str, folder: Path) -> Path | None:
     return Path(places[0]) if places else None
 
 
-def _imported(path: Path, package: str) -> list[str]:
+def _imported_modules(path: Path, package: str) -> list[str]:
     """The modules that a file of a package names in its imports, by their full names."""
     try:
         return list(_names(ast.parse(path.read_bytes()), package))

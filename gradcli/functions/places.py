@@ -54,7 +54,7 @@ def _folders() -> Iterator[str]:
             yield f"{Path(file).parent}{os.sep}"
 
 
-def chosen(paths: Sequence[str]) -> int | None:
+def best_known_place(paths: Sequence[str]) -> int | None:
     """Return which of the files of a stack, innermost last, the user knows best: one of theirs, of no installed package if there is one."""
     theirs = [i for i, path in enumerate(paths) if is_theirs(path)]
     return next((i for i in reversed(theirs) if not paths[i].startswith(_INSTALLED)), theirs[-1] if theirs else None)

@@ -41,7 +41,7 @@ def gravest(draw: Callable[[int], Arguments], ask: Ask, points: int) -> tuple[Ar
         else:
             continue
         if check.verdict is Verdict.MISMATCH:
-            return _reduced(arguments, ask)
+            return _reduce(arguments, ask)
         found.append((arguments, check, value))
         if len(found) == points:
             break
@@ -71,7 +71,7 @@ _DRAWS = 9  # by which the range of what is drawn is known
 _ELSEWHERE: tuple[Callable[[Any], Any], ...] = (abs, lambda x: x / 10, lambda x: abs(x) / 10, lambda x: 1 + abs(x))
 
 
-def _reduced(arguments: Arguments, ask: Ask) -> tuple[Arguments, Check, Any]:
+def _reduce(arguments: Arguments, ask: Ask) -> tuple[Arguments, Check, Any]:
     def wrong(smaller: Arguments) -> bool:
         try:
             return ask(smaller)[0].verdict is Verdict.MISMATCH

@@ -121,7 +121,7 @@ def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterabl
     return replace(max(map(format_of, narrow), key=lambda found: found.unit), accumulates=by is None)
 
 
-def widened(subject: Subject) -> Subject:
+def widen(subject: Subject) -> Subject:
     """The same function at the same arguments in float64, which all floats of fewer bits are among; itself if it is in float64."""
     if all(x.dtype.itemsize == 8 for x in subject.floats.values()):
         return subject

@@ -20,7 +20,7 @@ import numpy as np
 from gradcli.check.rounding import Arithmetic, Carried, Names, is_float, plus
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import contributions, depending, guarded, sweep
+from gradcli.graph.sweep import contributions, depending, scale_guarded, sweep
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.ops.special import gamma
@@ -91,7 +91,7 @@ class Stochastic(Arithmetic):
         """A number that is handed to what has fewer bits, which rounds it."""
         if wanted.unit <= given.unit or not isinstance(x, Moved):
             return x
-        return self._rounded(x.value, x.moved, wanted.unit * np.abs(x.value))
+        return self._round(x.value, x.moved, wanted.unit * np.abs(x.value))
 
     def own(self, op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any], additions: Callable[[], float]) -> Any:
         found = super().own(op, out, values, static, lambda: math.sqrt(additions()))
@@ -113,10 +113,10 @@ class Stochastic(Arithmetic):
         out = op.forward(*values, **static)
         noise = self._own_rounding(op, out, values, static)
         decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"  # what is near a limit may be decided otherwise
-        there = op.forward(*map(self._apart if decides else self._moved, operands), **static)
+        there = op.forward(*map(self._apart if decides else self._move, operands), **static)
         if isinstance(out, tuple):
-            return tuple(map(self._rounded, out, there, noise))
-        return self._rounded(out, there, noise)
+            return tuple(map(self._round, out, there, noise))
+        return self._round(out, there, noise)
 
     def _own_rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return how far a result is rounded by its own operation; for each part of several."""
@@ -126,7 +126,7 @@ class Stochastic(Arithmetic):
             return [(self.unit + 8 * self.total) * np.abs(part) if is_float(part) else None for part in out]
         return self.rounding(op, out, values, static)
 
-    def _rounded(self, out: Any, there: Any, noise: Any) -> Moved:
+    def _round(self, out: Any, there: Any, noise: Any) -> Moved:
         if noise is None:
             return Moved(out, there, self)
         own = self._either_way(np.where(np.isfinite(out), noise, 0.0))
@@ -137,7 +137,7 @@ class Stochastic(Arithmetic):
         bits = np.unpackbits(np.frombuffer(self.random.bytes(np.size(x) // 8 + 1), np.uint8), count=np.size(x))
         return np.where(bits.reshape(np.shape(x)), x, np.negative(x))[()]
 
-    def _moved(self, operand: Any) -> Any:
+    def _move(self, operand: Any) -> Any:
         if isinstance(operand, Moved):
             return operand.moved
         rounded = isinstance(operand, Constant) or (isinstance(operand, float) and float(np.float32(operand)) != operand)
@@ -165,14 +165,14 @@ class _Passing(Domain[Moved]):
             return Moved(value, value, self.arithmetic)
         unit = self.arithmetic.unit
         off = unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)  # unless the format has it
-        return self.arithmetic._rounded(value, value, off if np.any(off) else None)
+        return self.arithmetic._round(value, value, off if np.any(off) else None)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         arithmetic = self.arithmetic
         kind = arithmetic.at(node)
         out = arithmetic.apply(op, operands, node.static)
         given = [arithmetic.formats.get(x, arithmetic.kind) for x in node.operands if x is not None and not x.is_constant]
-        return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.unchanged else out
+        return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.leaves_unchanged else out
 
 
 class Reach(NamedTuple):
@@ -196,7 +196,7 @@ def reaches(
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
-    steps, forwards = _unshared(order, needed, set(wrt.values())), list[dict[Expr, Any]]()
+    steps, forwards = _unshare_steps(order, needed, set(wrt.values())), list[dict[Expr, Any]]()
     with np.errstate(all="ignore"):
         for table in _passes(order, leaves, arithmetic):
             forwards = [*forwards[-1:], table | _read_back(order, needed, table)]
@@ -204,7 +204,7 @@ def reaches(
             for name, x in wrt.items():
                 if x in found:
                     farthest[name] = np.maximum(farthest[name], _distance(found[x]))
-        terms = _terms(steps, wrt, {node: _unrounded(x) for node, x in table.items()})
+        terms = _terms(steps, wrt, {node: _without_rounding(x) for node, x in table.items()})
     for name, x in wrt.items():
         if x in found:
             farthest[name] = FACTOR * farthest[name] + 2 * kind.unit * np.abs(found[x].value) + 2 * kind.unit * kind.least
@@ -242,17 +242,17 @@ def _terms(steps: Sequence[_Step], wrt: Mapping[str, Expr], values: Mapping[Expr
 
         def parts_of(step: _Step, wanted: tuple[bool, ...], cotangent: Any, random: Any = random) -> Sequence[Any]:
             given = [values.get(step.node), *(None if x is None else values.get(x) for x in step.node.operands)]
-            return [_signed_at_random(x, random) for x in contributions(step, wanted, cotangent, given, guarded)]
+            return [_signed_at_random(x, random) for x in contributions(step, wanted, cotangent, given, scale_guarded)]
 
-        found = _swept(steps, set(wrt.values()), np.float64(1), parts_of)
+        found = _sweep(steps, set(wrt.values()), np.float64(1), parts_of)
         for name, x in wrt.items():
             squares[name] += np.square(found.get(x, 0.0))
     return {name: np.sqrt(square / PASSES) for name, square in squares.items()}
 
 
-def _unrounded(x: Any) -> Any:
+def _without_rounding(x: Any) -> Any:
     """The value of a number, or of several results, without rounding."""
-    return tuple(map(_unrounded, x)) if isinstance(x, tuple) else x.value if isinstance(x, Moved) else x
+    return tuple(map(_without_rounding, x)) if isinstance(x, tuple) else x.value if isinstance(x, Moved) else x
 
 
 def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
@@ -278,7 +278,7 @@ class _Step:
         self.operands: list[_Step | None] = [None for _ in node.operands]
 
 
-def _unshared(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> list[_Step]:
+def _unshare_steps(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> list[_Step]:
     """The steps that a sweep from the last node goes through, each after its operands.
 
     A linear node is met once for each that reads it, as long as that does not make twice as many steps as there are nodes: code may take
@@ -318,14 +318,16 @@ def _gradients(
             cotangent = cotangent.without_nothing()
         node, kind = step.node, arithmetic.at(step.node)
         read = forwards[int(arithmetic.random.integers(len(forwards)))]
-        parts = contributions(step, wanted, cotangent, [read[node], *(None if x is None else read[x] for x in node.operands)], guarded)
+        parts = contributions(
+            step, wanted, cotangent, [read[node], *(None if x is None else read[x] for x in node.operands)], scale_guarded
+        )
         kinds = [arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind for x in node.operands]
         return [arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)]
 
-    return _swept(steps, targets, Moved(np.float64(1), np.float64(1), arithmetic), parts_of)
+    return _sweep(steps, targets, Moved(np.float64(1), np.float64(1), arithmetic), parts_of)
 
 
-def _swept(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Callable[..., Sequence[Any]]) -> dict[Expr, Any]:
+def _sweep(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Callable[..., Sequence[Any]]) -> dict[Expr, Any]:
     """Return what reaches some nodes in a sweep from the last step, by what steps hand to their operands."""
     found: dict[Expr, Any] = {}
 

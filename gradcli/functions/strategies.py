@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.arguments import is_number, parts_of
-from gradcli.functions.calls import arranged, by_names
+from gradcli.functions.calls import arrange_names, by_names
 from gradcli.functions.points import cut, lengths_of
 
 try:
@@ -44,11 +44,11 @@ def arrays_like(x: Any, low: float = -3.0, high: float = 3.0) -> SearchStrategy[
 def _numbers(low: float, high: float) -> SearchStrategy[float]:
     """Numbers of a range, the round ones first."""
     steps = [(int(np.ceil(low * scale)), int(np.floor(high * scale)), scale) for scale in (1, 10, 1000)]
-    rounded = [st.integers(first, last).map(partial(_parted, scale)) for first, last, scale in steps if first <= last]
+    rounded = [st.integers(first, last).map(partial(_part_size, scale)) for first, last, scale in steps if first <= last]
     return st.one_of(*rounded, st.floats(low, high, allow_nan=False))
 
 
-def _parted(scale: int, n: int) -> float:
+def _part_size(scale: int, n: int) -> float:
     return n / scale
 
 
@@ -63,7 +63,7 @@ def points(function: Callable[..., Any], **like: Any) -> SearchStrategy[dict[str
     """
     if not like:
         raise ArgumentError("points: the function needs its arguments", help="points(loss, w=np.zeros(3), x=1.0)")
-    arranged(function, list(like))
+    arrange_names(function, list(like))
     called = by_names(function, list(like))
     return _points(called, like, cache(partial(_domain, called, like)))
 

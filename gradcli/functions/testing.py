@@ -18,8 +18,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.arguments import as_arrays, duplicate
-from gradcli.functions.asking import OPTIONS, Asked, asked, definition_of, differentiated, placed, smallest_of
-from gradcli.functions.calls import guarded
+from gradcli.functions.asking import OPTIONS, Asked, definition_of, names_to_differentiate, questions_of, set_place, smallest_of
+from gradcli.functions.calls import call_guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.implicit import is_operator
 from gradcli.functions.points import Arguments, gravest
@@ -40,7 +40,7 @@ class GradientError(AssertionError):
 
 
 class Options(TypedDict, total=False):
-    """Those of `check_gradient`, as `assert_gradient` and `gradient_test` hand them on."""
+    """Options of `check_gradient`, as `assert_gradient` and `gradient_test` hand them on."""
 
     at: Required[Mapping[str, Any]]
     wrt: str | Iterable[str] | None
@@ -103,7 +103,7 @@ def check_gradient(
     forward       with by="torch" or "jax": its forward mode is held, along random directions
     Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
     """
-    return _checked(function, locals())[0]
+    return _check(function, locals())[0]
 
 
 def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
@@ -113,10 +113,10 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
     if strange is not None:
         raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
     given: dict[str, Any] = {"gradient": gradient, **_DEFAULTS, **options}
-    check, arguments, what = _checked(function, given)
+    check, arguments, what = _check(function, given)
     title = f"{_name(function)} with {what.title(given['by'], given['order'], _name)}"
     record = Record(title, id=_name(function), check=check)
-    placed(record, definition_of(function))
+    set_place(record, definition_of(function))
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
     listener = _LISTENER.get()
     if listener is not None:
@@ -136,7 +136,7 @@ def gradient_test(
     pytest has the seed of what is drawn (``random_state``) in its name: ``test_loss[seed 0]``.
     """
 
-    def decorated(function: Callable[..., Any]) -> Callable[[], None]:
+    def decorate(function: Callable[..., Any]) -> Callable[[], None]:
         def test() -> None:
             __tracebackhide__ = True
             assert_gradient(function, gradient, **options)
@@ -146,7 +146,7 @@ def gradient_test(
         test.gradcli_seed = options.get("random_state", 0)  # type: ignore[attr-defined]  # in its name, where pytest runs it
         return test
 
-    return decorated
+    return decorate
 
 
 Listener = Callable[[tuple[str, object]], object]
@@ -170,12 +170,12 @@ _DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and ar
 }
 
 
-def _checked(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, Asked]:
+def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, Asked]:
     """The verdict, the arguments that it is about, and what was asked: all options of `check_gradient` by their names."""
     by, order, at, wrt, points = given["by"], given["order"], given["at"], given["wrt"], option_of("points", given["points"])
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
-    what = asked(given, by, order, str, alone=is_operator(function), forward=given["forward"])
+    what = questions_of(given, by, order, str, alone=is_operator(function), forward=given["forward"])
     functions = {name: given[name] for name in OPTIONS if given[name] is not None}
     for name, one in {"function": function, **functions}.items():
         if not callable(one) and not is_operator(one):
@@ -188,23 +188,23 @@ def _checked(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments,
     at = by_form("at", at or {})
     state, atol = option_of("random_state", given["random_state"]), option_of("atol", given["atol"])
     rtol = None if given["rtol"] is None else option_of("rtol", given["rtol"])
-    names = differentiated(list(at), None if wrt is None else names_given("wrt", wrt, at) or (), (), by, str)
+    names = names_to_differentiate(list(at), None if wrt is None else names_given("wrt", wrt, at) or (), (), by, str)
     question = Question({}, names, rtol, atol, by, given["seed"], state, order, what.kind, what.solves, wrt is None)
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
         at_these = replace(question, arguments=arguments)
         called = partial(at_these.check, function, what.claim, what.equation, given["parameters"])
-        answer: tuple[Check, Any] = guarded(called, interrupts=False)
+        answer: tuple[Check, Any] = call_guarded(called, interrupts=False)
         return answer
 
     if points == 1:
-        drawn = _drawn(at, state, by)
+        drawn = _draw(at, state, by)
         return ask(drawn)[0], drawn, what
-    arguments, check, _ = gravest(lambda number: _drawn(at, state + number, by), ask, points)
+    arguments, check, _ = gravest(lambda number: _draw(at, state + number, by), ask, points)
     return check, arguments, what
 
 
-def _drawn(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
+def _draw(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
     """The arguments of a point."""
     calculator, random = Programs().fresh(state), np.random.default_rng(state)
     found = {}

@@ -1,4 +1,4 @@
-"""What the derivative of a function in Python is: asked of its trace, of differences at the calls where that stops, or of the whole."""
+"""The true derivative of a function in Python: asked of its trace, of differences at the calls where that stops, or of the whole."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from gradcli.check.claims import RTOL
 from gradcli.check.rounding import DECIDES
 from gradcli.functions.arguments import Floats, Seeds, Subject
-from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrized, symmetrizing
+from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrize_slopes, symmetrizing
 from gradcli.functions.implicit import ADJOINT, by_units
-from gradcli.functions.precision import precision_of, widened
+from gradcli.functions.precision import precision_of, widen
 from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import Claims, Exact, exact
 from gradcli.functions.tracing.runs import runs_of
@@ -41,13 +41,13 @@ class Truth:
 
     def __post_init__(self) -> None:
         self.held: dict[str, None] = {}  # where the code says that a value is a constant
-        self.exact = traced(self.subject, self.by, self.held)
+        self.exact = trace_subject(self.subject, self.by, self.held)
         self.composed = None if self.exact is None or not self.exact.trace.hidden else Composition(self.exact)
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
         has_formula = self.exact is not None and not all(node.is_constant for node in self.exact.results)
-        found = self._traced(seeds, claims) if self._has_value or has_formula else None
+        found = self._by_trace(seeds, claims) if self._has_value or has_formula else None
         if found is None and not self._has_value:
             found = {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
         if found is None:
@@ -59,14 +59,14 @@ class Truth:
             if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
                 found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
                 told = TOLD.format(name)
-            elif part.verdict is Verdict.MISMATCH and claims[name].size <= _FEW and (self._decided() or self._has_ties):
+            elif part.verdict is Verdict.MISMATCH and claims[name].size <= _FEW and (self._decisions() or self._has_ties):
                 # the point may be where a branch begins, or where what is sorted has two orders
                 beside = self._differences(name, seeds, claims[name])
                 found[name] = beside if beside.verdict is Verdict.KINK else part
         worst = max((part.verdict for part in found.values()), default=Verdict.AGREE)
         return Check(worst, found, reason=told)
 
-    def _traced(self, seeds: Seeds, claims: Floats) -> dict[str, VariableCheck] | None:
+    def _by_trace(self, seeds: Seeds, claims: Floats) -> dict[str, VariableCheck] | None:
         if self.exact is None:
             return None
         narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.by)
@@ -119,13 +119,13 @@ class Truth:
         """Return whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
         subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
         truth = replace(self, subject=subject)
-        claims = {name: symmetrized(said)}
-        found = truth._traced(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
+        claims = {name: symmetrize_slopes(said)}
+        found = truth._by_trace(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
         return found[name].verdict is Verdict.AGREE
 
-    def _decided(self) -> list[str]:
+    def _decisions(self) -> list[str]:
         """Return what the control flow of the traced function depended on."""
-        return [] if self.exact is None else list(self.exact.passage.decided(self.exact.trace.hidden))
+        return [] if self.exact is None else list(self.exact.passage.list_decisions(self.exact.trace.hidden))
 
     @cached_property
     def _has_ties(self) -> bool:
@@ -145,25 +145,25 @@ class Truth:
         """Return what the verdict hangs on beside the numbers."""
         held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
         if self.exact is not None:
-            decisions = ", ".join(self._decided())
+            decisions = ", ".join(self._decisions())
             said = [f"decided at the tested values: {decisions}"] if decisions else []
             return "; ".join([*said, *([held] if held else [])]) or None
         return f"{held}; and the trace stops elsewhere" if held else None
 
 
-def traced(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
+def trace_subject(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
     """A function as a graph, if it can be traced: in float64, unless it takes fewer bits alone.
 
     held  is told where the code declares values to be constants
     """
-    wide = widened(subject)
+    wide = widen(subject)
     found = exact(wide, runs_of(wide, by), held)
     return found if found is not None or wide is subject else exact(subject, runs_of(subject, by), held)
 
 
 def in_float64(subject: Subject) -> Subject:
     """The function at the same arguments in float64, where it takes them: its differences have digits."""
-    wide = widened(subject)
+    wide = widen(subject)
     with suppress(Exception):  # of whatever kind: a function of few bits alone
         if [(x.shape, str(x.dtype)) for x in wide.value] == [(x.shape, "float64") for x in subject.value]:
             return wide

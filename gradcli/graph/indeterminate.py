@@ -134,18 +134,18 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
             order = np.where(never, _ALWAYS, x.order + y.order)
         # an infinity that is none does not outgrow a zero
         outgrown = sum((floats(a.value) == 0) & np.isinf(floats(b.value)) & b.far for a, b in ((x, y), (y, x))) > 0
-        value = replaced(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
+        value = replace_where(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
         still = never | (x.still_ & y.still_)
         return Germ(value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value))
     if op.algebra in ("product of entries", "matrix product"):
-        return _multiplied(op, operands, static, value)
+        return _germ_of_product(op, operands, static, value)
     if all(o is None or _all_still(o) for o in operands):
         return Germ.still(value)
     if op is add:
         for x, y in (operands, operands[::-1]):  # an infinity outweighs a product that is finite, though not known
-            value = replaced(value, np.isinf(floats(x.value)) & np.isnan(floats(y.value)) & (y.order == 0), x.value)
+            value = replace_where(value, np.isinf(floats(x.value)) & np.isnan(floats(y.value)) & (y.order == 0), x.value)
     if not op.elementwise:
-        return _moved(op, operands, static, value)
+        return _germ_of_whole(op, operands, static, value)
     return _entrywise(op, operands, static, value)
 
 
@@ -223,23 +223,23 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
     return None
 
 
-def _moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
+def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
     """An operation on whole arrays: what it is made of is known of those that move and sum entries."""
     if not op.linear or any(isinstance(o, tuple) for o in operands):
         return Germ.unknown(value)
 
-    def carried(facts: Sequence[Any]) -> Any:
+    def carry(facts: Sequence[Any]) -> Any:
         return np.asarray(op.forward(*facts, **static))
 
-    still = carried([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
+    still = carry([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
     if op.accuracy.ulps:
         return Germ(value, still)
     # entries are moved, and not changed
-    far = carried([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
-    return Germ(value, still, carried([None if o is None else o.order for o in operands]), far)
+    far = carry([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
+    return Germ(value, still, carry([None if o is None else o.order for o in operands]), far)
 
 
-def _multiplied(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
+def _germ_of_product(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
     """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the others do."""
     alive = [(o.order != _ALWAYS).astype(float) for o in operands]
     never = np.equal(op.forward(*alive, **static), 0)
@@ -249,7 +249,7 @@ def _multiplied(op: Op, operands: Sequence[Any], static: Mapping[str, Any], valu
         places = range(len(operands))
         terms = [[(~o.still_).astype(float) if i == k else alive[k] for k, o in enumerate(operands)] for i in places]
         moved = sum(np.not_equal(op.forward(*term, **static), 0) for term in terms) > 0
-    value = replaced(value, np.isnan(floats(value)) & never, None)
+    value = replace_where(value, np.isnan(floats(value)) & never, None)
     still = never | ~moved
     return Germ(value, still)
 
@@ -278,7 +278,7 @@ def _like(v: Any) -> float:
     return math.copysign(_LARGEST, found) if math.isinf(found) and v - v == 0 else found
 
 
-def replaced(value: Any, mask: np.ndarray, other: Any) -> Any:
+def replace_where(value: Any, mask: np.ndarray, other: Any) -> Any:
     """A value with the entries of another where the mask says so; with zeros, if there is no other."""
     if not mask.any():
         return value
@@ -305,7 +305,7 @@ def gradients(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any]
             left -= len(near)
             if left < 0:
                 break  # what is open stays so
-            found[x] = _decided(near, seeds, x, value_of, part, np.isnan(floats(part)))
+            found[x] = _decide_adjoint(near, seeds, x, value_of, part, np.isnan(floats(part)))
     return found
 
 
@@ -316,14 +316,14 @@ def has_nan(adjoint: Any) -> bool:
     return math.isnan(floats) if np.ndim(floats) == 0 else bool(np.isnan(floats.min(initial=0.0)))
 
 
-def _decided(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, part: Any, open_: np.ndarray) -> Any:
+def _decide_adjoint(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, part: Any, open_: np.ndarray) -> Any:
     """The adjoint of x, where ``open_`` says which of its entries are NaN."""
     moving = [np.ones(x.shape, bool)]  # all entries at once, and then those that are still open, one by one
     while moving:
         mask = moving.pop()
         found = _sweep(order, seeds, x, value_of, mask)
         asked = open_ & mask & ~np.isnan(floats(found.value))
-        part = replaced(part, asked, found.value)
+        part = replace_where(part, asked, found.value)
         open_ = open_ & ~asked
         if mask.all() and mask.size > 1 and np.count_nonzero(open_) <= _ONE_BY_ONE:
             moving = [_only(x.shape, place) for place in np.argwhere(open_)]
@@ -356,4 +356,4 @@ def _sweep(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Tab
     start = {node: Germ.still(seed) for node, seed in seeds.items()}
     found = backward(order, start, [x], table.__getitem__, bare=True).get(x)
     value = value_of(x)
-    return Germ.still(replaced(value, np.ones(np.shape(floats(value)), bool), None)) if found is None else found
+    return Germ.still(replace_where(value, np.ones(np.shape(floats(value)), bool), None)) if found is None else found

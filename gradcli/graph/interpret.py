@@ -216,7 +216,7 @@ def hold_program(limits: Limits, order: Sequence[Expr], values: Mapping[Expr, An
     what = "the statement" if wrt is None else WITH_GRADIENT
     held = held_by(values.values()) + sum(bytes_of(node) for node in order if not node.is_leaf)
     scratch = max((scratch_of(node) for node in order), default=0)
-    limits.check_memory(held + max(scratch, 0 if wrt is None else swept(order, wrt)), what)
+    limits.check_memory(held + max(scratch, 0 if wrt is None else bytes_of_sweep(order, wrt)), what)
 
 
 def hold_work(limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None = None, sweeps: int = 1) -> None:
@@ -266,14 +266,14 @@ def _is_view(node: Expr) -> bool:
     op = node.op
     if op is output:
         return True
-    if op is None or not (op.torch.shares or (op.linear and op.unchanged)):
+    if op is None or not (op.torch.shares or (op.linear and op.leaves_unchanged)):
         return False
     if any(isinstance(part, StaticArray) for part in node.static.get("index", ())):
         return False  # entries that are taken one by one
     return op.algebra != "reshaping" or not _is_view(node.operand)
 
 
-def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
+def bytes_of_sweep(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
     """The bytes that a sweep over nodes holds at once: adjoints that are not complete, and what one rule makes."""
     needed = set(wrt)
     for node in order:

@@ -1,4 +1,4 @@
-"""Which entries of variables each entry of a result depends on: a reading of the graph in sets of entries.
+"""Dependence of each entry of a result on entries of variables: a reading of the graph in sets of entries.
 
 What an operation does with sets is read from its record: entry by entry it unites those of its operands, an operation on axes
 (`Op.axes`) says what it adds up, what moves entries shows where by moving their numbers, and of an ``axis`` entries along it mix.
@@ -17,8 +17,8 @@ import numpy as np
 
 from gradcli.graph.interpret import Reached, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.axes import Arrays, Fold, NoLoop, add_up, numbered, sources
-from gradcli.ops.carrying import reduced
+from gradcli.ops.axes import Arrays, Fold, NoLoop, add_up, entry_numbers, sources
+from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 
@@ -45,7 +45,7 @@ class Pattern(NamedTuple):
         """The row of each entry."""
         return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
 
-    def transposed(self) -> Pattern:
+    def transpose(self) -> Pattern:
         return pattern_of(self.columns, self.rows, self.shape[::-1])
 
 
@@ -99,9 +99,9 @@ class Sets:
     def along(self, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
         """The unions along axes, which stay with an extent of 1."""
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-        return self.gathered(np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape), x, shape)
+        return self.gather(np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape), x, shape)
 
-    def gathered(self, places: np.ndarray, x: np.ndarray, shape: Shape) -> np.ndarray:
+    def gather(self, places: np.ndarray, x: np.ndarray, shape: Shape) -> np.ndarray:
         """The unions of what comes to each place of an array."""
         groups: list[list[_Set]] = [[] for _ in range(math.prod(shape))]
         for place, one in zip(places.ravel().tolist(), x.ravel(), strict=True):
@@ -147,7 +147,7 @@ def _first_free(taken: int) -> int:
 
 def columns_apart(pattern: Pattern) -> np.ndarray:
     """Colours of columns, no two of which meet in a row."""
-    rows, starts = pattern.transposed().columns.tolist(), pattern.transposed().starts.tolist()
+    rows, starts = pattern.transpose().columns.tolist(), pattern.transpose().starts.tolist()
     taken = [0] * pattern.shape[0]  # by row
     colors = np.zeros(pattern.shape[1], int)
     for column in range(pattern.shape[1]):
@@ -207,10 +207,10 @@ def _end(hub: int, one: int, other: int, colors: list[int], ended: list[int], *,
 
 
 def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
-    """Whether derivatives are carried back, and how entries are read from them: by columns or by rows, whichever takes fewer colours."""
+    """Return whether derivatives are carried back, and how entries are read from them: by columns or by rows, whichever takes fewer colours."""
     if not pattern.columns.size:
         return False, _none(pattern.shape[1])
-    back = pattern.transposed()
+    back = pattern.transpose()
     if 2 * min(_fullest(pattern), _fullest(back)) > min(pattern.shape):  # nothing is to be gained
         if pattern.shape[0] < pattern.shape[1]:
             return True, _each(pattern.rows, pattern.columns, pattern.shape[0])
@@ -283,7 +283,7 @@ class Dependence(Reached):
             return None
         if op.elementwise:
             return np.broadcast_to(reduce(self.sets.both, [operands[i] for i in moving]), node.shape)
-        for reading in (self._by_axes, self._moved, self._by_axis, self._by_batch):
+        for reading in (self._by_axes, self._move, self._by_axis, self._by_batch):
             found = reading(node, op, operands)
             if found is not None:
                 return found
@@ -314,7 +314,7 @@ class Dependence(Reached):
             return None
         return found if found.shape == node.shape else None
 
-    def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
+    def _move(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Each entry of a result is one of an operand's, or nothing."""
         if not op.moves:
             return None
@@ -332,7 +332,7 @@ class Dependence(Reached):
         mixed = self.sets.along(operands[0], axes_of(axis, len(x.shape)))
         if node.shape == x.shape:
             return np.broadcast_to(mixed, x.shape)
-        shapes = [reduced(x.shape, axis, keepdims) for keepdims in (True, False)]
+        shapes = [reduced_shape(x.shape, axis, keepdims) for keepdims in (True, False)]
         return mixed.reshape(node.shape) if node.shape in shapes else None
 
     def _by_batch(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
@@ -357,7 +357,7 @@ class Along(Arrays):
         super().__init__()
         self.sets = sets
 
-    def folded(self, x: np.ndarray, fold: Fold, axis: Any, keepdims: bool) -> np.ndarray:
+    def fold_axes(self, x: np.ndarray, fold: Fold, axis: Any, keepdims: bool) -> np.ndarray:
         gone = axes_of(axis, x.ndim)
         found = self.sets.along(x, gone)
         return found if keepdims else found.reshape([n for i, n in enumerate(x.shape) if i not in gone])
@@ -367,8 +367,8 @@ class Along(Arrays):
             raise NoLoop
         return self.sets.both(x, y)
 
-    def _added(self, x: np.ndarray, places: np.ndarray, shape: Shape) -> np.ndarray:
-        return self.sets.gathered(places, np.broadcast_to(x, places.shape), shape)
+    def _scatter(self, x: np.ndarray, places: np.ndarray, shape: Shape) -> np.ndarray:
+        return self.sets.gather(places, np.broadcast_to(x, places.shape), shape)
 
 
 # -- Places to which operations move or add entries --------------------------------------------------
@@ -394,7 +394,7 @@ def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:
     if not op.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
         return None
     entries = np.random.default_rng(0).integers(1, 1 << 30, node.operand.shape) * 1.0
-    numbers = numbered(node.shape, 1) * 1.0
+    numbers = entry_numbers(node.shape, 1) * 1.0
     (back,) = op.vjp((True,), numbers, np.zeros_like(numbers), entries, **node.static)
     if back is None or not (np.isin(back, numbers) | np.equal(back, 0)).all():
         return None

@@ -88,7 +88,7 @@ def backward(
     targets = set(wrt)
     needed = depending(order, targets)
     found: dict[Any, Any] = {}
-    times = scaled if bare else guarded
+    times = scale if bare else scale_guarded
 
     def pull(node: Any, cotangent: Any) -> Sequence[Any]:
         if node in targets:
@@ -186,13 +186,13 @@ def contributions(
         return found
     if op is output:
         return (Parts.of(node.operands[0], static["place"], cotangent),)
-    if not op.always and (times is not scaled or isinstance(cotangent, Carrier)) and _is_zero(cotangent):
+    if not op.always and (times is not scale or isinstance(cotangent, Carrier)) and _is_zero(cotangent):
         return ()
     parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **static)
     return parts if False not in wanted else [part if want else None for part, want in zip(parts, wanted, strict=True)]
 
 
-def scaled(cotangent: Any, partial: Any) -> Any:
+def scale(cotangent: Any, partial: Any) -> Any:
     """cotangent * partial as IEEE has it, in the cotangent's precision."""
     kind = type(partial)
     if kind is int and (partial == 1 or partial == -1):
@@ -206,7 +206,7 @@ def scaled(cotangent: Any, partial: Any) -> Any:
     return np.multiply(cotangent, partial, dtype=cotangent.dtype, casting="same_kind")
 
 
-def guarded(cotangent: Any, partial: Any) -> Any:
+def scale_guarded(cotangent: Any, partial: Any) -> Any:
     """cotangent * partial, where a zero cotangent gives zero; with nothing to do for the partials 1 and -1 of sums and differences."""
     kind = type(partial)
     if kind is _Array:

@@ -19,7 +19,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, to_float
 
 
-def filled(node: Expr, value: float) -> Expr:
+def fill_like(node: Expr, value: float) -> Expr:
     """A number in the shape of a node."""
     constant = node.graph.constant(value)
     found: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
@@ -40,7 +40,7 @@ class Tangents(Reached):
         """tangent * partial, where what does not move around the point stays zero, however large the partial is."""
         if isinstance(partial, (int, float)):
             if partial == 0:
-                return filled(tangent, 0.0)
+                return fill_like(tangent, 0.0)
             return tangent if partial == 1 else -tangent if partial == -1 else tangent * partial
         moving = True if partial.is_constant else self.motion.of(tangent)
         product = tangent * partial
@@ -52,7 +52,7 @@ class Tangents(Reached):
         if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
             return None
         if op.linear and not op.elementwise:
-            return op(*[filled(x, 0.0) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
+            return op(*[fill_like(x, 0.0) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
         values = [node, *operands]
         total: Any = None
         for place, tangent in enumerate(tangents):
@@ -60,7 +60,7 @@ class Tangents(Reached):
             if tangent is None or (partial is None and op.partials is not None):
                 continue
             if partial is None:
-                term = _transposed(node, op, place, tangent)
+                term = _transpose_rule(node, op, place, tangent)
             elif type(partial) is Pieces:
                 term = partial.flowing(self.times, tangent, values, static)
             else:
@@ -70,10 +70,10 @@ class Tangents(Reached):
             if op.outputs == 1 and term.shape != node.shape:
                 term = broadcast_to(term, shape=node.shape)
             total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
-        return total if total is not None or op.outputs > 1 else filled(node, 0.0)
+        return total if total is not None or op.outputs > 1 else fill_like(node, 0.0)
 
 
-def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
+def _transpose_rule(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
     """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
     assert op.vjp is not None
     wanted = tuple(i == place for i in range(len(node.operands)))
@@ -85,7 +85,7 @@ def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
     if part.shape != tangent.shape:
         tangent = broadcast_to(tangent, shape=part.shape)
     reached = backward(reachable([part]), {part: tangent}, cotangents, itself)
-    found = tuple([reached.get(c, filled(c, 0.0)) for c in cotangents])
+    found = tuple([reached.get(c, fill_like(c, 0.0)) for c in cotangents])
     return found if op.outputs > 1 else found[0]
 
 
@@ -105,7 +105,7 @@ class Motion:
             if top in self.known:
                 stack.pop()
                 continue
-            asked = _asked(top)
+            asked = _moving_operands(top)
             open_ = [operand for operand in asked if operand not in self.known]
             if open_:
                 stack.extend(open_)
@@ -137,7 +137,7 @@ class Motion:
         return not_equal(op(*masks, **node.static), 0.0)
 
 
-def _asked(node: Expr) -> Sequence[Expr]:
+def _moving_operands(node: Expr) -> Sequence[Expr]:
     """The operands that tell whether a node moves; none where it may, whatever they do."""
     op = node.op
     operands = [operand for operand in node.operands if operand is not None]
@@ -165,20 +165,20 @@ def _nonzero(node: Expr) -> Any:
 def _as_numbers(part: Any, like: Any) -> Expr:
     """A truth, which may be one for many entries, as numbers for each."""
     if isinstance(part, bool):
-        return filled(like, float(part))
+        return fill_like(like, float(part))
     numbers: Expr = to_float(part)
     return numbers if part.shape == like.shape else broadcast_to(numbers, shape=like.shape)
 
 
 def _both(x: Any, y: Any) -> Any:
-    return _joined(x, y, False, logical_and)
+    return _join(x, y, False, logical_and)
 
 
 def _either(x: Any, y: Any) -> Any:
-    return _joined(x, y, True, logical_or)
+    return _join(x, y, True, logical_or)
 
 
-def _joined(x: Any, y: Any, winner: bool, join: Callable[..., Any]) -> Any:
+def _join(x: Any, y: Any, winner: bool, join: Callable[..., Any]) -> Any:
     if x is winner or y is winner:
         return winner
     if isinstance(x, bool):
@@ -243,11 +243,11 @@ def definition(node: Expr) -> list[Expr]:
 
 
 def zeros_like(node: Expr) -> Expr:
-    return filled(node, 0.0)
+    return fill_like(node, 0.0)
 
 
 def ones_like(node: Expr) -> Expr:
-    return filled(node, 1.0)
+    return fill_like(node, 1.0)
 
 
 def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:

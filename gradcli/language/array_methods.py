@@ -23,9 +23,9 @@ from gradcli.language.names import Function, Indices, Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.namespace import ufuncs
 from gradcli.ops.arrays import shapes
-from gradcli.ops.arrays.joining_and_splitting import mixed
+from gradcli.ops.arrays.joining_and_splitting import mix
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, scatter_add
-from gradcli.ops.axes import numbered, numpy_index
+from gradcli.ops.axes import entry_numbers, numpy_index
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType
 from gradcli.ops.elementwise import logic
 from gradcli.ops.structure import detach
@@ -65,14 +65,14 @@ class Entries(Thing):
             return Routine(name, f"{_PARAMETERS}, -bounds_value|fill_value", lambda builder: getitem(self.base, index=self.index))
         if name == "set" or name in (updates := _updates()):
             update = None if name == "set" else updates[name]
-            return Routine(name, f"values, {_PARAMETERS}", lambda builder, values: self._updated(builder.value(values), update))
+            return Routine(name, f"values, {_PARAMETERS}", lambda builder, values: self._update(builder.value(values), update))
         if name == "apply":
             raise TypeMismatchError("a function cannot be handed to apply", help="write x.at[0].set(sin(x[0]))")
         raise UnknownNameError(
             f"x.at[...] has no method '{name}'", help="it has set, add, subtract, multiply, divide, power, min, max and get"
         )
 
-    def _updated(self, values: Expr, update: Callable[[Any, Any], Any] | None) -> Expr:
+    def _update(self, values: Expr, update: Callable[[Any, Any], Any] | None) -> Expr:
         """The array with values in the place of what is at the index, or with what an update makes of both.
 
         Raises ShapeError for an index out of bounds, and for values that do not fit.
@@ -87,7 +87,7 @@ class Entries(Thing):
         if update is operator.add:
             result: Expr = self.base + scatter_add(given, index=self.index, shape=self.base.shape)
             return result
-        places = np.ravel(numbered(self.base.shape)[numpy_index(self.index)])
+        places = np.ravel(entry_numbers(self.base.shape)[numpy_index(self.index)])
         if update is not None:
             if np.unique(places).size < places.size:
                 raise ShapeError("an index names an entry twice, of which only add makes one", help="write one update after the other")
@@ -96,9 +96,9 @@ class Entries(Thing):
 
     @staticmethod
     def _put(x: Expr, places: np.ndarray, values: Expr) -> Expr:
-        every = numbered(x.shape)
-        every.reshape(-1)[places] = numbered((places.size,), every.size)
-        made: Expr = mixed(x, values, every) if places.size else x
+        every = entry_numbers(x.shape)
+        every.reshape(-1)[places] = entry_numbers((places.size,), every.size)
+        made: Expr = mix(x, values, every) if places.size else x
         return made
 
 
@@ -156,7 +156,7 @@ PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
 
 
 def _to(name: str) -> Callable[[Builder, Any], Any]:
-    return lambda builder, x: conversions.converted(builder, x, DType(name), f"{name}()")
+    return lambda builder, x: conversions.convert(builder, x, DType(name), f"{name}()")
 
 
 def _float_of_pytorch(builder: Builder, x: Expr) -> Any:
@@ -182,7 +182,7 @@ def _entry(builder: Builder, x: Expr, index: Any = ()) -> Any:
     return shapes.getitem(x, index=tuple(places))
 
 
-def _flattened(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = None) -> Any:
+def _flatten(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = None) -> Any:
     """PyTorch's ``x.flatten(1)``, and NumPy's ``x.flatten('F')``."""
     if isinstance(start_dim, str):
         return result_of(call(builder, "ravel", NUMPY, [x, start_dim], {}))
@@ -225,7 +225,7 @@ METHODS: dict[str, Routine] = routines({
     "any": ("x, axis, -out, keepdims, where", any_),
     "all": ("x, axis, -out, keepdims, where", all_),
     "item": ("x, ***index", _entry),
-    "flatten": ("x, start_dim|order, end_dim", _flattened),
+    "flatten": ("x, start_dim|order, end_dim", _flatten),
 })  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from typing import NoReturn
 
 from gradcli.errors import ParseError, Source, Span
-from gradcli.language.parser import first, parsed
+from gradcli.language.parser import first, parse_tokens
 from gradcli.language.python_hints import SaidError
 from gradcli.language.tokens import NAME, NUMBER, PRIME, RESERVED, STRING, SUPERSCRIPT, Token, end_of, outside
 from gradcli.language.tree import Assertion, Binary, Expression, Node, Quantified, Relation
@@ -52,7 +52,7 @@ class _Reader:
                 help = f"write assert {self._text(self.start, i)}  # {self.tokens[i + 1].text[1:-1]}"
                 self._fail("an assert takes no message", self.tokens[i].span, help)
         relations: list[Relation] = []
-        pending = [parsed(self.source, self.tokens, self.start, self.within).root]
+        pending = [parse_tokens(self.source, self.tokens, self.start, self.within).root]
         while pending:
             node = pending.pop()
             if isinstance(node, Binary) and node.operator == "and":
@@ -97,7 +97,7 @@ class _Reader:
         return tuple(found.values())
 
     def _expression(self, at: int, end: int) -> Expression:
-        return parsed(self.source, self.tokens, at, end)
+        return parse_tokens(self.source, self.tokens, at, end)
 
     # -- where things stand, and what is refused ---------------------------------------------------
 

@@ -25,15 +25,15 @@ from gradcli.graph.nodes import Expr
 from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
-from gradcli.language.scope import Builder, Range, Scope, fitted
+from gradcli.language.scope import Builder, Range, Scope, fit_arguments
 from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node, Number
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import CALL, OF_DERIVATIVES, Class, Refused, class_of, lookup, names
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import Signature, signature
-from gradcli.ops.registry import named, public_names
+from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Op
-from gradcli.ops.text import Expansion, calls_in, expanded
+from gradcli.ops.text import Expansion, calls_in, expand_call
 from gradcli.spelling import words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)`` ----------------------
@@ -45,7 +45,7 @@ DERIVATIVES = {  # what they take, and the transformations that they are
 }  # fmt: skip
 
 
-def primed(result: Expr, parameter: Expr, primes: int) -> Expr:
+def differentiate_primes(result: Expr, parameter: Expr, primes: int) -> Expr:
     """``f'(x)``, ``f''(x)``, ...: entry by entry, of the shape of x. Raises ShapeError where f's result has another, or is no number."""
     for _ in range(primes):
         if result.shape not in (parameter.shape, ()):
@@ -74,7 +74,7 @@ def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], ke
     if x.is_constant:
         raise ArgumentError(f"'{variable.name}' is a constant; there is nothing to differentiate").at(variable.span)
     seed = vector[0] if vector else None
-    return expanded(name, (y, x, seed), lambda: transforms.derive(transformation, y, x, seed))
+    return expand_call(name, (y, x, seed), lambda: transforms.derive(transformation, y, x, seed))
 
 
 # -- Which names a program can call: the functions of libraries, those of the language itself, and
@@ -120,7 +120,7 @@ def close_to(name: str) -> str | None:
     return suggestion(name, all_names())
 
 
-def suggested(name: str) -> str | None:
+def suggest_name(name: str) -> str | None:
     """The help of an error about a name that is no function, where one is close to it."""
     close = close_to(name)
     return f"did you mean '{close}'?" if close else None
@@ -133,7 +133,7 @@ def operation(name: str) -> Op | None:
     special = name in ALIASES or name in DERIVATIVES
     if special or found is None or found.target in FUNCTIONS or len(found.parameters) != 1:
         return None
-    record = named(found.target)
+    record = record_named(found.target)
     if not isinstance(record, Op) or record.variadic or record.static or record.indices or found.defaults or record.outputs > 1:
         return None
     parameter = found.parameters[0]
@@ -172,7 +172,7 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         )
         error.follows = cause
         return error
-    parts = glued(name, scope.names) if name not in scope.functions else None
+    parts = split_glued(name, scope.names) if name not in scope.functions else None
     if parts is not None:
         return two_readings(name, parts)
     message, close = f"no value for '{name}'", suggestion(name, scope.names)
@@ -200,7 +200,7 @@ def two_readings(name: str, parts: list[str]) -> AmbiguousError:
     return AmbiguousError(f"'{name}' has two readings", help=f"write {'*'.join(parts)}, or give the name a value: {name} = 1")
 
 
-def glued(name: str, known: Collection[str]) -> list[str] | None:
+def split_glued(name: str, known: Collection[str]) -> list[str] | None:
     """The names and constants that a name without a value is written together of, as few as can be; None if it is not."""
     if not 2 <= len(name) <= _LONGEST or name in textbook.GREEK:
         return None
@@ -250,7 +250,9 @@ def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Bina
         y, x = name[1:], right.name[1:]
         if y.isidentifier() and x.isidentifier():
             raise AmbiguousError(f"'{name}/{right.name}' is a derivative in a book, and a quotient here", help=f"write grad({y}, {x})")
-    if not isinstance(node.left, Name) or not (_is_function(scope, name) and (name in scope.functions or glued(name, scope.names) is None)):
+    if not isinstance(node.left, Name) or not (
+        _is_function(scope, name) and (name in scope.functions or split_glued(name, scope.names) is None)
+    ):
         return
     if node.operator in ("+", "-"):
         argument = f"{name}({node.operator}{text[node.right.start : node.right.end]})"
@@ -341,7 +343,7 @@ class Instance(Thing):
             raise TypeMismatchError(f"a {of.name} cannot be called", help=f"write {of.name}(...).{next(iter(of.methods))}(x)")
         name, accepted = of.name if method == CALL else method, of.accepts(method)
         given = binding.bind(builder, name, function, arguments, keywords)
-        return applied(builder, name, function, {**{n: value for n, value in self.kept.items() if n in accepted}, **given})
+        return apply_named(builder, name, function, {**{n: value for n, value in self.kept.items() if n in accepted}, **given})
 
 
 def is_object(result: Any) -> bool:
@@ -390,7 +392,7 @@ def bare(name: str) -> Class | None:
     return known if isinstance(known, Class) else None
 
 
-def constructed(builder: Builder, of: Class, arguments: list[Any], keywords: dict[str, Any]) -> Instance:
+def construct(builder: Builder, of: Class, arguments: list[Any], keywords: dict[str, Any]) -> Instance:
     """An object of a class. Raises ArgumentError for arguments that its constructor does not take, MissingValueError for missing values."""
     kept = binding.bind(builder, of.name, of.constructor, arguments, keywords)
     for argument in kept.values():
@@ -417,30 +419,30 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
         if keywords:
             raise ArgumentError(f"{name} of several values takes no {next(iter(keywords))!r}", help=f"write {name}([x, y], axis=0)")
         of_several = constructors.maximum_of if name == "max" else constructors.minimum_of
-        return expanded(name, arguments, lambda: of_several(builder, *arguments))
+        return expand_call(name, arguments, lambda: of_several(builder, *arguments))
     if library == MATH and name in ("max", "min"):
         library = NUMPY
     if name == "where" and len(arguments) == 1 and not keywords:
-        return expanded(name, arguments, lambda: constructors.nonzero(builder, arguments[0]))
+        return expand_call(name, arguments, lambda: constructors.nonzero(builder, arguments[0]))
     found = lookup(name, library)
     if found is None:
         raise ArgumentError(f"'{name}' is no function of {library}")
     if library in (NUMPY, JAX) and not _UFUNC_KEYWORDS.isdisjoint(keywords):
         found = _as_ufunc(found)
-    return applied(builder, name, found, binding.bind(builder, name, found, arguments, keywords))
+    return apply_named(builder, name, found, binding.bind(builder, name, found, arguments, keywords))
 
 
-def applied(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
+def apply_named(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
     composition = constructors.FUNCTIONS.get(found.target)
     if composition is not None:
-        return expanded(found.target, given, lambda: _built_in(builder, composition, given))
-    record = binding.chosen(builder, named(found.target), given)
+        return expand_call(found.target, given, lambda: _built_in(builder, composition, given))
+    record = binding.choose_record(builder, record_named(found.target), given)
     if any(type(argument) in _ROWS for argument in given.values()):
         given = {name: _rows(argument) if name in record.operands else argument for name, argument in given.items()}
-    operands, static = binding.prepared(builder, record, name, found, given)
+    operands, static = binding.prepare(builder, record, name, found, given)
     if isinstance(record, Op):
         return builder.call_op(record, operands, static)
-    (made,) = calls_in(lambda: binding.applied(builder, record, name, found, operands, static))
+    (made,) = calls_in(lambda: binding.apply(builder, record, name, found, operands, static))
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
         made.result = Results.of(made.result, record.result_names)
     return made
@@ -453,7 +455,7 @@ def _rows(argument: Any) -> Any:
 
 def _as_ufunc(found: Signature) -> Signature:
     """A function entry by entry with the keywords that NumPy has for all of them."""
-    record = None if found.target in constructors.FUNCTIONS else named(found.target)
+    record = None if found.target in constructors.FUNCTIONS else record_named(found.target)
     if not isinstance(record, Op) or not record.elementwise or record.result != "float":
         return found
     known = {spelling for parameter in found.parameters for spelling in parameter.spellings}
@@ -472,7 +474,7 @@ def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[
         inspect.signature(composition).bind(builder, **given)
     except TypeError as error:
         raise ArgumentError(f"wrong arguments for {composition.__name__}: {error}") from None
-    return composition(builder, **fitted(builder, composition, given))
+    return composition(builder, **fit_arguments(builder, composition, given))
 
 
 def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -480,7 +482,7 @@ def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: d
     if keywords or len(arguments) != 1:
         raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")
     given = constructors.known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
-    return constructors.converted(builder, given, dtype, f"{dtype.name}()")
+    return constructors.convert(builder, given, dtype, f"{dtype.name}()")
 
 
 def is_pair(node: Call, nodes: list[Node]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, LimitError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import missing_value
-from gradcli.language.names import FreeVariable, Thing, described, dtype_of, nodes_in
+from gradcli.language.names import FreeVariable, Thing, dtype_of, kind_in_words, nodes_in
 from gradcli.language.scope import MASK, QUANTITY, WHOLE, Builder, Range, Scope, StaticUse
 from gradcli.language.tree import Slice, Subscript
 from gradcli.ops import structure
@@ -50,7 +50,7 @@ class Coercion:
             if isinstance(result, tuple) and not isinstance(result, DType)
             else None
         )
-        raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
+        raise TypeMismatchError(f"{kind_in_words(result)} where a number or an array is wanted", help=help)
 
     def operand(self, result: Any, of: Use) -> Expr:
         """Return what stands for an operand: any value."""
@@ -103,7 +103,7 @@ class Coercion:
             return self._static_value(result, kind, place)
         if result is None or isinstance(result, (str, bool, int, float, DType)):
             return result
-        raise TypeMismatchError(f"{described(result)} cannot be used here")
+        raise TypeMismatchError(f"{kind_in_words(result)} cannot be used here")
 
     def _static_value(self, node: Expr, kind: str, place: str | None) -> Any:
         if node.is_constant:
@@ -140,7 +140,7 @@ class Coercion:
     def flag(self, result: Any, place: str) -> bool:
         value = self.static(result, place)
         if value is not None and not isinstance(value, (bool, int, np.bool_)):
-            raise ArgumentError(f"{place} must be True or False, not {described(value)}")
+            raise ArgumentError(f"{place} must be True or False, not {kind_in_words(value)}")
         return bool(value)
 
     def integer(self, result: Any, place: str = "an index") -> int:
@@ -153,7 +153,7 @@ class Coercion:
         """A number known beforehand, which decides what entries there are; without a place, that of an operand."""
         value = self._static(result, MASK, place)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ArgumentError(f"a number known beforehand is wanted here, not {described(value)}")
+            raise ArgumentError(f"a number known beforehand is wanted here, not {kind_in_words(value)}")
         return value
 
     def literal(self, parameter: str, argument: Any) -> Any:

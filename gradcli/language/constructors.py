@@ -27,7 +27,7 @@ from gradcli.ops.calling.prefixes import PRECISIONS, DType
 from gradcli.ops.calling.textbook import SPELLINGS
 from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
-from gradcli.ops.registry import named
+from gradcli.ops.registry import record_named
 from gradcli.ops.structure import to_float
 from gradcli.spelling import words
 
@@ -48,24 +48,24 @@ def shape_of(builder: Builder, *extents: Any, place: str = "an extent of a shape
     return tuple(shape)
 
 
-def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
+def _as_dtype(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
     """Entries as numbers of a dtype, if there is one."""
     if dtype is None:
         return node
     kind = dtype_of(dtype)
     if kind is None:
         raise ArgumentError(f"{name}: dtype must be a dtype, such as np.float64")
-    made: Expr = converted(builder, node, kind, f"{name} with dtype={kind.name}")
+    made: Expr = convert(builder, node, kind, f"{name} with dtype={kind.name}")
     return made
 
 
 def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
-    node = _typed(builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype)
+    node = _as_dtype(builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype)
     filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
     return filled
 
 
-def _filled(name: str, value: float) -> Callable[..., Expr]:
+def _filler(name: str, value: float) -> Callable[..., Expr]:
     """Zeros, or ones, of a shape: a whole number or several of them, known beforehand; ArgumentError otherwise.
 
     A dtype may say what holds anyway: the program's own precision, whole numbers where the entries are; else UnreadArgumentError.
@@ -91,7 +91,7 @@ def _filled_alike(name: str, value: float) -> Callable[..., Expr]:
     return make
 
 
-zeros, ones = _filled("zeros", 0.0), _filled("ones", 1.0)
+zeros, ones = _filler("zeros", 0.0), _filler("ones", 1.0)
 
 
 def full(builder: Builder, shape: Any, value: Expr, dtype: Any = None) -> Expr:
@@ -108,12 +108,12 @@ def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) 
     """A matrix of n rows and m columns (n by default) with ones on its k-th diagonal, to the right of the main one."""
     rows, columns = shape_of(builder, n, n if m is None else m)
     builder.graph.limits.check_array((rows, columns))
-    return _typed(builder, "eye", builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))), dtype)
+    return _as_dtype(builder, "eye", builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))), dtype)
 
 
 def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
     """A value or a nested list as an array."""
-    return _typed(builder, "array", builder.value(list(x) if isinstance(x, tuple) else x), dtype)
+    return _as_dtype(builder, "array", builder.value(list(x) if isinstance(x, tuple) else x), dtype)
 
 
 def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Expr:
@@ -133,18 +133,18 @@ def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype:
         along: Expr = builder.value(start) + builder.graph.constant(np.arange(count)) * builder.value(step)
     else:  # of an extent that is none, NumPy may say that it is too large
         along = builder.graph.constant(np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by)))
-    return _typed(builder, "arange", along, dtype)
+    return _as_dtype(builder, "arange", along, dtype)
 
 
 def linspace(
     builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None, axis: Any = 0
 ) -> Any:  # fmt: skip
-    """So many (50) evenly spaced numbers from start to stop, which broadcast, along a new axis: the first by default.
+    """Return evenly spaced numbers, 50 unless it is said how many, from start to stop, which broadcast, along a new axis: the first by default.
 
     With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. Raises ShapeError for ends that do not
     broadcast together, ArgumentError for a count that is no whole number.
     """
-    numbers, step = _spaced(builder, "linspace", compositions.line, start, stop, num, endpoint, dtype, axis)
+    numbers, step = _evenly_spaced(builder, "linspace", compositions.line, start, stop, num, endpoint, dtype, axis)
     return (numbers, step) if builder.flag(retstep, "'retstep' of linspace") else numbers
 
 
@@ -156,7 +156,7 @@ def logspace(
     def powers(*ends: Any) -> tuple[Any, Any]:
         return builder.value(base) ** compositions.line(*ends)[0], None
 
-    return _spaced(builder, "logspace", powers, start, stop, num, endpoint, dtype, axis)[0]
+    return _evenly_spaced(builder, "logspace", powers, start, stop, num, endpoint, dtype, axis)[0]
 
 
 def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Any:
@@ -170,10 +170,10 @@ def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: 
             return compositions.ratios(first, last, count, ends), None
         return builder.graph.constant(np.geomspace(known[0], known[1], count, endpoint=ends)), None
 
-    return _spaced(builder, "geomspace", ratios, start, stop, num, endpoint, dtype, axis)[0]
+    return _evenly_spaced(builder, "geomspace", ratios, start, stop, num, endpoint, dtype, axis)[0]
 
 
-def _spaced(
+def _evenly_spaced(
     builder: Builder, name: str, make: Callable[..., tuple[Any, Any]], start: Any, stop: Any, num: Any, endpoint: Any, dtype: Any, axis: Any
 ) -> tuple[Any, Any]:  # fmt: skip
     """Evenly spaced numbers from start to stop, and their distance: constants, where nothing that they are made of varies."""
@@ -190,17 +190,17 @@ def _spaced(
     numbers = movedim(rows, source=0, destination=builder.integer(axis, f"'axis' of {name}"))
     if not builder.varies(numbers):
         numbers, step = (part if part is None else builder.graph.constant(builder.scope.evaluate(part)) for part in (numbers, step))
-    return _typed(builder, name, numbers, dtype), step
+    return _as_dtype(builder, name, numbers, dtype), step
 
 
-def _drawn(name: str) -> Callable[..., Expr]:
+def _drawer(name: str) -> Callable[..., Expr]:
     """Random numbers of the program's generator; constants, so that nothing is differentiated through them."""
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
         drawn = shape_of(builder, *(shape if isinstance(shape, tuple) else (shape,)))
         builder.graph.limits.check_array(drawn)
         draw = builder.random.random if name == "rand" else builder.random.standard_normal
-        return _typed(builder, name, builder.scope.drawn(np.asarray(draw(drawn))), dtype)
+        return _as_dtype(builder, name, builder.scope.draw(np.asarray(draw(drawn))), dtype)
 
     make.__name__ = name
     return make
@@ -221,7 +221,7 @@ def dtype_in(builder: Builder, node: Expr) -> DType:
     return DType("bool" if node.kind == BOOL else "int64" if node.kind == INT else builder.scope.precision)
 
 
-def converted(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
+def convert(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
     """A value as one of a dtype. Raises UnreadArgumentError for another precision of floats than the program's."""
     node = builder.value(given)
     name = dtype.name
@@ -279,7 +279,7 @@ def _number(builder: Builder, node: Expr) -> Expr:
 
 def like(builder: Builder, x: Any, other: Any) -> Any:
     """A value in the dtype of another: booleans, whole numbers or floats."""
-    return converted(builder, x, dtype_in(builder, builder.value(other)), "this conversion")
+    return convert(builder, x, dtype_in(builder, builder.value(other)), "this conversion")
 
 
 def is_device(argument: Any) -> bool:
@@ -298,7 +298,7 @@ def to(builder: Builder, x: Expr, first: Any = None, second: Any = None, dtype: 
             continue
         kind = dtype_of(given)
         if kind is not None:
-            x = converted(builder, x, kind, f"to({kind.name})")
+            x = convert(builder, x, kind, f"to({kind.name})")
         elif isinstance(given, str):
             raise ArgumentError(f"to: {given!r} is neither a dtype nor a device", help="leave it out: numbers have one precision")
         else:
@@ -311,7 +311,7 @@ def astype(builder: Builder, x: Any, dtype: Any) -> Any:
     kind = dtype_of(dtype)
     if kind is None:
         raise ArgumentError("a dtype is wanted here", help="write x.astype(float)")
-    return converted(builder, x, kind, f"astype({kind.name})")
+    return convert(builder, x, kind, f"astype({kind.name})")
 
 
 def known_number(text: str) -> float:
@@ -382,12 +382,12 @@ def einsum(builder: Builder, arguments: Any) -> Any:
     if len(rest) == 1 and isinstance(rest[0], str):
         first, rest = rest[0], [first]
     if not isinstance(first, (str, list, tuple)) and rest and all(isinstance(part, (list, tuple)) for part in rest[::2]):
-        first, operands = compositions.lettered([first, *rest], partial(builder.integer, place="a label of einsum"))
+        first, operands = compositions.letter_operands([first, *rest], partial(builder.integer, place="a label of einsum"))
     else:
         operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
     if not isinstance(first, str) or not operands:
         raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
-    return named("einsum")(*map(builder.value, operands), subscripts=first)
+    return record_named("einsum")(*map(builder.value, operands), subscripts=first)
 
 
 def length(builder: Builder, x: Any) -> Any:
@@ -421,7 +421,7 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
-    "rand": _drawn("rand"), "randn": _drawn("randn"),
+    "rand": _drawer("rand"), "randn": _drawer("randn"),
     **{f.__name__: f for f in (full, full_like, eye, arange, linspace, logspace, geomspace, array, einsum, item)},
     "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),

@@ -44,7 +44,7 @@ class Evidence:
         self.roots = dict(roots)  # what prefixes stand for
 
     def add(self, source: Source, bound: Iterable[str] = ()) -> None:
-        """What a logical line shows; ``bound`` are names that have values there, which are no prefixes."""
+        """Add what a logical line shows; ``bound`` are names that have values there, which are no prefixes."""
         text = source.text
         if "import" in text and (found := modules_imported(source)) is not None:
             for name, path in found.items():
@@ -130,7 +130,7 @@ class Dialect:
         if wrong is not None:
             guess, dialect = wrong
             self.conflict = (
-                f"this line is {_SHOWN[dialect]}'s, but {_written(guess.call)} on line {guess.line} was read as "
+                f"this line is {_SHOWN[dialect]}'s, but {_spelling(guess.call)} on line {guess.line} was read as "
                 f"{_SHOWN[guess.dialect]}'s, as nothing said so before"
             )
 
@@ -168,14 +168,14 @@ class Dialect:
         if found:
             decided: str | None = self._one_of(call, found)
         else:
-            decided = self.wanted() or (TORCH if own.methods or evidence.methods else None)
+            decided = self.asked_dialect() or (TORCH if own.methods or evidence.methods else None)
         if decided is not None and decided != NUMPY and differs(call):
             self.decided = decided
         if self._rest is None and call not in self._guesses:
             self._guesses[call] = Guess(call, decided or NUMPY, line)
         return decided
 
-    def wanted(self) -> str | None:
+    def asked_dialect(self) -> str | None:
         """Return what an option, a comment or the settings ask for."""
         return self.asked or self.seen.asked or self.usual
 
@@ -191,7 +191,7 @@ class Dialect:
             lines = sorted({found[dialect] for dialect in dialects})
             where = where or (f"lines {' and '.join(map(str, lines))} have" if len(lines) > 1 else f"line {lines[0]} has")
             shown = " and ".join(_SHOWN[dialect] for dialect in dialects)
-            raise TwoDialectsError(f"{_written(call)} has two readings: {where} prefixes of {shown}", dialects)
+            raise TwoDialectsError(f"{_spelling(call)} has two readings: {where} prefixes of {shown}", dialects)
         return dialects[0]
 
 
@@ -199,7 +199,7 @@ _SHOWN = {NUMPY: "NumPy", TORCH: "PyTorch", "jax": "JAX"}
 PREFIX = {NUMPY: "np", TORCH: "torch", "jax": "jnp"}
 
 
-def _written(call: Call) -> str:
+def _spelling(call: Call) -> str:
     return f"'.{call.name}()'" if call.method else f"'{call.name}()'"
 
 

@@ -34,7 +34,7 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add
 from gradcli.ops.calling.binding import static_parameters
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
-from gradcli.ops.calling.signatures import declared
+from gradcli.ops.calling.signatures import declared_signature
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_
@@ -96,22 +96,22 @@ def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
 
 def block(builder: Builder, arrays: Any) -> Any:
     """Nested lists of arrays, put together along the last axis and then along those before it."""
-    return _moved(builder, "block", np.block, arrays)
+    return _move_entries(builder, "block", np.block, arrays)
 
 
 def delete(builder: Builder, x: Any, obj: Any, axis: Any = None) -> Any:
     """An array without the entries at indices along an axis."""
     at, along = builder.static(obj), builder.static(axis, "an axis")
-    return _moved(builder, "delete", lambda places: np.delete(places, at, along), x)
+    return _move_entries(builder, "delete", lambda places: np.delete(places, at, along), x)
 
 
 def insert(builder: Builder, x: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """An array with values put in before indices along an axis."""
     at, along = builder.static(obj), builder.static(axis, "an axis")
-    return _moved(builder, "insert", lambda pair: np.insert(pair[0], at, pair[1], along), [x, values])
+    return _move_entries(builder, "insert", lambda pair: np.insert(pair[0], at, pair[1], along), [x, values])
 
 
-def _moved(builder: Builder, name: str, function: Callable[..., Any], entries: Any) -> Any:
+def _move_entries(builder: Builder, name: str, function: Callable[..., Any], entries: Any) -> Any:
     try:
         return compositions.moving(function, builder.value)(entries)
     except (ValueError, IndexError) as error:
@@ -365,11 +365,11 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
     """How far a distribution is from another one. Raises ArgumentError for pairs of which there is no formula."""
     if not isinstance(p, calls.Instance) or not isinstance(q, calls.Instance):
         raise ArgumentError("kl_divergence needs two distributions", help="write torch.distributions.kl_divergence(p, q)")
-    function = declared(f"{p.of.name}.kl_{q.of.name}", TORCH)
+    function = declared_signature(f"{p.of.name}.kl_{q.of.name}", TORCH)
     if function is None:
         raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
     given = {**p.kept, **{f"other_{key}": value for key, value in q.kept.items()}}
-    return calls.result_of(calls.applied(builder, "kl_divergence", function, given))
+    return calls.result_of(calls.apply_named(builder, "kl_divergence", function, given))
 
 
 # -- What libraries have beside the catalogue -------------------------------------------------------
@@ -427,7 +427,7 @@ _REFUSED = {  # with what is to be written
 }
 
 
-def refused(path: str, name: str) -> UnknownNameError | None:
+def refusal(path: str, name: str) -> UnknownNameError | None:
     """The error of a name that is known to be out of the language, None for others."""
     if path.endswith(".fft"):
         return UnknownNameError(

@@ -18,9 +18,9 @@ from gradcli.language.calls import (
     OF_PYTHON,
     OF_SYMPY,
     derivative,
+    differentiate_primes,
     exists,
     operation,
-    primed,
     refuse_as_factor,
     refuse_as_unit,
     refuse_bound_function,
@@ -60,7 +60,7 @@ from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
 from gradcli.ops.calling.textbook import MARKS
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
-from gradcli.ops.text import Expansion, expanded
+from gradcli.ops.text import Expansion, expand_call
 
 
 class Lowering(Reading):
@@ -85,7 +85,7 @@ class Lowering(Reading):
     def dialect(self) -> str | None:
         """The dialect by which the last statement was read, where it is not NumPy's and something in it, or an option, says so."""
         dialect, touched = self.scope.dialect, self.touched
-        found = dialect.decided or (next(iter(touched)) if len(touched) == 1 else None) or dialect.wanted()
+        found = dialect.decided or (next(iter(touched)) if len(touched) == 1 else None) or dialect.asked_dialect()
         return None if found == NUMPY else found
 
     def lower(self, expression: Expression, source: Source) -> Any:
@@ -125,7 +125,7 @@ class Lowering(Reading):
                 raise error.at(node.span, frame.source) from None
             if type(made) is Frame:
                 return made
-            results.append(frame.kept(node, made))
+            results.append(frame.keep(node, made))
         return None
 
     def _return(self, frame: Frame, result: Any) -> None:
@@ -139,10 +139,10 @@ class Lowering(Reading):
 
     def lower_value(self, expression: Expression, source: Source) -> Expr:
         """The same, as a node of the graph: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else, too."""
-        return self.coerced(self.lower(expression, source), expression, source)
+        return self.coerce(self.lower(expression, source), expression, source)
 
-    def coerced(self, result: Any, expression: Expression, source: Source) -> Expr:
-        """What the last expression was lowered to, as a node of the graph. Raises TypeMismatchError where it is no number or array."""
+    def coerce(self, result: Any, expression: Expression, source: Source) -> Expr:
+        """Return what the last expression was lowered to, as a node of the graph. Raises TypeMismatchError where it is no number or array."""
         try:
             node = self.value(result)
         except GradcliError as error:
@@ -174,7 +174,7 @@ class Lowering(Reading):
             number = operand.op is None and type(operand.payload) in (int, float)
             return self.graph.constant(-operand.payload) if number else arithmetic.neg(operand)
         if node.operator in MARKS:
-            return registry.named(MARKS[node.operator])(operand)
+            return registry.record_named(MARKS[node.operator])(operand)
         if node.operator == "~" and operand.kind != "bool":
             refuse_complement(node, frame.source)
         return logic.logical_not(operand)
@@ -215,7 +215,7 @@ class Lowering(Reading):
             return FreeVariable(name)  # F(x) = x**2 is no library
         if name == "None":
             return None
-        if (scope.imported or scope.everything) and (found := self.imported(name)) is not None:
+        if (scope.imported or scope.everything) and (found := self.meaning_imported(name)) is not None:
             return self._module(found.path) if isinstance(found, Module) else found
         if name in NAMED and name not in scope.failed:
             if name == "E":
@@ -253,9 +253,9 @@ class Lowering(Reading):
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         callee = node.callee
         if isinstance(target, Thing):
-            return self.converted(target.call(self, arguments, keywords), node, frame, target.written, target.parts)
+            return self.convert(target.call(self, arguments, keywords), node, frame, target.written, target.parts)
         if isinstance(target, Module) and (of := calls.class_at(target.path)) is not None:
-            return calls.constructed(self, of, arguments, keywords)
+            return calls.construct(self, of, arguments, keywords)
         if isinstance(target, Function):
             return self._call_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
@@ -278,17 +278,17 @@ class Lowering(Reading):
             return derivative(self, node, name, arguments, keywords)
         else:
             made = calls.call(self, name, target.library, arguments, keywords)
-        return self.settled(made, node, frame, target, given)
+        return self.settle(made, node, frame, target, given)
 
     def _call_by_name(self, node: Call, name: str, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         scope = self.scope
         bound = name in scope.names or name in frame.locals
         definition = scope.functions.get(name)
         if definition is not None:
-            return self._inlined(node, frame, definition, arguments, keywords)
+            return self._inline(node, frame, definition, arguments, keywords)
         if scope.objects and name in scope.objects:
             return self._call_of(self._object(name), node, frame, arguments, keywords)
-        if (scope.imported or scope.everything) and not bound and (target := self.imported(name)) is not None:
+        if (scope.imported or scope.everything) and not bound and (target := self.meaning_imported(name)) is not None:
             return self._call_of(target, node, frame, arguments, keywords)
         single = len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes)
         if single and (op := operation(name)) is not None:  # most calls, in a third of the time
@@ -303,7 +303,7 @@ class Lowering(Reading):
         if name in OF_PYTHON or name in OF_SYMPY:
             from gradcli.language.library_names import FUNCTIONS
 
-            return self.converted(FUNCTIONS[name].call(self, arguments, keywords), node, frame, name, arguments)
+            return self.convert(FUNCTIONS[name].call(self, arguments, keywords), node, frame, name, arguments)
         if exists(name, NUMPY) or exists(name, TORCH):
             if single and bound and not arguments[0].shape:
                 refuse_bound_function(scope, node, frame)
@@ -311,10 +311,10 @@ class Lowering(Reading):
             library = self.bare(node, frame, name, arguments)
             return calls.call(self, name, library, arguments, keywords, bare=True)
         if (of := calls.bare(name)) is not None:
-            return calls.constructed(self, of, arguments, keywords)
+            return calls.construct(self, of, arguments, keywords)
         raise unknown_function(scope, name, written).at(node.callee.span)
 
-    def _inlined(self, node: Call, caller: Frame, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def _inline(self, node: Call, caller: Frame, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """The result of a call that was met before with the same arguments, or the `Frame` of the function's body.
 
         Raises ArgumentError for other arguments than the function has, and for one that calls itself; LimitError.
@@ -335,13 +335,13 @@ class Lowering(Reading):
         if node.primes:
             if len(values) != 1:
                 raise ArgumentError("a prime needs a function of one variable", help="write grad(f(x, y), x)")
-            parameters = [self.scope.named(self.value(values[0]), wanted[0])]
+            parameters = [self.scope.name_node(self.value(values[0]), wanted[0])]
 
         def finish(result: Any) -> Any:
             expansion = None
             if node.primes:
                 y, x = self.value(result), parameters[0]
-                expansion = expanded("grad", (y, x), lambda: primed(y, x, node.primes))
+                expansion = expand_call("grad", (y, x), lambda: differentiate_primes(y, x, node.primes))
                 result = expansion.result
             caller.expansions[node.place] = expansion
             self._results[key] = result, expansion, values

@@ -102,7 +102,7 @@ def dtype_of(argument: Any) -> DType | None:
     return DType(name) if isinstance(name, str) and name in DTYPES else None
 
 
-def described(result: Any) -> str:
+def kind_in_words(result: Any) -> str:
     """Return what a result is, in the words of a message."""
     if isinstance(result, str):
         return f"the string {result!r}"

@@ -1,4 +1,4 @@
-"""Where the nodes of a graph come from: the statement, the place in its text, the calls they were expanded from, the spelling.
+"""Origins of the nodes of a graph: the statement, the place in its text, the calls they were expanded from, the spelling.
 
 Nodes are made once, so that one may have many origins: they stand in a table beside the graph, which is made when somebody asks. While a
 program runs nothing is written down but what each node of a tree became, and for each call of a function that is made of operations what
@@ -88,7 +88,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 named = named and tree.name not in frame.locals  # a parameter names what the call is given
                 add({result: ()} if named else {}, tree)
             else:
-                add(_made(tree, result, frame), tree)
+                add(_nodes_made(tree, result, frame), tree)
             expansion = frame.expansions.get(tree.place)
             if expansion is not None:  # what arguments became before the call was expanded
                 given = _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in tree.children()]))
@@ -119,7 +119,7 @@ def _entry(node: Expr) -> Any:
     return node.payload if node.is_constant and not node.shape else node
 
 
-def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
+def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
     """The nodes that a part of the text made, each with the calls it was expanded from."""
     expansion = frame.expansions.get(tree.place)
     if expansion is None:

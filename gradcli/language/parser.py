@@ -28,7 +28,7 @@ From `disjunction` to `product` a rule is a binding power (`gradcli.ops.text`) t
 
 Values side by side have one reading wherever a textbook has only that one. An exponent, a divisor, a root, or an argument without
 brackets may end before such a value (the short policy), or go on with it (the long one). Where people write both, the text is refused
-with what it is by each: `beside` and the functions after it decide.
+with what it is by each: `takes_factor` and the functions after it decide.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class _Application(NamedTuple):
 _Waiting = list[tuple[Node | None, Token]]
 
 
-def parsed(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str] = frozenset()) -> Expression:
+def parse_tokens(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str] = frozenset()) -> Expression:
     """tokens[at:stop] as one expression, where some names before brackets are known to be values.
 
     Raises ParseError, AmbiguousError for what has two readings, and LimitError for what is nested too deeply.
@@ -139,7 +139,7 @@ def parsed(source: Source, tokens: list[Token], at: int, stop: int, values: froz
 
 
 def first(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str], least: int) -> tuple[Expression, int]:
-    """The first operand in tokens[at:stop] that binds as tightly as a power, and the place after it. Raises as `parsed`."""
+    """The first operand in tokens[at:stop] that binds as tightly as a power, and the place after it. Raises as `parse_tokens`."""
     parser = _Parser(source, tokens, at, stop, values)
     try:
         root = parser.whole() if least == EXPRESSION else parser.binary(least)
@@ -165,7 +165,7 @@ def _under_root(waiting: _Waiting) -> bool:
     return bool(waiting) and waiting[-1][1].text in ROOTS
 
 
-def _raised(waiting: _Waiting) -> int | None:
+def _waiting_power(waiting: _Waiting) -> int | None:
     """The place of the power whose exponent comes next, perhaps after signs."""
     for place in range(len(waiting) - 1, -1, -1):
         base, sign = waiting[place]
@@ -331,9 +331,9 @@ class _Parser:
             self.power = power
             if waiting and token[1] == "/":
                 self.note_root(node, waiting)
-            return self.joined(node, waiting)
+            return self.join(node, waiting)
 
-    def joined(self, node: Node, waiting: _Waiting, *, above: int = 0) -> Node:
+    def join(self, node: Node, waiting: _Waiting, *, above: int = 0) -> Node:
         """A value with what waits for it, from a place on."""
         while len(waiting) > above:
             base, sign = waiting.pop()
@@ -348,7 +348,7 @@ class _Parser:
         if power is not None:
             return power
         if self.begins_factor(node):
-            return PRODUCT if self.beside(node, waiting) else ARGUMENT
+            return PRODUCT if self.takes_factor(node, waiting) else ARGUMENT
         rule = self.bracket.rule
         if token.text == "|" and rule != _BARS:
             return MASK
@@ -376,7 +376,7 @@ class _Parser:
 
     def raised_function(self, waiting: _Waiting) -> int | None:
         """The place of a function's name whose power comes next: ``sin^2 x``."""
-        place = _raised(waiting)
+        place = _waiting_power(waiting)
         return place if place is not None and self.names_function(waiting[place][0]) else None
 
     def bare(self, node: Node, waiting: _Waiting) -> Node:
@@ -384,15 +384,15 @@ class _Parser:
         place = self.raised_function(waiting)
         if place is None:
             usual = self.is_next("(") or not self.names_function(node)
-            return node if usual else self.applied(node, None, waiting)
-        exponent = self.joined(node, waiting, above=place + 1)
+            return node if usual else self.apply(node, None, waiting)
+        exponent = self.join(node, waiting, above=place + 1)
         callee, _ = waiting.pop()
         assert callee is not None
         in_brackets = self.is_next("(")
-        node = self.applied(callee, exponent, waiting)
+        node = self.apply(callee, exponent, waiting)
         return self.postfix(node, waiting) if in_brackets else node
 
-    def applied(self, callee: Node, exponent: Node | None, waiting: _Waiting) -> Node:
+    def apply(self, callee: Node, exponent: Node | None, waiting: _Waiting) -> Node:
         """A function, or a power of its name, with its argument, which begins with the next token."""
         assert isinstance(callee, Name)
         if exponent is not None and _is_minus_one(exponent):
@@ -426,7 +426,7 @@ class _Parser:
             self.called.add(callee.name)
             self.implied = True
             base = textbook.base_of_log(callee.name)
-            callee.name = "log" if base is not None else textbook.catalogued(callee.name)
+            callee.name = "log" if base is not None else textbook.catalogue_name(callee.name)
         node: Node = Call(callee, arguments, keywords, primes, end)
         if base is not None:  # log_3(x) is log(x)/log(3)
             start, stop = callee.start, callee.end
@@ -544,7 +544,7 @@ class _Parser:
 
     # -- brackets ----------------------------------------------------------------------------------
 
-    def bracketed(self, rule: int, opener: Token, read: Callable[[], _Item]) -> tuple[list[_Item], int, int]:
+    def read_bracket(self, rule: int, opener: Token, read: Callable[[], _Item]) -> tuple[list[_Item], int, int]:
         """Return what a bracket holds, how many commas are in it, and where it ends."""
         outer, commas = self.bracket, 0
         found: list[_Item] = []
@@ -572,7 +572,7 @@ class _Parser:
     def items(self, opener: Token) -> Node:
         """A group "(" expression ")", or items = expression { "," expression } [ "," ] in brackets"""
         rule = _GROUP if opener.text == "(" else _ARRAY
-        found, commas, end = self.bracketed(rule, opener, self.expression)
+        found, commas, end = self.read_bracket(rule, opener, self.expression)
         if rule == _GROUP and len(found) == 1 and not commas:
             found[0].start, found[0].end = opener.start, end
             return found[0]
@@ -581,7 +581,7 @@ class _Parser:
     def absolute(self, opener: Token) -> Node:
         """atom = "|" expression "|" """
         self.implied = True
-        found, commas, end = self.bracketed(_BARS, opener, self.expression)
+        found, commas, end = self.read_bracket(_BARS, opener, self.expression)
         if commas:
             self.refuse_open(opener)
         node = Unary("|", found[0], opener.start)
@@ -632,7 +632,7 @@ class _Parser:
         spaced = opener.start > end_of(self.tokens[self.at - 2]) and not primes
         if spaced and exponent is None:
             spaced = type(callee) is Name and textbook.is_bare(callee.name)
-        found, _, end = self.bracketed(_ARGUMENTS, opener, self.argument)
+        found, _, end = self.read_bracket(_ARGUMENTS, opener, self.argument)
         positional: list[Node] = []
         keywords: dict[str, Node] = {}
         for name, value in found:
@@ -659,7 +659,7 @@ class _Parser:
 
     def subscripts(self, base: Node, opener: Token) -> Node:
         """subscripts = subscript { "," subscript } [ "," ]"""
-        found, commas, end = self.bracketed(_SUBSCRIPTS, opener, self.subscript)
+        found, commas, end = self.read_bracket(_SUBSCRIPTS, opener, self.subscript)
         if not found:
             help = "write x[0], or x[:] for all entries"
             self.fail("an index is missing", Span(opener.start, end), help)
@@ -725,7 +725,7 @@ class _Parser:
             return ""
         return self.source.text[token.start : end_of(self.tokens[self.at - 1])]
 
-    def beside(self, node: Node, waiting: _Waiting) -> bool:
+    def takes_factor(self, node: Node, waiting: _Waiting) -> bool:
         """Tell whether a factor goes on with the value that comes next, or an argument ends there.
 
         Raises AmbiguousError where it may do either, and ParseError for what cannot be multiplied.
@@ -734,7 +734,7 @@ class _Parser:
         self.refuse_words(node, left, token)
         if bracket.application is not None and not self.goes_on(bracket.application, node, waiting):
             return False
-        raised = _raised(waiting)
+        raised = _waiting_power(waiting)
         if token.kind == NUMBER and raised is None:
             self.refuse_number(node, left, token)
         elif left.kind == NUMBER and token.kind == NAME and token.start == end_of(left):
@@ -759,7 +759,7 @@ class _Parser:
         if "\n" in gap:
             self.refuse_beside(node, token)
         if gap and self.bracket.rule == _ARRAY:
-            a, b = self.written(node), self.next_text()
+            a, b = self.source_text(node), self.next_text()
             self.two_readings(node.start, end_of(token), f"[{a}*{b}]", f"[{a}, {b}]", "[x*y] or [x, y]")
 
     def goes_on(self, application: _Application, node: Node, waiting: _Waiting) -> bool:
@@ -887,7 +887,7 @@ class _Parser:
         readings = f"|{left}|*{middle}*|{right}|", f"|{left}*|{middle}|*{right}|"
         self.two_readings(first.start, last + 1, *readings, "|x|*y*|z| or |x*|y|*z|")
 
-    def written(self, node: Node) -> str:
+    def source_text(self, node: Node) -> str:
         return self.source.text[node.start : node.end]
 
     # -- what is noted -----------------------------------------------------------------------------
@@ -905,7 +905,7 @@ class _Parser:
         base, sign = waiting[-1]
         one, slash, below = self.tokens[self.at - 1 : self.at + 2]
         if base is not None and (one.text, slash.text) == ("1", "/") and type(exponent) is Number:
-            shown = self.written(base)
+            shown = self.source_text(base)
             shown = shown if len(shown) <= _LONGEST_BASE and "\n" not in shown else "x"
             root = below.text if below.kind in (NUMBER, NAME) else "2"
             power = shown + ("^" if self.source.text[sign.start] == "^" else "**")
@@ -938,7 +938,7 @@ class _Parser:
             self.fail("'=' can only follow a name at the start of a statement", token.span, help)
         offer = None
         if _begins_value(token) and type(node) in (Name, Number, Call):
-            left, right = self.written(node), self.next_text()
+            left, right = self.source_text(node), self.next_text()
             if right and len(left) + len(right) < 60 and "\n" not in left + right:
                 offer = f"write {left}*{right}"
         if token.text == "..":
@@ -948,13 +948,13 @@ class _Parser:
     def refuse_chain(self, first: Token, left: Node, middle: Node) -> NoReturn:
         """Refuse a comparison of a comparison."""
         token, text = self.tokens[self.at], self.source.text
-        a, b = self.written(left), self.written(middle)
+        a, b = self.source_text(left), self.source_text(middle)
         c = self.next_text(1, MASK) or "c"
         message = "a chain of comparisons is not read"
         help = f"({a} {first.text} {b}) and ({b} {token.text} {c})"
         if isinstance(middle, Binary) and middle.operator in ("&", "|") and text[middle.start] != "(":
             message = f"'{middle.operator}' binds more tightly than a comparison"
-            b, second = self.written(middle.left), self.written(middle.right)
+            b, second = self.source_text(middle.left), self.source_text(middle.right)
             help = f"({a} {first.text} {b}) {middle.operator} ({second} {token.text} {c})"
         self.fail(message, token.span, f"write {help}")
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
 from gradcli.language.deviations import refuse_sign
-from gradcli.language.parser import parsed
+from gradcli.language.parser import parse_tokens
 from gradcli.language.tokens import END, NAME, PYTHON_WORDS, STRING, SYMBOL, Token, end_of, outside
 from gradcli.language.tree import Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, ROOTS
@@ -63,7 +63,7 @@ class Part(NamedTuple):
         stop = self.stop if end is None else self.start + end
         if "±" in self.source.text:
             refuse_sign(self.source, self.tokens[at:stop])
-        return parsed(self.source, self.tokens, at, stop, values)
+        return parse_tokens(self.source, self.tokens, at, stop, values)
 
 
 def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
@@ -157,7 +157,7 @@ class Python:
     def end(self, node: Any) -> int:
         return self.offset(node.end_lineno, node.end_col_offset)
 
-    def said(self, words: _Words, word: str, after: int) -> ParseError:
+    def error_after(self, words: _Words, word: str, after: int) -> ParseError:
         """The error of a word or sign that comes after a place."""
         at = self.begin + self.text.index(word, after)
         return ParseError(words[0], span=Span(at, at + len(word)), source=self.source, help=words[1])
@@ -167,7 +167,7 @@ class Python:
         if type(node) in _SAID:
             words, word, before = _SAID[type(node)]
             after = self.end(getattr(node, before)) if before else self.start(node)
-            return self.said(words, word or self.text[after], after)
+            return self.error_after(words, word or self.text[after], after)
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as value):
                 return self.function("lambda", value, name, value.body)
@@ -176,25 +176,25 @@ class Python:
             case ast.FunctionDef(name=name, body=[ast.Return(value=ast.expr() as value)]):
                 return self.function("def", node, name, value)
             case ast.keyword(arg=None):
-                return self.said(_APART, "**", self.start(node))
+                return self.error_after(_APART, "**", self.start(node))
             case (
                 ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target])
                 | ast.AugAssign(target=ast.Subscript() | ast.Attribute() as target)
             ):
-                return self.said(_STORED if isinstance(target, ast.Subscript) else _SET, "=", self.end(target))
+                return self.error_after(_STORED if isinstance(target, ast.Subscript) else _SET, "=", self.end(target))
             case ast.Expr(value=ast.Constant(value=str())) if quotes := _TRIPLE.match(self.text, self.start(node)):
-                return self.said(_COMMENT, quotes[0], self.start(node))
+                return self.error_after(_COMMENT, quotes[0], self.start(node))
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_]):
-                return self.said(_IN, "in", self.end(node.left))
+                return self.error_after(_IN, "in", self.end(node.left))
             case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
-                return self.said(_IS, "is", self.end(node.left))
+                return self.error_after(_IS, "is", self.end(node.left))
         return None
 
     def function(self, word: str, node: Any, name: str, body: ast.expr) -> ParseError:
         """``lambda x: x**2``, ``def f(x): return x**2``."""
         parameters = ", ".join(parameter.arg for parameter in node.args.args) or "x"
         text = self.text[self.start(body) : self.end(body)]
-        error = self.said((f"the language has no '{word}'", f"write {name}({parameters}) = {text}"), word, self.start(node))
+        error = self.error_after((f"the language has no '{word}'", f"write {name}({parameters}) = {text}"), word, self.start(node))
         error.instead = _DEFINITION
         if len(text) > _LONGEST_BODY or "\n" in text:
             error.help = _DEFINITION
@@ -206,7 +206,7 @@ def _opening(word: str) -> _Words:
     return f"the language has no '{word}' statement", _INSTEAD.get(word, _LEFT_OUT)
 
 
-def explained(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
+def explain_error(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
     """The error of a text that cannot be read, in the words of what Python has there; itself for what is nothing of Python's."""
     if isinstance(error, SaidError):
         return error
@@ -216,9 +216,9 @@ def explained(source: Source, start: int, stop: int, error: ParseError) -> Parse
     word = "" if first is None else first[1]
     if word in _OPENING:
         better = python.hint(nodes[0]) if nodes else None
-        return better or python.said(_opening(word), word, python.head)
+        return better or python.error_after(_opening(word), word, python.head)
     if word == "@":
-        return python.said(("the language has no decorators", _LEFT_OUT), "@", python.head)
+        return python.error_after(("the language has no decorators", _LEFT_OUT), "@", python.head)
     for node in nodes:
         found = python.hint(node)
         if found is not None:
@@ -228,11 +228,11 @@ def explained(source: Source, start: int, stop: int, error: ParseError) -> Parse
     if not nodes:
         store = _STORE.match(text, python.head)
         if store is not None:
-            return python.said(_STORED, "=", store.end())
+            return python.error_after(_STORED, "=", store.end())
     return error
 
 
-def refused(source: Source) -> Iterator[Statement | ParseError]:
+def refuse_block(source: Source) -> Iterator[Statement | ParseError]:
     """A block of Python's statements, or what Python printed."""
     text = source.text
     start = len(text) - len(text.lstrip())
@@ -242,11 +242,11 @@ def refused(source: Source) -> Iterator[Statement | ParseError]:
         message = "a line without a prompt in a session is what Python printed"
         yield ParseError(message, span=Span(start, end), source=source, help=_LEFT_OUT)
     else:
-        yield explained(source, 0, len(text), error)
-    yield from lost(source, 0, text)
+        yield explain_error(source, 0, len(text), error)
+    yield from lost_bindings(source, 0, text)
 
 
-def lost(source: Source, start: int, text: str) -> Iterator[Lost]:
+def lost_bindings(source: Source, start: int, text: str) -> Iterator[Lost]:
     """Return what takes the place of the bindings in a text that is not run: their names have no value."""
     if names := names_bound(text):
         yield Lost(source, Span(start, start + len(text)), names)
@@ -269,9 +269,9 @@ def usable(part: Part) -> list[Token] | None:
     if after.text == ".":
         return _of_a_value(part)
     if after.text == ":":
-        return _annotated(part)
+        return _without_annotation(part)
     if part.token(0).text == "print":
-        return _printed(part)
+        return _argument_of_print(part)
     _refuse_first_word(part)
     return None
 
@@ -299,7 +299,7 @@ def _of_a_value(part: Part) -> list[Token] | None:
     return None
 
 
-def _annotated(part: Part) -> list[Token] | None:
+def _without_annotation(part: Part) -> list[Token] | None:
     """``x: float = 2.0`` without its type."""
     tokens = part.tokens[part.start : part.stop]
     equals = next(iter(part.places("=")), 0)
@@ -307,7 +307,7 @@ def _annotated(part: Part) -> list[Token] | None:
     return [tokens[0], *tokens[equals:], Token(END, "", part.span.end)] if of_type and all(of_type) else None
 
 
-def _printed(part: Part) -> list[Token] | None:
+def _argument_of_print(part: Part) -> list[Token] | None:
     """``print(y)`` is y."""
     last = part.stop - part.start - 1
     if part.token(1).text != "(" or part.closing(1) != last:
@@ -349,13 +349,13 @@ def import_line(part: Part) -> Import:
     """import = "import" module { "," module } | "from" path "import" names, which Python reads. Raises ParseError."""
     if part.token(1).text == ".":
         raise _import_refusal(part, "there are no modules beside this text", part.token(1).span)
-    items = list(_imported(Python(part.source, *part.span)))
+    items = list(_imported_names(Python(part.source, *part.span)))
     if not items:
         raise _import_refusal(part, "Python does not read this import", part.span)
     return Import(part.source, part.span, items)
 
 
-def _imported(python: Python) -> Iterator[Imported]:
+def _imported_names(python: Python) -> Iterator[Imported]:
     """The names that import lines take."""
     for node in python.nodes:
         for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
@@ -398,7 +398,7 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
     if not any(part.split(None, 1)[0] in ("import", "from") for part in source.text.split(";") if part.strip()):
         return None
     found: dict[str | None, str] = {}
-    for item in _imported(Python(source, 0, len(source.text))):
+    for item in _imported_names(Python(source, 0, len(source.text))):
         path = item.path if item.name is None else f"{item.path}.{item.name}"
         if item.name is None and item.path in MODULES:
             found[item.alias] = item.path if item.aliased else item.alias

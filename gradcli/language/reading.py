@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import AmbiguousError, ArgumentError, Source, UnknownNameError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language import calls
-from gradcli.language.calls import exists, is_function, missing_value, suggested
+from gradcli.language.calls import exists, is_function, missing_value, suggest_name
 from gradcli.language.coercion import Coercion
 from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing, nodes_in
@@ -35,7 +35,7 @@ from gradcli.language.tree import (
 from gradcli.ops import structure
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling import meanings, textbook
-from gradcli.ops.calling.meanings import CONVERSIONS, detaches, is_method_of_arrays, is_part, is_refused, qualified
+from gradcli.ops.calling.meanings import CONVERSIONS, detaches, is_method_of_arrays, is_part, is_refused, qualified_name
 from gradcli.ops.calling.prefixes import JAX, MATH, MODULES, NUMPY, ROOTS, TORCH, has, library_of, named_constant, owner
 
 # -- The names that stand in expressions, also through the functions that these call ---------------
@@ -79,7 +79,7 @@ def words_of(statement: Statement) -> set[str]:
     return found.difference(own)
 
 
-def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definition], values: Container[str] = ()) -> list[str]:
+def mentioned_names(expressions: Iterable[Expression], functions: Mapping[str, Definition], values: Container[str] = ()) -> list[str]:
     """The names that expressions depend on, but for those of the catalogue's functions and libraries.
 
     ``values`` are names that have values: before a bracket, too, they are factors.
@@ -114,7 +114,7 @@ def _is_meant(call: Call, functions: Mapping[str, Definition], values: Container
     return isinstance(callee, Name) and (callee.name in functions or (callee.name in values and not is_function(callee.name)))
 
 
-def shown(frame: Frame, scope: Scope) -> Evidence:
+def evidence_of(frame: Frame, scope: Scope) -> Evidence:
     """Return what the text of a statement shows of its dialect, or of the expression that is none's."""
     if frame.shown is None:
         evidence = frame.shown = Evidence(scope.dialect.seen.roots)
@@ -164,7 +164,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=help)
     if calls.is_method(name):
         return Function(name, NUMPY if calls.exists(name, NUMPY) else TORCH, base)
-    raise UnknownNameError(f"an array has no attribute '{name}'", help=calls.suggested(name))
+    raise UnknownNameError(f"an array has no attribute '{name}'", help=calls.suggest_name(name))
 
 
 def of_library(builder: Builder, base: str, name: str) -> Any:
@@ -173,7 +173,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if path in MODULES or calls.class_at(path) is not None:
         return Module(path)
     for library in dict.fromkeys((owner(base), library_of(base))):
-        function = qualified(name, path, library)
+        function = qualified_name(name, path, library)
         if function != name or (library == library_of(base) and has(base, name) and calls.exists(name, library)):
             return Function(function, library)
     if is_part(name, library_of(base)) and name != "Tensor":  # whose methods are declared, and which is a type
@@ -184,13 +184,13 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if found is not library_names.MISSING:
         return found
     calls.refuse(name, library_of(base))
-    known = library_names.refused(base, name)
+    known = library_names.refusal(base, name)
     if known is not None:
         raise known
     try:
         value = named_constant(base, name)
     except UnknownNameError:
-        raise unknown_name(base, name, suggested(name)) from None
+        raise unknown_name(base, name, suggest_name(name)) from None
     return builder.graph.constant(value) if isinstance(value, float) else value
 
 
@@ -237,7 +237,7 @@ class Reading(Coercion):
             self._refuse_rows(node, name, frame, arguments)
             return NUMPY
         call = _form(node, name, False, arguments)
-        outside = frame.statement is None and not shown(frame, self.scope).prefixes  # a formula, as we print them; a claim; a value
+        outside = frame.statement is None and not evidence_of(frame, self.scope).prefixes  # a formula, as we print them; a claim; a value
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
             self._refuse_all_axes(node, name, frame, arguments)
@@ -263,7 +263,7 @@ class Reading(Coercion):
         return NUMPY if meanings.meaning(call, NUMPY) is not None or meanings.meaning(call, TORCH) is None else TORCH
 
     def _dialect(self, call: meanings.Call, node: Call, frame: Frame) -> str | None:
-        own = shown(frame, self.scope)
+        own = evidence_of(frame, self.scope)
         try:
             return self.scope.dialect.of(call, own, frame.source.position(node.start)[0])
         except TwoDialectsError as error:
@@ -280,9 +280,9 @@ class Reading(Coercion):
             return
         axes = self.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
         dialect = self.scope.dialect
-        if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or dialect.is_pasted() or dialect.wanted()):
-            own = shown(frame, self.scope).prefixes
-            prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.wanted() or NUMPY]
+        if axes > 1 and (evidence_of(frame, self.scope).prefixes or self.scope.imported or dialect.is_pasted() or dialect.asked_dialect()):
+            own = evidence_of(frame, self.scope).prefixes
+            prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.asked_dialect() or NUMPY]
             text = frame.text_of(node.arguments[0])
             raise AmbiguousError(
                 f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, NumPy's over all entries",
@@ -291,13 +291,13 @@ class Reading(Coercion):
 
     def _refuse_all_axes(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]) -> None:
         """Refuse ``softmax(m)`` of a matrix without an axis: SciPy's is over all entries, that of networks along the last axis."""
-        if len(arguments) != 1 or {"axis", "dim"} & dict(node.keywords).keys() or not meanings.stated(name):
+        if len(arguments) != 1 or {"axis", "dim"} & dict(node.keywords).keys() or not meanings.stated_parameter(name):
             return
         axes = self.value(arguments[0]).ndim
         if axes > 1:
             callee = node.callee
             text = frame.text_of(callee.base if isinstance(callee, Attribute) else node.arguments[0])
-            parameter = meanings.stated(name)
+            parameter = meanings.stated_parameter(name)
             raise AmbiguousError(
                 f"'{name}()' of an array of {axes} axes has two readings: over all entries, and along the last axis",
                 help=f"write {name}({text}, {parameter}=None) or {name}({text}, {parameter}=-1)",
@@ -305,7 +305,7 @@ class Reading(Coercion):
 
     # -- what stops gradients ---------------------------------------------------------------------------------------------------
 
-    def settled(self, made: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]) -> Any:
+    def settle(self, made: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]) -> Any:
         """The result of a call: without its gradient, where that stops in the library that it was written for.
 
         Raises ArgumentError for what JAX refuses of values that it differentiates.
@@ -327,9 +327,9 @@ class Reading(Coercion):
             raise ArgumentError(
                 f"'{written}' of a value that is differentiated is an error in JAX, where it has no number yet", help=f"leave {written} out"
             )
-        return self._detached(frame.kept(node, made), written)
+        return self._detach(frame.keep(node, made), written)
 
-    def converted(self, made: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
+    def convert(self, made: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
         """The same of what makes a plain number, ``float(x)`` and ``x.item()``.
 
         In NumPy's code that is x; where nothing says what the code is, it stops gradients as in PyTorch's, for whose sake one writes so.
@@ -339,7 +339,7 @@ class Reading(Coercion):
         if name not in CONVERSIONS or not any(map(self._varies, given)):
             return made
         known = self._dialect(meanings.Call("item", True, (False,), ()), node, frame)
-        stopped = self.settled(made, node, frame, Function("item", known or TORCH, given[0]), given)
+        stopped = self.settle(made, node, frame, Function("item", known or TORCH, given[0]), given)
         if known is None and isinstance(stopped, Expr) and (written := self.scope.detached.get(stopped)):
             self.notes_of[stopped] = (
                 f"'{written}' stops gradients here, as in PyTorch; in NumPy's code, which '# dialect: numpy' says, it does not"
@@ -348,18 +348,18 @@ class Reading(Coercion):
 
     def only_dialect(self, frame: Frame) -> str | None:
         """The dialect of a statement, if its prefixes, or else its program's, show one alone."""
-        own = shown(frame, self.scope).prefixes
+        own = evidence_of(frame, self.scope).prefixes
         evidence = self.scope.dialect.evidence()
         found = own or evidence.prefixes or evidence.imports
-        return next(iter(found)) if len(found) == 1 else self.scope.dialect.wanted() if not found else None
+        return next(iter(found)) if len(found) == 1 else self.scope.dialect.asked_dialect() if not found else None
 
     def _varies(self, argument: Any) -> bool:
         floats = [node for node in nodes_in(argument) if node.kind == "float"]
         return any(node.is_leaf and node not in self.scope.frozen for node in reachable(floats))
 
-    def _detached(self, result: Any, written: str) -> Any:
+    def _detach(self, result: Any, written: str) -> Any:
         if isinstance(result, (list, tuple)):
-            return type(result)([self._detached(part, written) for part in result])
+            return type(result)([self._detach(part, written) for part in result])
         if not isinstance(result, Expr) or result.kind != "float":
             return result
         stopped: Expr = structure.detach(result)
@@ -396,7 +396,7 @@ class Reading(Coercion):
         self.scope.functions.pop(item.alias, None)
         self.scope.imported[item.alias] = value
 
-    def imported(self, name: str) -> Any:
+    def meaning_imported(self, name: str) -> Any:
         """Return what an import line has bound a name to; None if none has."""
         found = self.scope.imported.get(name)
         if found is not None or not self.scope.everything:

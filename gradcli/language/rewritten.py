@@ -43,14 +43,14 @@ def rewritten(expression: Expression, own: Collection[str] = ()) -> str:
             out.append(part)
             continue
         node, wanted = part
-        power, parts = _written(node, own)
+        power, parts = _tightness_and_parts(node, own)
         if power < wanted:
             parts = ["(", *parts, ")"]
         pending += reversed(parts)
     return "".join(out)
 
 
-def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
+def _tightness_and_parts(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
     """Return how tightly a node holds together, and its parts."""
     match node:
         case Number():
@@ -71,16 +71,16 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
             callee: Part = (node.callee, ATOM)
             if isinstance(node.callee, Name):
                 callee = "ln" if node.callee.name == "log" and "log" not in own else node.callee.name
-            return ATOM, [callee, "'" * node.primes, "(", *_listed(node.arguments, node.keywords), ")"]
+            return ATOM, [callee, "'" * node.primes, "(", *_items(node.arguments, node.keywords), ")"]
         case Attribute():
             return ATOM, [*_base(node.base), ".", node.name]
         case Subscript():
             comma = "," if node.tuple_ and len(node.items) == 1 else ""
-            return ATOM, [*_base(node.base), "[", *_listed(node.items), comma, "]"]
+            return ATOM, [*_base(node.base), "[", *_items(node.items), comma, "]"]
         case Sequence():
             comma = "," if node.bracket == "(" and len(node.items) == 1 else ""
             closing = ")" if node.bracket == "(" else "]"
-            return ATOM, [node.bracket, *_listed(node.items), comma, closing]
+            return ATOM, [node.bracket, *_items(node.items), comma, closing]
         case Slice():
             parts: list[Part] = []
             for i, bound in enumerate(node.parts):
@@ -120,7 +120,7 @@ def _infix(node: Binary) -> tuple[int, list[Part]]:
     return power, [(node.left, left), sign, (node.right, right)]
 
 
-def _listed(nodes: list[Node], keywords: list[tuple[str, Node]] | tuple[()] = ()) -> list[Part]:
+def _items(nodes: list[Node], keywords: list[tuple[str, Node]] | tuple[()] = ()) -> list[Part]:
     """Items with commas between them, and keywords after them."""
     items = [*(("", node) for node in nodes), *((f"{name}=", node) for name, node in keywords)]
     return [part for i, (name, node) in enumerate(items) for part in (", " * (i > 0) + name, (node, EXPRESSION))]

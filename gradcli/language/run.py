@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.characters import normalized
-from gradcli.containment import contained
+from gradcli.characters import normalize
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
@@ -21,9 +21,9 @@ from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import nodes_in
 from gradcli.language.python_hints import is_head, pieces
-from gradcli.language.reading import expressions_of, mentioned, names_bound_by, words_of
-from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantified
-from gradcli.language.statements import parse_expression, parse_statements, parts_of, tried
+from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
+from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantify
+from gradcli.language.statements import parse_expression, parse_statements, parts_of, without_bad_help
 from gradcli.language.tokens import PLAIN_BINDING, PYTHON_WORDS, RESERVED, SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import (
     Assertion,
@@ -117,7 +117,7 @@ class Bindings:
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
-        names = mentioned([statement.expression], scope.functions, scope.names)
+        names = mentioned_names([statement.expression], scope.functions, scope.names)
         if name in names:
             return True
         leaf = scope.leaves.get(name)
@@ -140,7 +140,7 @@ class Bindings:
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
         scope = self.scope
-        names = mentioned(expressions_of(statement), scope.functions, scope.names)
+        names = mentioned_names(expressions_of(statement), scope.functions, scope.names)
         own = [b for b in statement.bindings if b.name in names or self._is_made_of_itself(b)]
         for binding, value in zip(statement.bindings, self._values(statement), strict=True):
             made_of_itself = binding in own and binding.name in scope.names
@@ -171,7 +171,7 @@ class Bindings:
         if is_object(result) or is_several(result, lowering.mentions):
             scope.bind_object(name, Bound(result, lowering.mentions))
             return
-        value = self._value(lowering.coerced(result, statement.expression, statement.source))
+        value = self._value(lowering.coerce(result, statement.expression, statement.source))
         if deviation is not None and value.mentions:
             refusal = ArgumentError(
                 f"the value of '{name}' mentions another name: '±' stands behind numbers", help=f"write {name} = 1.0 ± 0.1"
@@ -201,7 +201,7 @@ class Bindings:
         if not value.mentions:
             scope.bind_value(name, self.raw(value.node), const=statement.const)
             return
-        own = scope.named(value.node, name)
+        own = scope.name_node(value.node, name)
         scope.objects.pop(name, None)
         if name in scope.names and not made_of_itself:
             scope.leaves.pop(name, None)
@@ -235,10 +235,10 @@ class ProgramText:
         self._starts = [0]
         self._whole: str | None = None
 
-    def kept(self, lines: Iterable[str]) -> Iterator[str]:
+    def keep(self, lines: Iterable[str]) -> Iterator[str]:
         """Lines as they come, kept."""
         for line in lines:
-            self._read.append(normalized(line))
+            self._read.append(normalize(line))
             self._starts.append(self._starts[-1] + len(self._read[-1]))
             self._whole = None
             yield line
@@ -263,7 +263,7 @@ class ProgramText:
         return bisect_right(self._starts, offset) - 1
 
 
-def moved(span: Span, begin: int | None) -> tuple[int, int] | None:
+def move_span(span: Span, begin: int | None) -> tuple[int, int] | None:
     """A span of a logical line as one of the whole text."""
     return None if begin is None else (begin + span.start, begin + span.end)
 
@@ -275,9 +275,9 @@ def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFA
     """The logical lines of a program, as its lines come, but for blank ones; their characters as they are read."""
     logical = logical_lines(lines, limits.length)
     for first, line in logical:
-        text = normalized(line)
+        text = normalize(line)
         if text.startswith(_PROMPTS) or (":" in text and is_head(text)):
-            yield from pieces(chain(((first, text),), ((n, normalized(more)) for n, more in logical)), name)
+            yield from pieces(chain(((first, text),), ((n, normalize(more)) for n, more in logical)), name)
             return
         if text.strip():
             yield Source(text, name, first)
@@ -336,7 +336,7 @@ class Program:
         """
         scope, limits = self.scope, self.scope.limits
         if self.text is not None:
-            lines = self.text.kept(lines)
+            lines = self.text.keep(lines)
         if not stream:
             ahead = Ahead(lines)
             lines = ahead
@@ -396,7 +396,7 @@ class Program:
                 raise dialect.refusal(statement)
             lowered = self._run(statement)
         except Exception as unforeseen:
-            error = tried(contained(unforeseen), self.scope)
+            error = without_bad_help(as_gradcli_error(unforeseen), self.scope)
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
             for name in names_bound_by(statement):
                 self.bindings.lose(name, statement, error)
@@ -421,8 +421,8 @@ class Program:
                 self._tell_reading(lowered, [value])
                 return lowered
             case Assertion():
-                with quantified(self.scope, self._ends(statement)) as ranges:
-                    return self._asserted(statement, ranges)
+                with quantify(self.scope, self._ends(statement)) as ranges:
+                    return self._lower_assert(statement, ranges)
             case Binding() | DataBinding():
                 self.bindings.bind(statement)
             case Definition():
@@ -439,13 +439,13 @@ class Program:
 
     def _result(self, statement: Query) -> Expr:
         expression, source = statement.expression, statement.source
-        result = self._lowered(expression, source)
+        result = self._lower(expression, source)
         if isinstance(result, tuple) and not isinstance(result, DType):
             error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (x, y)[0]")
             raise error.at(expression.root.span, source)
-        return self.lowering.coerced(result, expression, source)
+        return self.lowering.coerce(result, expression, source)
 
-    def _lowered(self, expression: Expression, source: Source) -> Any:
+    def _lower(self, expression: Expression, source: Source) -> Any:
         """The meaning of a part of a query or an assert; how it was read is kept."""
         result = self.lowering.lower(expression, source)
         self._read.append(self.lowering.read or expression)
@@ -453,10 +453,10 @@ class Program:
 
     def _side(self, expression: Expression, source: Source) -> Expr:
         """One part of an assert as a node."""
-        result = self._lowered(expression, source)
+        result = self._lower(expression, source)
         if isinstance(result, tuple) and not isinstance(result, DType):
             result = list(result)  # assert x.shape == (2, 3)
-        return self.lowering.coerced(result, expression, source)
+        return self.lowering.coerce(result, expression, source)
 
     def _ends(self, statement: Assertion) -> dict[str, tuple[float, float]]:
         """The ends of the ranges that an assert is about. Raises ArgumentError for what is no range."""
@@ -469,7 +469,7 @@ class Program:
             found[each.name] = float(ends[0]), float(ends[1])
         return found
 
-    def _asserted(self, statement: Assertion, ranges: Mapping[str, Quantity]) -> Lowered:
+    def _lower_assert(self, statement: Assertion, ranges: Mapping[str, Quantity]) -> Lowered:
         source = statement.source
         taken: set[Expr] = set()  # leaves whose values are needed beforehand
         relations = []
@@ -518,7 +518,7 @@ class Program:
 
     def uncertain(self, text: str, name: str) -> tuple[Any, Any]:
         """The value of a VALUE, and its standard deviation or None. Raises as `constant`, and for what is no standard deviation."""
-        text = normalized(text)
+        text = normalize(text)
         source = Source(text, f"<{name}>")
         tokens = tokenize(source) if has_sign(text) or "(" in text or "+-" in text else []
         sign = sign_in(tokens, 0, len(tokens) - 1)
@@ -540,7 +540,7 @@ class Program:
 
         ``what`` names the text in errors. Raises ParseError, LimitError, and what lowering raises.
         """
-        text = normalized(text)
+        text = normalize(text)
         source = Source(text, what)
         depth = 0
         for token in tokenize(source):

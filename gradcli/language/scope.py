@@ -1,4 +1,4 @@
-"""What a program knows while it runs: its graph, the names bound so far, and the values of its leaves."""
+"""The scope of a running program: its graph, the names bound so far, and the values of its leaves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gradcli.ops.calling.binding import Host, Use
 from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
 from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.facts import Fixed
-from gradcli.ops.text import expanded
+from gradcli.ops.text import expand_call
 
 if TYPE_CHECKING:
     from gradcli.language.origins import Origins
@@ -93,7 +93,7 @@ class Scope:
             self._random = np.random.default_rng(self.random_state)
         return self._random
 
-    def drawn(self, numbers: np.ndarray) -> Expr:
+    def draw(self, numbers: np.ndarray) -> Expr:
         """A node of random numbers."""
         return self.graph.constant(numbers)
 
@@ -171,7 +171,7 @@ class Scope:
 
         return origins(self.lowered, self.bindings)
 
-    def named(self, node: Expr, name: str) -> Expr:
+    def name_node(self, node: Expr, name: str) -> Expr:
         """A node under an identity of its own, so that something can be differentiated with respect to it."""
         self.serial += 1
         renamed: Expr = structure.alias(node, name=name, serial=self.serial)
@@ -223,7 +223,7 @@ NO_RANGES: Mapping[str, Quantity] = MappingProxyType({})
 
 
 @contextmanager
-def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[Mapping[str, Quantity]]:
+def quantify(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[Mapping[str, Quantity]]:
     """Names as variables: where one is bound to a number, it is this number's leaf, so that what depends on it is meant with it."""
     tables = scope.names, scope.leaves, scope.objects
     before, replaced = [dict(table) for table in tables] if ends else [], set(scope.replaced)
@@ -292,7 +292,7 @@ class Range(Fixed):
     span: Span | None = None  # where it is written between brackets
 
 
-def fitted(builder: Builder, body: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def fit_arguments(builder: Builder, body: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments as a body takes them: what it says is an ``Expr`` as a node, all else as it is."""
     kinds = body.__annotations__
     return {name: builder.value(argument) if kinds.get(name) == "Expr" else argument for name, argument in given.items()}
@@ -321,13 +321,13 @@ class Routine(Thing):
         """Raises ArgumentError for what it does not take."""
         arguments = [*self.parts, *arguments]
         given = binding.bind(builder, self.written, self.signature, arguments, keywords)
-        missing = [name for name in self._required if name not in given]
+        missing = [name for name in self._required_names if name not in given]
         if missing:
             raise binding.missing(self.written, missing[0], self.signature)
-        return expanded(self.written, (arguments, keywords), lambda: self.body(builder, **fitted(builder, self.body, given)))
+        return expand_call(self.written, (arguments, keywords), lambda: self.body(builder, **fit_arguments(builder, self.body, given)))
 
     @cached_property
-    def _required(self) -> list[str]:
+    def _required_names(self) -> list[str]:
         import inspect
 
         parameters = list(inspect.signature(self.body).parameters.values())[1:]

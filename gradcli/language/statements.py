@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, ShapeError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language.assertions import parse_assertion
 from gradcli.language.calls import is_function
 from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
-from gradcli.language.parser import first, parsed
-from gradcli.language.python_hints import Part, SaidError, ends, explained, import_line, lost, refused, usable
+from gradcli.language.parser import first, parse_tokens
+from gradcli.language.python_hints import Part, SaidError, ends, explain_error, import_line, lost_bindings, refuse_block, usable
 from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Builder, Scope
 from gradcli.language.tokens import (
@@ -118,13 +118,13 @@ _AUGMENTED = words("+= -= *= /= **= @= //= %=")
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     """The statements of one logical line; an error takes the place of the statement it stands in, or of the rest of the line."""
     try:
-        yield from _parsed(source, limit)
+        yield from _parse(source, limit)
     except Exception as error:
-        yield contained(error).at(Span(0, len(source.text)), source)
-        yield from lost(source, 0, source.text)
+        yield as_gradcli_error(error).at(Span(0, len(source.text)), source)
+        yield from lost_bindings(source, 0, source.text)
 
 
-def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
+def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     if "#" in source.text and "dialect" in source.text and (error := unknown_dialect(source)) is not None:
         yield error
     if len(source.text) > limit:
@@ -134,12 +134,12 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
         )  # fmt: skip
         return
     if type(source) is not Source:
-        yield from refused(source)
+        yield from refuse_block(source)
         return
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        yield explained(source, 0, len(source.text), error)
+        yield explain_error(source, 0, len(source.text), error)
         return
     start = 0
     for stop in ends(source, tokens):
@@ -151,8 +151,8 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
             except ParseError as error:
                 begin, last = tokens[start].start, tokens[stop - 1]
                 end = last.start + len(last.text)
-                yield tried(error) if isinstance(error, AmbiguousError) else explained(source, begin, end, error)
-                yield from lost(source, begin, source.text[begin:end])
+                yield without_bad_help(error) if isinstance(error, AmbiguousError) else explain_error(source, begin, end, error)
+                yield from lost_bindings(source, begin, source.text[begin:end])
         start = stop + 1
 
 
@@ -163,9 +163,9 @@ def parse_expression(source: Source, limit: int) -> Expression:
     tokens = tokenize(source)
     refuse_sign(source, tokens)
     try:
-        return parsed(source, tokens, 0, len(tokens) - 1)
+        return parse_tokens(source, tokens, 0, len(tokens) - 1)
     except AmbiguousError as error:
-        raise tried(error) from None
+        raise without_bad_help(error) from None
 
 
 def statements_of(text: str) -> list[Statement] | None:
@@ -214,7 +214,7 @@ def offers(help: str) -> list[str]:
     return [part for part in shown if part and not part.startswith(_NO_TEXT)]
 
 
-def tried(error: GradcliError, scope: Scope | None = None) -> GradcliError:
+def without_bad_help(error: GradcliError, scope: Scope | None = None) -> GradcliError:
     """The error without a help that offers what cannot be read, or calls what nobody knows."""
     if error.help is not None and len(error.help) <= _LONGEST_HELP and not all(_can_be_read(text, scope) for text in offers(error.help)):
         error.help = error.instead
@@ -245,7 +245,7 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     try:
         return (expression.read or plain)(part, values)
     except AmbiguousError as error:
-        raise tried(error) from None
+        raise without_bad_help(error) from None
 
 
 def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
@@ -273,7 +273,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     if kind == SYMBOL and text == "=":
         return data(part) if start + 3 < stop and part.token(2).text == "@" else binding(part)
     if kind == SYMBOL and text in _AUGMENTED:
-        return augmented(part)
+        return augmented_assignment(part)
     if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", *ROOTS)):
         return parse_assertion(source, part.span, tokens, start + 1, stop)
     if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
@@ -283,7 +283,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
 
 def query(part: Part) -> Query:
     """query = derivative | expression"""
-    return Query(part.source, part.span, asked(part, frozenset()))
+    return Query(part.source, part.span, derivative_or_expression(part, frozenset()))
 
 
 def plain(part: Part, values: frozenset[str]) -> Expression:
@@ -291,14 +291,14 @@ def plain(part: Part, values: frozenset[str]) -> Expression:
     return part.expression(0, values)
 
 
-def asked(part: Part, values: frozenset[str]) -> Expression:
+def derivative_or_expression(part: Part, values: frozenset[str]) -> Expression:
     """derivative | expression: which of them, if some names are known to have a meaning."""
     sign = part.tokens[part.start].text
     if sign in ("d", "∂"):
         found = head(part.tokens, part.start, part.stop)
         if found is not None and values.isdisjoint(found.differentials):
             made = derivative(part, found, values)
-            made.read = asked
+            made.read = derivative_or_expression
             return made
     return plain(part, values)
 
@@ -338,19 +338,19 @@ def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
     return part.expression(place, end=count - percent), percent
 
 
-def augmented(part: Part) -> Binding:
+def augmented_assignment(part: Part) -> Binding:
     """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
     name = part.token(0)
-    return Binding(part.source, part.span, name.text, name.span, _changed(part, frozenset()))
+    return Binding(part.source, part.span, name.text, name.span, _augmented_value(part, frozenset()))
 
 
-def _changed(part: Part, values: frozenset[str]) -> Expression:
+def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
     """``name + (expression)`` of ``name += expression``."""
     name, sign = part.token(0), part.token(1)
     change = part.expression(2, values)
     before = Name(name.text, name.start, name.start + len(name.text))
-    made = change.extended(before, Binary(sign.text.removesuffix("="), before, change.root))
-    made.span, made.read = part.span, _changed
+    made = change.extend(before, Binary(sign.text.removesuffix("="), before, change.root))
+    made.span, made.read = part.span, _augmented_value
     return made
 
 
@@ -429,7 +429,7 @@ def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
         if part.start <= closing < stop - 1:
             raise _two_readings(part, found, closing + 1)
         inner = tokens[at].text == "[" and closing == stop - 1
-        body = parsed(source, tokens, at + inner, stop - inner, values)
+        body = parse_tokens(source, tokens, at + inner, stop - inner, values)
     else:
         body, place = first(source, tokens, at, stop, values, TERM)
         if place < stop:
@@ -438,7 +438,7 @@ def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
     made = body
     for variable in found.variables:
         name, callee = Name(variable, begin, end), Name("grad", begin, end)
-        made = made.extended(name, callee, Call(callee, [made.root, name], [], 0, part.span.end))
+        made = made.extend(name, callee, Call(callee, [made.root, name], [], 0, part.span.end))
     made.implied, made.differentials, made.source, made.span = True, found.differentials, source, part.span
     return made
 

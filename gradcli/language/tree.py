@@ -1,4 +1,4 @@
-"""What a parsed program is: statements and expressions with their places in the text.
+"""The tree of a parsed program: statements and expressions with their places in the text.
 
 The parser makes the nodes of a statement in an order in which operands come before what uses them, and keeps
 that list; whatever walks a statement is a loop over it, so nothing recurses however deep an expression is.
@@ -172,7 +172,7 @@ class Expression:
     def __init__(self, root: Node, nodes: list[Node]) -> None:
         self.root, self.nodes = root, nodes
 
-    def extended(self, *nodes: Node) -> Expression:
+    def extend(self, *nodes: Node) -> Expression:
         """An expression with further nodes, the last of which is its root, and what is known of this one."""
         made = Expression(nodes[-1], [*self.nodes, *nodes])
         for place, node in enumerate(nodes, len(self.nodes)):
@@ -343,7 +343,7 @@ class Frame:
     def text_of(self, node: Node) -> str:
         return self.source.text[node.start : node.end]
 
-    def kept(self, node: Node, made: Any) -> Any:
+    def keep(self, node: Node, made: Any) -> Any:
         """The result of a function; what was expanded for it is kept."""
         if type(made) is not Expansion:
             return made
@@ -374,7 +374,7 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
             return
         error, message, help = TypeMismatchError, f"'{sign}' is of conditions, not of numbers", ""
         if sign in ("|", "&"):
-            help = _repaired(node, (a, left), (b, right), source)
+            help = _mask_repair(node, (a, left), (b, right), source)
         else:
             message = f"'{sign}' is of conditions; of numbers, Python gives one of them"
             chosen = f"where({first}, {a}, {b})" if sign == "or" else f"where({first}, {b}, {a})"
@@ -394,7 +394,7 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
     raise error(message, span=span, source=source, help=help)
 
 
-def _repaired(node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source) -> str:
+def _mask_repair(node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source) -> str:
     """Return what to write for a mask of numbers: conditions, or a product with an absolute value where a second bar follows."""
     third = _FACTOR.match(source.text[node.right.end :].lstrip()) if node.operator == "|" else None
     if third is not None:

@@ -18,7 +18,7 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshap
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import named
+from gradcli.ops.registry import record_named
 
 # -- Evenly spaced numbers, along a new first axis -------------------------------------------------
 
@@ -65,14 +65,14 @@ def moving(function: Callable[..., Any], value: Callable[[Any], Any], at: int = 
             count += math.prod(leaf.shape)
             return np.arange(count - math.prod(leaf.shape), count).reshape(leaf.shape)
 
-        def taken(found: Any) -> Any:
+        def take(found: Any) -> Any:
             if isinstance(found, (list, tuple)):
-                return type(found)(map(taken, found))
+                return type(found)(map(take, found))
             return reshape(getitem(entries, index=(StaticArray(np.ravel(found)),)), shape=np.shape(found))
 
         of_places = places(given[at])
         entries = leaves[0] if len(leaves) == 1 else concatenate(*leaves, axis=0)
-        return taken(function(*given[:at], of_places, *given[at + 1 :], **named))
+        return take(function(*given[:at], of_places, *given[at + 1 :], **named))
 
     return run
 
@@ -80,7 +80,7 @@ def moving(function: Callable[..., Any], value: Callable[[Any], Any], at: int = 
 # -- Sums of products ------------------------------------------------------------------------------
 
 
-def lettered(arguments: Sequence[Any], number: Callable[[Any], int]) -> tuple[str, list[Any]]:
+def letter_operands(arguments: Sequence[Any], number: Callable[[Any], int]) -> tuple[str, list[Any]]:
     """einsum's subscripts and operands of ``a, [0, 1], b, [1, 2], [0, 2]``. Raises ArgumentError for labels that are no whole numbers.
 
     number  the whole number that a label is
@@ -106,12 +106,12 @@ def _letters(labels: Any, number: Callable[[Any], int]) -> str:
 
 def cho_factor(x: Any, lower: bool) -> tuple[Any, bool]:
     """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for cho_solve."""
-    rest = named("triu")(x, k=1) if lower else named("tril")(x, k=-1)  # which SciPy leaves as it was
-    return named("cholesky")(x, upper=not lower) + rest, lower
+    rest = record_named("triu")(x, k=1) if lower else record_named("tril")(x, k=-1)  # which SciPy leaves as it was
+    return record_named("cholesky")(x, upper=not lower) + rest, lower
 
 
 def cho_solve(factor: Any, lower: bool, y: Any) -> Any:
     """scipy.linalg.cho_solve: the solution with the matrix that has this factor."""
     column = reshape(y, shape=(*y.shape, 1)) if len(y.shape) == 1 else y
-    found = named("cholesky_solve")(column, named("tril" if lower else "triu")(factor, k=0), upper=not lower)
+    found = record_named("cholesky_solve")(column, record_named("tril" if lower else "triu")(factor, k=0), upper=not lower)
     return reshape(found, shape=y.shape) if len(y.shape) == 1 else found

@@ -17,7 +17,7 @@ from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.axes import folds
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.registry import named, registry
+from gradcli.ops.registry import record_named, registry
 from gradcli.ops.writing import one_axis
 
 Call = Callable[..., Any]
@@ -27,7 +27,7 @@ Call = Callable[..., Any]
 def joined_by(name: str) -> str:
     """The name of the operation that a function of two arrays is; empty if it is none."""
     found = lookup(name, NUMPY)
-    return "" if found is None else named(found.target).name
+    return "" if found is None else record_named(found.target).name
 
 
 @cache

@@ -37,7 +37,7 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-def _filled(tensor: Tensor, entries: np.ndarray) -> Tensor:
+def _fill(tensor: Tensor, entries: np.ndarray) -> Tensor:
     with no_grad():
         return tensor.copy_(Tensor(entries.astype(tensor.array.dtype)))
 
@@ -68,7 +68,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return _filled(tensor, np.eye(*tensor.shape))
+    return _fill(tensor, np.eye(*tensor.shape))
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:

@@ -67,7 +67,7 @@ class Reduction(Fixed):
     fold: Fold
 
     def __call__(self, m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-        return m.folded(x, self.fold, axis, keepdims)
+        return m.fold_axes(x, self.fold, axis, keepdims)
 
 
 def folds(op: Op) -> str:
@@ -75,14 +75,14 @@ def folds(op: Op) -> str:
     return op.axes.fold.name if isinstance(op.axes, Reduction) else ""
 
 
-def reshaped(m: Any, x: Any, shape: Sequence[int]) -> Any:
+def reshape(m: Any, x: Any, shape: Sequence[int]) -> Any:
     known = math.prod(n for n in shape if n != -1)
-    return m.reshaped(x, tuple(math.prod(x.shape) // known if n == -1 else n for n in shape))
+    return m.reshape(x, tuple(math.prod(x.shape) // known if n == -1 else n for n in shape))
 
 
-def transposed(m: Any, x: Any, axes: Sequence[int] | None) -> Any:
+def transpose(m: Any, x: Any, axes: Sequence[int] | None) -> Any:
     ndim = len(x.shape)
-    return m.arranged(x, range(ndim)[::-1] if axes is None else [a % ndim for a in axes])
+    return m.arrange(x, range(ndim)[::-1] if axes is None else [a % ndim for a in axes])
 
 
 def matrix_product(m: Any, x: Any, y: Any) -> Any:
@@ -92,8 +92,8 @@ def matrix_product(m: Any, x: Any, y: Any) -> Any:
     batch = max(ours, others)
     left = [*[None] * (batch - ours), *range(ours), ours if rows else None, len(x.shape) - 1, None]
     right = [*[None] * (batch - others), *range(others), None, others, others + 1 if columns else None]
-    found = m.folded(m.product(m.arranged(x, left), m.arranged(y, right)), SUM, batch + 1, False)
-    return m.arranged(found, [*range(batch), *([batch] if rows else []), *([batch + 1] if columns else [])])
+    found = m.fold_axes(m.product(m.arrange(x, left), m.arrange(y, right)), SUM, batch + 1, False)
+    return m.arrange(found, [*range(batch), *([batch] if rows else []), *([batch + 1] if columns else [])])
 
 
 # -- Whole arrays, and the way back ----------------------------------------------------------------
@@ -104,7 +104,7 @@ def numpy_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([slice(*part) if type(part) is tuple else getattr(part, "array", part) for part in index])
 
 
-def numbered(shape: Shape, first: int = 0) -> np.ndarray:
+def entry_numbers(shape: Shape, first: int = 0) -> np.ndarray:
     """The numbers of an array's entries, in their places."""
     return np.arange(first, first + math.prod(shape)).reshape(shape)
 
@@ -114,7 +114,7 @@ def places_along(shape: Shape, index: Any, axis: int) -> np.ndarray:
     if not shape:
         return np.zeros(np.shape(index), int)
     others = tuple(slice(None) if i == axis % len(shape) else slice(n) for i, n in enumerate(np.shape(index)))
-    found: np.ndarray = np.take_along_axis(numbered(shape)[others], np.asarray(index), axis)
+    found: np.ndarray = np.take_along_axis(entry_numbers(shape)[others], np.asarray(index), axis)
     return found
 
 
@@ -128,7 +128,7 @@ def add_up(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
     return found.reshape(shape)
 
 
-def summed(part: Any, shape: Shape) -> Any:
+def sum_to_shape(part: Any, shape: Shape) -> Any:
     """Summed to the shape that broadcasting started from."""
     part = np.asarray(part)
     if part.shape == shape:
@@ -152,7 +152,7 @@ class Arrays:
             cotangent = step(cotangent)
         return cotangent
 
-    def arranged(self, x: Any, order: Sequence[int | None]) -> Any:
+    def arrange(self, x: Any, order: Sequence[int | None]) -> Any:
         kept = [place for place in order if place is not None]
         every = [*kept, *(place for place in range(x.ndim) if place not in kept)]
         moved = x.transpose(every)
@@ -161,15 +161,15 @@ class Arrays:
         self._steps.append(lambda c: c.reshape(moved.shape).transpose([every.index(place) for place in range(x.ndim)]))
         return moved.reshape([1 if place is None else x.shape[place] for place in order])
 
-    def reshaped(self, x: Any, shape: Sequence[int]) -> Any:
+    def reshape(self, x: Any, shape: Sequence[int]) -> Any:
         self._steps.append(lambda c: c.reshape(x.shape))
         return x.reshape(shape)
 
-    def repeated(self, x: Any, shape: Shape) -> Any:
-        self._steps.append(lambda c: summed(c, x.shape))
+    def repeat(self, x: Any, shape: Shape) -> Any:
+        self._steps.append(lambda c: sum_to_shape(c, x.shape))
         return np.broadcast_to(x, shape)
 
-    def folded(self, x: Any, fold: Fold, axis: Any, keepdims: bool) -> Any:
+    def fold_axes(self, x: Any, fold: Fold, axis: Any, keepdims: bool) -> Any:
         if fold is not SUM:
             raise NoLoop
         axes = axes_of(axis, x.ndim)
@@ -180,24 +180,24 @@ class Arrays:
     def product(self, x: Any, y: Any) -> Any:
         raise NoLoop  # it has two ways back
 
-    def chosen(self, x: Any, index: tuple[Any, ...]) -> Any:
-        return self._taken(x, numbered(x.shape)[numpy_index(index)])
+    def choose(self, x: Any, index: tuple[Any, ...]) -> Any:
+        return self._take(x, entry_numbers(x.shape)[numpy_index(index)])
 
-    def added(self, x: Any, index: tuple[Any, ...], shape: Shape) -> Any:
-        return self._added(x, numbered(shape)[numpy_index(index)], shape)
+    def scatter(self, x: Any, index: tuple[Any, ...], shape: Shape) -> Any:
+        return self._scatter(x, entry_numbers(shape)[numpy_index(index)], shape)
 
-    def picked(self, x: Any, index: Any, axis: int) -> Any:
-        return self._taken(x, places_along(x.shape, index, axis))
+    def pick(self, x: Any, index: Any, axis: int) -> Any:
+        return self._take(x, places_along(x.shape, index, axis))
 
     def put(self, x: Any, index: Any, axis: int, shape: Shape) -> Any:
-        return self._added(x, places_along(shape, index, axis), shape)
+        return self._scatter(x, places_along(shape, index, axis), shape)
 
-    def _taken(self, x: Any, places: Any) -> Any:
+    def _take(self, x: Any, places: Any) -> Any:
         self._steps.append(lambda c: add_up(c, places, x.shape))
         return x.reshape(-1)[places]
 
-    def _added(self, x: Any, places: Any, shape: Shape) -> Any:
-        self._steps.append(lambda c: summed(c.reshape(-1)[places], x.shape))
+    def _scatter(self, x: Any, places: Any, shape: Shape) -> Any:
+        self._steps.append(lambda c: sum_to_shape(c.reshape(-1)[places], x.shape))
         return add_up(x, places, shape)
 
 
@@ -205,7 +205,7 @@ def sources(op: Op, shapes: Sequence[Shape], static: Mapping[str, Any]) -> np.nd
     """Return which entry each of a result is, of those of all operands one after the other, counted from 1; 0 for a zero."""
     numbers, first = [], 1
     for shape in shapes:
-        numbers.append(numbered(shape, first))
+        numbers.append(entry_numbers(shape, first))
         first += math.prod(shape)
     found = np.asarray(op.forward(*numbers, **static))
     if found.dtype.kind != "i" or (found.size and not 0 <= found.min() <= found.max() < first):
@@ -213,7 +213,7 @@ def sources(op: Op, shapes: Sequence[Shape], static: Mapping[str, Any]) -> np.nd
     return found
 
 
-def moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
+def move_entries(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
     """Return what an operation makes of whole arrays that moves or adds entries, and what takes a cotangent back to each operand.
 
     Through whole numbers nothing goes back. Raises NoLoop for other operations.

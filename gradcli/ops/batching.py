@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.ops.arrays.shapes import behind, broadcast_to, getitem, reshape, scatter_add, transpose
 from gradcli.ops.axes import NoLoop
-from gradcli.ops.linalg.matrices import as_column, as_row, transposed
+from gradcli.ops.linalg.matrices import as_column, as_row, transpose_matrix
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
@@ -32,7 +32,7 @@ def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, A
     operands  each with all of these axes, or where the operation is one on last axes with one entry along some; None for one that is left
               out
     """
-    if op.unchanged and op.axes is None:
+    if op.leaves_unchanged and op.axes is None:
         return op(*operands, **static)
     if op.adds == "products":
         return _product(op, lead, *operands)
@@ -85,24 +85,24 @@ class _Batch:
     """The reading of axes (axes.py) in which the axes in front stay there."""
 
     @staticmethod
-    def arranged(x: Example, order: Sequence[int]) -> Example:
+    def arrange(x: Example, order: Sequence[int]) -> Example:
         front = len(x.lead)
         return Example(x.lead, transpose(x.array, axes=(*range(front), *[front + place for place in order])))
 
     @staticmethod
-    def reshaped(x: Example, shape: Shape) -> Example:
+    def reshape(x: Example, shape: Shape) -> Example:
         return Example(x.lead, reshape(x.array, shape=(*x.lead, *shape)))
 
     @staticmethod
-    def repeated(x: Example, shape: Shape) -> Example:
+    def repeat(x: Example, shape: Shape) -> Example:
         return Example(x.lead, broadcast_to(_apart(x.array, x.lead, len(shape) - len(x.shape)), shape=(*x.lead, *shape)))
 
     @staticmethod
-    def chosen(x: Example, index: tuple[Any, ...]) -> Example:
+    def choose(x: Example, index: tuple[Any, ...]) -> Example:
         return Example(x.lead, getitem(x.array, index=behind(x.lead, index)))
 
     @staticmethod
-    def added(x: Example, index: tuple[Any, ...], shape: Shape) -> Example:
+    def scatter(x: Example, index: tuple[Any, ...], shape: Shape) -> Example:
         return Example(x.lead, scatter_add(x.array, index=behind(x.lead, index), shape=(*x.lead, *shape)))
 
 
@@ -130,7 +130,7 @@ def _product(op: Op, lead: Lead, x: Any, y: Any) -> Any:
     is_row, is_column = (len(z.shape) == front + 1 for z in (x, y))
     of_x, of_y = (len(z.shape) == front + 2 and math.prod(z.shape[:front]) == 1 for z in (x, y))
     if is_column and of_x:
-        return op(y, transposed(reshape(x, shape=x.shape[front:])))
+        return op(y, transpose_matrix(reshape(x, shape=x.shape[front:])))
     if is_row and of_y:
         return op(x, reshape(y, shape=y.shape[front:]))
     product = _on_last_axes(op, (2, 2), lead, (as_row(x) if is_row else x, as_column(y) if is_column else y), {})

@@ -65,7 +65,7 @@ def logarithm(m: Any, out: Any, x: Any, error: Any) -> Any:
     return m.where(m.less(error, x), error / (x - error), math.inf)
 
 
-def grown(m: Any, out: Any, x: Any, error: Any) -> Any:
+def error_of_exponential(m: Any, out: Any, x: Any, error: Any) -> Any:
     """Return the error of an exponential, whose exponent is so far off; one that has underflown is less than the least normal number."""
     return (out + 2.0**-1022) * m.expm1(error)
 
@@ -88,24 +88,24 @@ def turning(m: Any, out: Any, y: Any, x: Any, e: Any, f: Any) -> Any:
     return m.where(moves, m.where(around, 2 * math.pi, (e + f) * (math.pi / 2) / m.hypot(x, y)), 0.0)
 
 
-def chosen(m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any) -> Any:
+def error_of_choice(m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any) -> Any:
     """Return the error of a choice: where the condition may be either, as far as the other choice is."""
     taken = 0.0 if is_exact(e) and is_exact(f) else m.where(condition, e, f)
     return taken if is_exact(unsure) else m.where(unsure, m.abs(x - y) + (0.0 if is_exact(taken) else m.maximum(e, f)), taken)
 
 
 def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:
-    """Of sums of products of an entry of each operand: one operand's error after the other's, among sizes that are farthest off."""
+    """Return the error of sums of products of an entry of each operand: one operand's error after the other's, among sizes that are farthest off."""
     count = len(operands_and_errors) // 2
     errors = operands_and_errors[count:]
     sizes = [m.abs(x) for x in operands_and_errors[:count]]
     most = [size if is_exact(e) else size + e for size, e in zip(sizes, errors, strict=True)]
-    parts = [m.at(*most[:i], m.filled(e, sizes[i]), *sizes[i + 1 :]) for i, e in enumerate(errors) if not is_exact(e)]
+    parts = [m.at(*most[:i], m.fill(e, sizes[i]), *sizes[i + 1 :]) for i, e in enumerate(errors) if not is_exact(e)]
     return sum(parts[1:], parts[0])
 
 
 def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
-    """Of logarithms of a sum of two exponentials: how far the smaller operand is off counts as much as its exponential does."""
+    """Return the roundings of logarithms of a sum of two exponentials: how far the smaller operand is off counts as much as its exponential does."""
     return 16 * (m.abs(out) + m.abs(m.maximum(x, y)) + m.exp(-0.3 * m.abs(x - y)))
 
 
@@ -115,7 +115,7 @@ def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
 # -- What reducing along axes leaves: its shape, and how many entries go into one ------------------
 
 
-def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
+def reduced_shape(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
     """The shape that a reduction leaves."""
     axes = axes_of(axis, len(shape))
     return tuple([1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes])
@@ -169,7 +169,7 @@ def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
 
 def norm_errors(m: Any, out: Any, x: Any, e: Any, ord: Any, **_: Any) -> Any:
     """Bound the error of a norm by the triangle inequality, which holds for orders from 1 on."""
-    return m.at(m.filled(e, x)) if ord is None or ord >= 1 else None
+    return m.at(m.fill(e, x)) if ord is None or ord >= 1 else None
 
 
 def norm_rounds(m: Any, out: Any, x: Any, axis: Any, **_: Any) -> Any:
@@ -209,7 +209,7 @@ def largest_place(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -
     return np.where((m.at(reach) == out) & (rivals <= 1), 0, -1)
 
 
-def taken(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int) -> Any:
+def error_of_taking(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int) -> Any:
     errors = np.broadcast_to(e, np.shape(x))
     own = m.at(errors, index)
     if type(marks) is float or not np.ndim(out):
@@ -218,7 +218,7 @@ def taken(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int) -
     return np.where(np.equal(marks, 0), own, apart)
 
 
-def added(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, shape: Any) -> Any:
+def error_of_adding(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, shape: Any) -> Any:
     errors = np.broadcast_to(e, np.shape(x))
     own = m.at(errors, index)
     if type(marks) is float or not np.ndim(x):

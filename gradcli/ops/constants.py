@@ -103,7 +103,7 @@ def number_of(node: Any) -> Any:
     return None
 
 
-def unrepeated(node: Any) -> Any:
+def without_repeats(node: Any) -> Any:
     """Return what a node repeats or reshapes."""
     while node.op is not None and (node.op.algebra == "reshaping" or _repeats(node)):
         node = node.operand
@@ -115,7 +115,7 @@ def _repeats(node: Any) -> bool:
 
 
 def same_shape(out: Any, x: Any, shape: Any) -> Any:
-    """Of what changes a shape, or repeats entries."""
+    """Return the constant of what changes a shape, or repeats entries."""
     if x.shape == out.shape:
         return x
     if x.op is out.op:
@@ -125,5 +125,5 @@ def same_shape(out: Any, x: Any, shape: Any) -> Any:
 
 
 def number_inside(out: Any, x: Any, **static: Any) -> Any:
-    """Of what takes entries out of an array."""
+    """Return the constant of what takes entries out of an array."""
     return number_of(x)

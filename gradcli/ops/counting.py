@@ -1,4 +1,4 @@
-"""What an operation takes, known from shapes and parameters before it is computed: arrays beside operands and result, and time.
+"""Costs of an operation, known from shapes and parameters before it is computed: arrays beside operands and result, and time.
 
 Both are counted, never measured, and bounds rather than estimates only where that matters: a factor of two does not.
 """

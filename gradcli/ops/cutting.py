@@ -1,4 +1,4 @@
-"""Where operations leave the axis along which operands are cut into chunks: the axis of the result, or how chunks come together in it.
+"""Places to which operations move the axis along which operands are cut into chunks: the axis of the result, or how chunks come together in it.
 
 It follows from the record of an operation, the shape of the result, those of the operands, the axis of each operand along which it is cut
 (None for what all chunks have in common), and the static parameters.
@@ -29,7 +29,7 @@ class Uncut(Exception):
 
 
 class Found(NamedTuple):
-    """What a rule finds.
+    """The finding of a rule.
 
     axis   of the result, along which it is cut; None if all chunks come together in it
     fold   the operation of two operands by which they do
@@ -47,7 +47,7 @@ def layout(op: Op, out: Shape, shapes: Sequence[Shape | None], cuts: Cuts, stati
         return Found(entries(op.name, present))
     if op.axes is not None:
         return _by_axes(op, out, [Cut(*pair) for pair in present], static)
-    if op.unchanged or op is output:
+    if op.leaves_unchanged or op is output:
         return Found(next(cut for cut in places if cut is not None))
     if op.core_dims is not None and len(present) == len(shapes):
         return _behind(op.name, op.core_dims, given, places)
@@ -92,12 +92,12 @@ class Chunks:
     def __init__(self, name: str, out: Shape) -> None:
         self.name, self.out, self.fold = name, out, ""
 
-    def arranged(self, x: Cut, order: Iterable[int | None]) -> Cut:
+    def arrange(self, x: Cut, order: Iterable[int | None]) -> Cut:
         places = list(order)
         shape = tuple(1 if place is None else x.shape[place] for place in places)
         return Cut(shape, None if x.axis is None else places.index(x.axis))
 
-    def reshaped(self, x: Cut, shape: Shape) -> Cut:
+    def reshape(self, x: Cut, shape: Shape) -> Cut:
         """The axis stays one where as many entries stand before it."""
         if x.axis is None:
             return Cut(shape, None)
@@ -106,10 +106,10 @@ class Chunks:
                 return Cut(shape, axis)
         raise Uncut(f"reshape to {shape} takes the axis apart that is cut")
 
-    def repeated(self, x: Cut, shape: Shape) -> Cut:
+    def repeat(self, x: Cut, shape: Shape) -> Cut:
         return Cut(shape, None if x.axis is None else len(shape) - len(x.shape) + x.axis)
 
-    def folded(self, x: Cut, fold: Fold, axis: Any, keepdims: bool) -> Cut:
+    def fold_axes(self, x: Cut, fold: Fold, axis: Any, keepdims: bool) -> Cut:
         axes = axes_of(axis, len(x.shape))
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes)
         if x.axis is None:
@@ -122,7 +122,7 @@ class Chunks:
     def product(self, x: Cut, y: Cut) -> Cut:
         return Cut(broadcast_shapes(x.shape, y.shape), entries(self.name, (x, y)))
 
-    def chosen(self, x: Cut, index: Sequence[Any]) -> Cut:
+    def choose(self, x: Cut, index: Sequence[Any]) -> Cut:
         """A subscript that leaves the axis whole."""
         assert x.axis is not None
         place = _places(index, len(x.shape))[x.axis]
@@ -130,13 +130,13 @@ class Chunks:
             raise Uncut(_PICKED)
         return Cut(self.out, place)
 
-    def added(self, x: Cut, index: Sequence[Any], shape: Shape) -> Cut:
+    def scatter(self, x: Cut, index: Sequence[Any], shape: Shape) -> Cut:
         places = _places(index, len(shape))
         if x.axis not in places:
             raise Uncut(_PICKED)
         return Cut(shape, places.index(x.axis))
 
-    def picked(self, x: Cut, index: Cut, axis: int) -> Cut:
+    def pick(self, x: Cut, index: Cut, axis: int) -> Cut:
         return self.put(x, index, axis, index.shape)
 
     def put(self, x: Cut, index: Cut, axis: int, shape: Shape) -> Cut:
@@ -195,7 +195,7 @@ def across(op: Op, out: Shape, shapes: Shapes, cuts: Cuts, static: Mapping[str, 
 
     It stays the one along which an operand is cut, if there are as many, and is the longest one of another shape.
     """
-    if not op.linear or op.adds or op.unchanged or op.core_dims is not None or op.indices:
+    if not op.linear or op.adds or op.leaves_unchanged or op.core_dims is not None or op.indices:
         raise Uncut(f"{op.name} needs all chunks at once")
     index = static.get("index", ())
     if any(part is Ellipsis or hasattr(part, "array") for part in index):

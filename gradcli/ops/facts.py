@@ -58,7 +58,7 @@ Function = Callable[..., Any]
 
 
 class Choice(Fixed):
-    """What another library chooses at a kink: in words, and a body of the operation whose derivative that is, if it is not ours."""
+    """The choice of another library at a kink: in words, and a body of the operation whose derivative that is, if it is not ours."""
 
     words: str
     body: Function | None = None
@@ -81,7 +81,7 @@ class Kink(Fixed):
     jax: Choice | None = None
 
 
-def noted(place: str, convention: str, jax: Choice | None = None) -> Kink:
+def noted_kink(place: str, convention: str, jax: Choice | None = None) -> Kink:
     """Return a kink that the reference, or the operations of a body, note themselves."""
     return Kink(lambda *_, **__: False, place, convention, jax)
 

@@ -13,16 +13,52 @@ from typing import Any, TypeAlias
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.counting import nodes_for, room_for
-from gradcli.ops.facts import SAME, Choice, Function, Kink, noted
-from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, grouped
+from gradcli.ops.facts import SAME, Choice, Function, Kink, noted_kink
+from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, group_fields
 from gradcli.ops.text import FORM, IN_HEADERS
 from gradcli.ops.writing import OfSciPy, Shape, axes_of, need_axes, one_axis, shape_by_example, witness
 
 __all__ = [  # what records are written with: here, and from where it is
-    "OPERATORS", "REQUIRED", "SAME", "Alike", "Arrays", "Choice", "Composite", "Function", "Index", "Kink", "Number", "OfSciPy", "Op",
-    "Shape", "Stated", "axes_of", "composite", "composites", "declare", "elementwise", "families", "find", "flat", "function", "general",
-    "is_number", "load", "named", "need_axes", "nodes_for", "noted", "one_axis", "piecewise", "public_names", "registry", "room_for",
-    "shape_by_example", "signature_of", "structural", "witness",
+    "OPERATORS",
+    "REQUIRED",
+    "SAME",
+    "Alike",
+    "Arrays",
+    "Choice",
+    "Composite",
+    "Function",
+    "Index",
+    "Kink",
+    "Number",
+    "OfSciPy",
+    "Op",
+    "Shape",
+    "Stated",
+    "axes_of",
+    "composite",
+    "composites",
+    "declare",
+    "elementwise",
+    "families",
+    "find",
+    "flat",
+    "function",
+    "general",
+    "is_number",
+    "load",
+    "need_axes",
+    "nodes_for",
+    "noted_kink",
+    "one_axis",
+    "piecewise",
+    "public_names",
+    "record_named",
+    "registry",
+    "room_for",
+    "shape_by_example",
+    "signature_of",
+    "structural",
+    "witness",
 ]  # fmt: skip
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
@@ -81,13 +117,13 @@ def composites() -> Mapping[str, Composite]:
 
 def find(name: str) -> Op:
     """The operation of that name or alias; KeyError if there is none."""
-    record = named(name)
+    record = record_named(name)
     if not isinstance(record, Op):
         raise KeyError(name)
     return record
 
 
-def named(name: str) -> Op | Composite:
+def record_named(name: str) -> Op | Composite:
     """The operation or composite of that name or alias; KeyError if there is none."""
     if name not in _BY_NAME:
         load()
@@ -105,7 +141,7 @@ def general(op: Op) -> Composite:
 
 
 def _by_name(record: Any) -> tuple[Function, tuple[str]]:
-    return named, (record.name,)
+    return record_named, (record.name,)
 
 
 for _record in (Op, Composite):
@@ -130,7 +166,7 @@ KINDS = {"Alike", "Arrays", "Index", "Number", "Stated"}
 def composite(names: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
     """Register a function made of operations."""
     fields = {"public": not FORM.match(names), **record}
-    found: Composite = register(Composite(names, signature, doc, definition=body, **grouped(fields, "torch")))
+    found: Composite = register(Composite(names, signature, doc, definition=body, **group_fields(fields, "torch")))
     return found
 
 
@@ -185,17 +221,17 @@ def function(
             entries = {"forward": body, **fields, **own}
             return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
         if is_node:
-            own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
+            own = {"reference": partial(_open_body, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record or "core_dims" in record else {"parts": body}  # LAPACK is faster than loops
-            return register(Op(called, signature, about, **grouped({**own, **parts, **fields})))
-        return register(Composite(called, signature, about, definition=body, **grouped(fields, "torch")))
+            return register(Op(called, signature, about, **group_fields({**own, **parts, **fields})))
+        return register(Composite(called, signature, about, definition=body, **group_fields(fields, "torch")))
 
     return define
 
 
-def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
+def _open_body(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function is in a domain of numbers."""
-    return m.opened(body, operands, static)
+    return m.open_body(body, operands, static)
 
 
 def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
@@ -204,7 +240,7 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     return body(*[entry(m, x) for x in operands], **static).value
 
 
-def _called(name: str, m: Any, *operands: Any, **static: Any) -> Any:
+def _call_in_context(name: str, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the function of a context that has this name makes of operands."""
     return getattr(m, name)(*operands, **static)
 
@@ -228,14 +264,14 @@ def elementwise(
     operands, and is right to 4 units, and a flat one rounds nothing. Its reference may be the name of mpmath's function.
     """
     if isinstance(reference, str):
-        reference = partial(_called, reference)
+        reference = partial(_call_in_context, reference)
     record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
     name = names.split(maxsplit=1)[0]
     if name in IN_HEADERS:
         places = [f"{{{place}}}" for place in range(len(signature.split()))]
         record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
-    op: Op = register(Op(names, signature, doc, **own, **grouped(record)))
+    op: Op = register(Op(names, signature, doc, **own, **group_fields(record)))
     return op
 
 
@@ -245,5 +281,5 @@ piecewise, flat = partial(elementwise, kind="piecewise"), partial(elementwise, k
 def structural(names: str, signature: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
     """Register any other operation, with its VJP."""
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural"}
-    op: Op = register(Op(names, signature, doc, **own, **grouped(record)))
+    op: Op = register(Op(names, signature, doc, **own, **group_fields(record)))
     return op

@@ -1,4 +1,4 @@
-"""What an operation is: one record, read by everything else.
+"""The record of an operation: one record, read by everything else.
 
 The parser, the engine, the judge, the formula printer, the documentation and the tests all iterate the
 registry (registry.py). A rule is mathematics: it uses operators and other registered operations,
@@ -19,7 +19,7 @@ import numpy as np
 
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import USUAL, Accuracy, Fixed, Function, Kink, Torch
-from gradcli.ops.text import BY_SIGN, FORM, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
+from gradcli.ops.text import BY_SIGN, FORM, IN_LATEX, IN_MATH, UNDER_WAY, Text, expand_call
 
 _Double = np.float64
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
@@ -47,13 +47,13 @@ _GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group.
 _TEXT, _ACCURACY = Text(), Accuracy()  # of operations that say nothing of these
 
 
-def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def group_fields(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     if record.get("vjp") and record.get("ulps") == 0 and not record.get("saves"):
         record = {"dtype": "same", **record}  # entries are moved
     if "core_dims" in record:
         record = {"ulps": 64, **record}
-    record = {field_: _listed(value, field_) if field_ in _LISTS else value for field_, value in record.items()}
+    record = {field_: _words_of(value, field_) if field_ in _LISTS else value for field_, value in record.items()}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
     for field_, value in record.items():
@@ -67,7 +67,7 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
 _LISTS = {"kinks", "results", "saves"}
 
 
-def _listed(value: Any, name: str) -> Any:
+def _words_of(value: Any, name: str) -> Any:
     """Return the words of a text, or what it says of each name: "x: out; y: x out"."""
     if name == "saves" and ":" in value:
         return {name.strip(): tuple(kept.split()) for name, _, kept in (part.partition(":") for part in value.split(";"))}
@@ -122,7 +122,7 @@ class Record:
         """A call of it; empty if there is none."""
         return self.about.partition(">>>")[2].strip()
 
-    def _marked(self, mark: str) -> tuple[str, ...]:
+    def _names_marked(self, mark: str) -> tuple[str, ...]:
         words = [word for word in self.signature.split() if mark in word]
         return tuple([word.partition(":")[0].strip("*?") for word in words])
 
@@ -133,7 +133,7 @@ class Record:
     @cached_property
     def operands(self) -> tuple[str, ...]:
         """Names of the operands, the one that stands for any number among them if there is no other."""
-        return tuple([name for name in self._marked("") if name not in (*self.numbers, *self.stated, self.rest)])
+        return tuple([name for name in self._names_marked("") if name not in (*self.numbers, *self.stated_names, self.rest)])
 
     @cached_property
     def variadic(self) -> bool:
@@ -143,32 +143,32 @@ class Record:
     @cached_property
     def rest(self) -> str:
         """The name of operands that follow the others in any number; empty if there are none."""
-        return "" if self.variadic else "".join(self._marked("*"))
+        return "" if self.variadic else "".join(self._names_marked("*"))
 
     @cached_property
     def optional(self) -> tuple[str, ...]:
         """Names of the operands that may be left out."""
-        return self._marked("?")
+        return self._names_marked("?")
 
     @cached_property
     def indices(self) -> tuple[str, ...]:
         """Names of the operands that are whole numbers by which entries are addressed."""
-        return self._marked(":index")
+        return self._names_marked(":index")
 
     @cached_property
     def lists(self) -> tuple[str, ...]:
         """Names of the operands that are lists of arrays."""
-        return self._marked(":arrays")
+        return self._names_marked(":arrays")
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
         """Names of the static parameters that are numbers of the formula."""
-        return self._marked(":number")
+        return self._names_marked(":number")
 
     @cached_property
-    def stated(self) -> tuple[str, ...]:
+    def stated_names(self) -> tuple[str, ...]:
         """Names of the static parameters that are written even if they have their defaults."""
-        return self._marked(":stated")
+        return self._names_marked(":stated")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -248,7 +248,7 @@ class Op(Record):
         return "float" if self.integral else self.dtype
 
     @property
-    def unchanged(self) -> bool:
+    def leaves_unchanged(self) -> bool:
         """Return whether the result is the operand, but for repeated entries."""
         return self.algebra in ("identity", "repetition")
 
@@ -363,7 +363,7 @@ class Composite(Record):
         if calls is None:
             return self.definition(*operands, *missing, **parameters)
         given = operands, tuple(static.values())
-        call = expanded(FORM.sub("", self.name), given, lambda: self.definition(*operands, *missing, **parameters))
+        call = expand_call(FORM.sub("", self.name), given, lambda: self.definition(*operands, *missing, **parameters))
         calls.append(call)
         return call.result
 

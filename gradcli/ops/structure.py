@@ -71,7 +71,7 @@ to_float = piecewise(
 )  # fmt: skip
 
 
-def valued(x: Any, values: Any) -> Any:
+def with_values(x: Any, values: Any) -> Any:
     """Other values with the derivatives of x."""
     return x + detach(values - x)
 

@@ -67,15 +67,15 @@ class Piece(tuple[str, int]):
 
     def at(self, power: int) -> str:
         """The text, in brackets if it holds together less than that."""
-        return self[0] if self[1] >= power else self.bracketed()
+        return self[0] if self[1] >= power else self.in_brackets()
 
-    def bracketed(self) -> str:
+    def in_brackets(self) -> str:
         opening, closing = self.brackets
         return f"{opening}{self[0]}{closing}"
 
     def base(self) -> str:
         """The text as what a dot or an index may follow, which a number is not."""
-        return self.bracketed() if self[0][:1].isdigit() else self.at(ATOM)
+        return self.in_brackets() if self[0][:1].isdigit() else self.at(ATOM)
 
     def __format__(self, wanted: str) -> str:
         """In a template: ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds together less, ``{x:base}`` as above."""
@@ -185,7 +185,7 @@ def index_part(part: Any) -> str:
     return "..." if part is ... else str(part)
 
 
-def indexed(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
+def index_text(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
     """x[index]."""
     return f"{x.base()}[{_index(index)}]", ATOM
 
@@ -219,7 +219,7 @@ class Expansion:
 UNDER_WAY: ContextVar[list[Expansion] | None] = ContextVar("UNDER_WAY", default=None)
 
 
-def expanded(name: str, given: Any, function: Callable[[], Any]) -> Expansion:
+def expand_call(name: str, given: Any, function: Callable[[], Any]) -> Expansion:
     """A call of a function, written down with all calls of composites that it makes."""
     inner: list[Expansion] = []
     before = UNDER_WAY.set(inner)
@@ -244,7 +244,7 @@ def calls_in(function: Callable[[], Any]) -> list[Expansion]:
 # -- Texts of operations on arrays for libraries of arrays, in NumPy's words -----------------------
 
 
-def listed(shapes: Sequence[Any]) -> str:
+def list_shapes(shapes: Sequence[Any]) -> str:
     """Any number of operands."""
     return ", ".join(f"{{{place}}}" for place in range(len(shapes)))
 

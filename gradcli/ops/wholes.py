@@ -29,7 +29,7 @@ def doubles_of(x: Any) -> Any:
     return found
 
 
-def turned(x: Any) -> Any:
+def transpose(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
 
 
@@ -48,7 +48,7 @@ def _matmul_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     rows, columns = _as_matrices(x, y)
     c = c if y.ndim > 1 else c[..., None]
     c = c if x.ndim > 1 else c[..., None, :]
-    by_x, by_y = product(c, turned(columns)), product(turned(rows), c)
+    by_x, by_y = product(c, transpose(columns)), product(transpose(rows), c)
     return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
 
 
@@ -70,7 +70,7 @@ def _cumsum_back(c: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
 CUMSUM = Formulas(np.cumsum, _cumsum_back, _cumsum_back)
 
 
-def solved(x: Any, y: Any) -> Any:
+def solve_corrected(x: Any, y: Any) -> Any:
     """The z with x @ z = y, corrected once by what it leaves over."""
     matrix = doubles_of(x)
     try:
@@ -81,15 +81,15 @@ def solved(x: Any, y: Any) -> Any:
 
 
 def _solve(x: Any, y: Any) -> Any:
-    return solved(x, y[:, None])[..., 0] if y.ndim == 1 else solved(x, y)
+    return solve_corrected(x, y[:, None])[..., 0] if y.ndim == 1 else solve_corrected(x, y)
 
 
 def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     if y.ndim == 1:
-        back = solved(turned(x), c[..., None])
-        return -product(back, turned(out[..., None])), back[..., 0]
-    back = solved(turned(x), c)
-    return -product(back, turned(out)), back
+        back = solve_corrected(transpose(x), c[..., None])
+        return -product(back, transpose(out[..., None])), back[..., 0]
+    back = solve_corrected(transpose(x), c)
+    return -product(back, transpose(out)), back
 
 
 SOLVE = Formulas(_solve, _solve_back)
@@ -100,21 +100,21 @@ def _part(x: Any, upper: bool, strict: bool) -> Any:
     return np.triu(x, int(strict)) if upper else np.tril(x, -int(strict))
 
 
-def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
     """The z with x @ z = y, of whose other triangle nothing is read."""
-    return solved(_part(x, upper, unitriangular) + unitriangular * np.eye(x.shape[-1]), y)
+    return solve_corrected(_part(x, upper, unitriangular) + unitriangular * np.eye(x.shape[-1]), y)
 
 
 def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
-    back = _substituted(turned(x), c, not upper, unitriangular)
-    return _part(-product(back, turned(out)), upper, unitriangular), back
+    back = _substitute(transpose(x), c, not upper, unitriangular)
+    return _part(-product(back, transpose(out)), upper, unitriangular), back
 
 
-SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back)
+SOLVE_TRIANGULAR = Formulas(_substitute, _triangular_back)
 
 
 def _by_inverse(c: Any, x: Any) -> tuple[Any]:
-    return (c[..., None, None] * turned(solved(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),)
+    return (c[..., None, None] * transpose(solve_corrected(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),)
 
 
 SLOGDET = Formulas(lambda x: np.linalg.slogdet(doubles_of(x)), lambda c, out, x: _by_inverse(c[1], x))
@@ -123,19 +123,19 @@ DET = Formulas(lambda x: np.linalg.det(doubles_of(x)), lambda c, out, x: _by_inv
 
 def _cholesky(x: Any, upper: bool) -> Any:
     try:
-        found = np.linalg.cholesky(doubles_of(turned(x) if upper else x))
+        found = np.linalg.cholesky(doubles_of(transpose(x) if upper else x))
     except np.linalg.LinAlgError:
         raise NotCovered("a matrix of so many entries that is not positive definite") from None
-    return turned(found) if upper else found
+    return transpose(found) if upper else found
 
 
 def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
     """With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I. Murray, 2016)."""
-    lower, by_l = (turned(out), turned(c)) if upper else (out, c)
-    inner = product(turned(lower), by_l)
-    half = solved(turned(lower), (np.tril(inner) + np.tril(inner, -1)) / 2)
-    slope = turned(solved(turned(lower), turned(half)))
-    return ((slope + turned(slope)) / 2,)
+    lower, by_l = (transpose(out), transpose(c)) if upper else (out, c)
+    inner = product(transpose(lower), by_l)
+    half = solve_corrected(transpose(lower), (np.tril(inner) + np.tril(inner, -1)) / 2)
+    slope = transpose(solve_corrected(transpose(lower), transpose(half)))
+    return ((slope + transpose(slope)) / 2,)
 
 
 CHOLESKY = Formulas(_cholesky, _cholesky_back)
@@ -147,11 +147,11 @@ def _eigh_back(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
     one = np.eye(values.shape[-1])
     inner = by_values[..., None] * one
     if np.any(by_vectors):
-        shares = product(turned(vectors), by_vectors)
+        shares = product(transpose(vectors), by_vectors)
         gaps = values[..., None, :] - values[..., :, None]
         inner = inner + np.where(shares == 0, 0, shares * (1 - one) / (gaps + one))
-    slope = product(vectors, product(inner, turned(vectors)))
-    return ((slope + turned(slope)) / 2,)
+    slope = product(vectors, product(inner, transpose(vectors)))
+    return ((slope + transpose(slope)) / 2,)
 
 
 EIGH = Formulas(lambda x, UPLO: np.linalg.eigh(doubles_of(x), UPLO), _eigh_back)

@@ -1,4 +1,4 @@
-"""What records are written with: references that are found late, shapes by example, functions of SciPy, axes."""
+"""Words that records are written with: references that are found late, shapes by example, functions of SciPy, axes."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
-def written(
+def write_source(
     leaves: Sequence[Expr],
     roots: Sequence[Expr],
     steps: Sequence[Step],
@@ -48,13 +48,13 @@ def written(
     return source
 
 
-def compiled(source: Source) -> Compiled:
+def compile_source(source: Source) -> Compiled:
     """The function of that text."""
-    function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
+    function: Compiled = np.errstate(all="ignore")(source.compile("program"))
     return function
 
 
-def delivered(value: Any, out: Any) -> Any:
+def deliver(value: Any, out: Any) -> Any:
     """A result as an array that nobody else has."""
     if out is None:
         return np.array(value)
@@ -148,7 +148,7 @@ class Writer:
 
     def _return(self, given: Sequence[str]) -> None:
         source = self.source
-        source.namespace["delivered"] = delivered
+        source.namespace["delivered"] = deliver
         if self.checks is not None:
             for root in dict.fromkeys(self.roots):
                 if root.kind == FLOAT and not self._is_stored(root):

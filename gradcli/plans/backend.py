@@ -65,7 +65,7 @@ def compilation(work: Work) -> int:
     return (1 << 28) + (work.operations << 25)
 
 
-def chosen(backend: str, work: Work, calls: int = ONCE) -> str:
+def choose_backend(backend: str, work: Work, calls: int = ONCE) -> str:
     """ "numpy" or "native": what is asked for, and of "auto" what a count says, or "numpy" where no compiler works.
 
     work   of one call
@@ -74,9 +74,9 @@ def chosen(backend: str, work: Work, calls: int = ONCE) -> str:
     """
     if backend == "numpy" or (backend == "auto" and work.additions * calls < compilation(work)):
         return "numpy"
-    from gradcli.plans.native.compiler import found
+    from gradcli.plans.native.compiler import find_compiler
 
-    if found() is not None:
+    if find_compiler() is not None:
         return "native"
     insist(backend)
     return "numpy"
@@ -99,7 +99,7 @@ def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) ->
 def insist(backend: str) -> None:
     """Raise NativeError, which says what to install, where native code is asked for and no compiler works."""
     if backend == "native":
-        from gradcli.plans.native.compiler import found, missing
+        from gradcli.plans.native.compiler import find_compiler, missing
 
-        if found() is None:
+        if find_compiler() is None:
             raise missing()

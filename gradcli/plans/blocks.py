@@ -37,7 +37,7 @@ class Frame:
         self.axes = tuple(dict.fromkeys((*order, outer, *others)))
         self.places = {axis: place for place, axis in enumerate(self.axes)}
 
-    def ordered(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
+    def in_order(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
         return tuple(sorted(set(axes), key=self.places.__getitem__))
 
     def shape(self, axes: Iterable[Axis]) -> str:
@@ -68,7 +68,7 @@ class Frame:
 
     def back(self, name: str, item_axes: Iterable[Axis], parts: Sequence[Axis | None], shape: Shape) -> str:
         """An array in the frame, without the outer axis, as one whose places run along ``parts``."""
-        axes = self.ordered(item_axes)
+        axes = self.in_order(item_axes)
         name += f"[{', '.join(':' if axis in axes else '0' for axis in self.axes)}]"
         order = [axes.index(part) for part in parts if part is not None]
         if order != list(range(len(axes))):
@@ -121,8 +121,8 @@ def take(size: int) -> np.ndarray:
     try:
         memory = _kept.pop()
     except IndexError:
-        memory = _aligned(max(size, ROOM))
-    return memory if memory.size >= size else _aligned(size)
+        memory = _aligned_buffer(max(size, ROOM))
+    return memory if memory.size >= size else _aligned_buffer(size)
 
 
 def give(memory: np.ndarray) -> None:
@@ -131,7 +131,7 @@ def give(memory: np.ndarray) -> None:
         _kept.append(memory)
 
 
-def _aligned(size: int) -> np.ndarray:
+def _aligned_buffer(size: int) -> np.ndarray:
     memory = np.empty(size + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
     return memory[start : start + size]
@@ -223,15 +223,15 @@ class BlockWriter:
             given = iter(names)
             names = [next(given) if there else "None" for there in item.present]
         if isinstance(item.op.forward, np.ufunc) and not item.static and self._varies(item):
-            self.body.append(self.source.applied(item.op, item.static, item.kind, names, self._target(item)))
+            self.body.append(self.source.apply(item.op, item.static, item.kind, names, self._target(item)))
         else:
-            self._result(item, self.source.applied(item.op, item.static, item.kind, names))
+            self._result(item, self.source.apply(item.op, item.static, item.kind, names))
 
     def _fold(self, item: Item, names: list[str]) -> None:
         """A reduction, and what blocks add up to: a list of numbers, or an array."""
         fold, is_total = self._call(fold_of(item).ufunc), item in self.totals
         dtype = "dtype" if item.kind == BOOL and item.fold in (SUM, PRODUCT) else "None"
-        axes = None if is_total and not item.axes else tuple(map(self.frame.places.__getitem__, self.frame.ordered(item.over)))
+        axes = None if is_total and not item.axes else tuple(map(self.frame.places.__getitem__, self.frame.in_order(item.over)))
         text = f"{fold}.reduce({names[0]}, {axes}, {dtype}"
         whole = f"{text}, None, True)"
         if is_total and not item.axes:
@@ -276,7 +276,7 @@ class BlockWriter:
 
     def _key(self, item: Item) -> Any:
         """Return what items have in common that take one another's registers over."""
-        return item.kind, self.frame.ordered(item.axes)
+        return item.kind, self.frame.in_order(item.axes)
 
     def _target(self, item: Item) -> str:
         """Return where a result goes: into what is stored of it, or a register."""
@@ -292,7 +292,7 @@ class BlockWriter:
         return self.names[item]
 
     def _result(self, item: Item, text: str) -> None:
-        """What makes an array of its own."""
+        """Return the result of what makes an array of its own."""
         self.names[item] = name = self.source.new("t")
         (self.body if self.nest.outer in item.space else self.ahead).append(f"{name} = {text}")
 

@@ -41,15 +41,15 @@ class Folder(Transcription[Expr]):
             "quotient": self._quotient,
             "reciprocal": lambda x: self._quotient(self._number(1.0), x),
             "power": self._power,
-            "choice": _chosen,
+            "choice": _choose,
         }
 
     def fold(self, roots: Sequence[Expr]) -> list[Expr]:
         """The same values, each in its old shape."""
         interpret(reachable(roots), self, self.done)
-        return [self._shaped(root) for root in roots]
+        return [self._shape_node(root) for root in roots]
 
-    def _shaped(self, node: Expr) -> Expr:
+    def _shape_node(self, node: Expr) -> Expr:
         folded = self.done[node]
         if (node.op is not None and node.op.outputs > 1) or folded.shape == node.shape:
             return folded
@@ -60,10 +60,10 @@ class Folder(Transcription[Expr]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         reshapes = op.algebra == "reshaping"
-        if op.unchanged or (reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
+        if op.leaves_unchanged or (reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
             return self.done[node.operand]
         if not op.elementwise:
-            return self.graph.apply(op, [None if o is None else self._shaped(o) for o in node.operands], node.static)
+            return self.graph.apply(op, [None if o is None else self._shape_node(o) for o in node.operands], node.static)
         numbers = [constant_of(o) for o in operands if o is not None]
         if None not in numbers and node.kind != INT:
             with np.errstate(all="ignore"):
@@ -97,7 +97,7 @@ class Folder(Transcription[Expr]):
             return self.graph.apply(arithmetic.sub, (x, y.operand))
         if x.op is arithmetic.neg:
             return self.graph.apply(arithmetic.sub, (y, x.operand))
-        return self.graph.apply(arithmetic.add, _ordered(x, y))
+        return self.graph.apply(arithmetic.add, _order_operands(x, y))
 
     def _difference(self, x: Expr, y: Expr) -> Expr | None:
         if constant_of(y) == 0 and not _is_negative_zero(y):
@@ -149,7 +149,7 @@ class Folder(Transcription[Expr]):
                 if quotient.op is arithmetic.div and constant_of(quotient.operand) == 1:
                     self.risky = True
                     return self.graph.apply(arithmetic.div, (factor, quotient.operands[1]))
-        return self.graph.apply(arithmetic.mul, _ordered(x, y))
+        return self.graph.apply(arithmetic.mul, _order_operands(x, y))
 
     def _chain(self, cotangent: Expr, partial: Expr) -> Expr:
         """A product that is zero where the cotangent is that of a branch not taken, whatever the partial is there."""
@@ -225,7 +225,7 @@ def _is_negative_zero(node: Expr) -> bool:
     return number == 0 and math.copysign(1, number) < 0
 
 
-def _chosen(condition: Expr, x: Expr, y: Expr) -> Expr | None:
+def _choose(condition: Expr, x: Expr, y: Expr) -> Expr | None:
     decided = constant_of(condition)
     return (x if x is y else None) if decided is None else x if decided else y
 
@@ -244,6 +244,6 @@ def _split(node: Expr) -> tuple[float, Expr | None]:
     return 1.0, node
 
 
-def _ordered(x: Expr, y: Expr) -> tuple[Expr, Expr]:
+def _order_operands(x: Expr, y: Expr) -> tuple[Expr, Expr]:
     """The operands of what commutes, in one order, numbers first: equal products become one node."""
     return (x, y) if (not x.is_constant, x.index) <= (not y.is_constant, y.index) else (y, x)

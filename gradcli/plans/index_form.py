@@ -50,7 +50,7 @@ class Axis:
         return f"<axis of {self.extent}>"
 
 
-def _resolved(part: Any) -> Any:
+def _resolve(part: Any) -> Any:
     """Return what stands in a place of a shape, where it is an axis that is told apart no longer, too."""
     return part.same if isinstance(part, Axis) else part
 
@@ -247,7 +247,7 @@ class Indices:
 
     # -- axes -----------------------------------------------------------------------------------------------------
 
-    def folded(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
+    def fold_axes(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
         """Return what a fold makes of all entries along axes: a sum of what is repeated is as many times as much."""
         if fold is not SUM and any(place is not None and place.same not in view.item.axes for place in view.places):
             raise NoLoop
@@ -271,13 +271,13 @@ class Indices:
             self._known[key] = self._new(Item("fold", axes, item.kind, fold=fold, operands=(item,), over_=over))
         return self._known[key]
 
-    def arranged(self, view: View, order: Sequence[int | None]) -> View:
+    def arrange(self, view: View, order: Sequence[int | None]) -> View:
         """The places of a shape in another order; None is a new one of extent 1. Those left out must be of extent 1."""
         if any(axis is not None for i, axis in enumerate(view.places) if i not in order):
             raise NoLoop
         return View(view.item, tuple(None if place is None else view.places[place] for place in order))
 
-    def reshaped(self, view: View, shape: Shape) -> View:
+    def reshape(self, view: View, shape: Shape) -> View:
         """Another shape of the same extents but for those of 1."""
         axes = [axis for axis in view.places if axis is not None]
         if [axis.extent for axis in axes] != [n for n in shape if n != 1]:
@@ -285,7 +285,7 @@ class Indices:
         rest = iter(axes)
         return View(view.item, tuple(None if n == 1 else next(rest) for n in shape))
 
-    def repeated(self, view: View, shape: Shape) -> View:
+    def repeat(self, view: View, shape: Shape) -> View:
         """Repeated along new axes, or those of extent 1."""
         old = (None,) * (len(shape) - len(view.places)) + view.places
         return View(view.item, tuple(a if a is not None or n == 1 else Axis(n) for a, n in zip(old, shape, strict=True)))
@@ -294,22 +294,22 @@ class Indices:
         """Entries times entries."""
         return self.map(arithmetic.mul, (x, y), {}, kind)
 
-    def chosen(self, view: View, index: tuple[Any, ...]) -> View:
+    def choose(self, view: View, index: tuple[Any, ...]) -> View:
         """x[:, None] and its like: new axes of one entry."""
         _refuse_parts(index)
         places = iter(range(len(view.places)))
         order = [None if part is None else next(places) for part in index]
-        return self.arranged(view, [*order, *places])
+        return self.arrange(view, [*order, *places])
 
-    def added(self, view: View, index: tuple[Any, ...], shape: Shape) -> View:
+    def scatter(self, view: View, index: tuple[Any, ...], shape: Shape) -> View:
         """The way back."""
         _refuse_parts(index)
         old = [place for place, part in enumerate(index) if part is not None]
-        return self.arranged(view, [*old, *range(len(index), len(view.places))])
+        return self.arrange(view, [*old, *range(len(index), len(view.places))])
 
     # -- entries that whole numbers choose ------------------------------------------------------------------------
 
-    def picked(self, view: View, index: View, axis: int) -> View:
+    def pick(self, view: View, index: View, axis: int) -> View:
         """x[index[i], ...] along an axis, with one index for each of the others."""
         place = axes_of(axis, len(view.places))[0]
         if index.places[place] is not None or view.places[place] is None:
@@ -330,7 +330,7 @@ class Indices:
             return item
         if item.what == "read":
             parts = [index if isinstance(part, Axis) and part.same is axis else part for part in item.parts]
-            key = ("read", item.node, tuple(map(_resolved, parts)))
+            key = ("read", item.node, tuple(map(_resolve, parts)))
             if key not in self._known:
                 axes = dict.fromkeys([*(a for a in item.axes if a is not axis), *index.axes])
                 self._known[key] = self._new(Item("read", axes, item.kind, node=item.node, parts=parts))
@@ -416,15 +416,15 @@ def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View])
     """The merged axis takes the place of the second one."""
     merged = Axis(one.extent * other.extent)
     for item in items:
-        item.axes_ = tuple(a for a in _replaced(item.axes_, one, other, merged) if isinstance(a, Axis))
-        item.over_ = tuple(a for a in _replaced(item.over_, one, other, merged) if isinstance(a, Axis))
-        item.parts = tuple(_replaced(item.parts, one, other, merged))
+        item.axes_ = tuple(a for a in _replace_axis(item.axes_, one, other, merged) if isinstance(a, Axis))
+        item.over_ = tuple(a for a in _replace_axis(item.over_, one, other, merged) if isinstance(a, Axis))
+        item.parts = tuple(_replace_axis(item.parts, one, other, merged))
     for view in views:
-        view.places = tuple(a if isinstance(a, Axis) else None for a in _replaced(view.places, one, other, merged))
+        view.places = tuple(a if isinstance(a, Axis) else None for a in _replace_axis(view.places, one, other, merged))
 
 
-def _replaced(parts: Iterable[Axis | Item | None], one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
-    return [None if part is one else merged if part is other else part for part in map(_resolved, parts)]
+def _replace_axis(parts: Iterable[Axis | Item | None], one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
+    return [None if part is one else merged if part is other else part for part in map(_resolve, parts)]
 
 
 def shape_along(parts: Parts) -> tuple[int, ...]:
@@ -461,7 +461,7 @@ class Expander(Transcription[Expr]):
         self.changed = False
         self.done: dict[Expr, Expr] = {}
 
-    def expanded(self, roots: Sequence[Expr]) -> list[Expr]:
+    def expand(self, roots: Sequence[Expr]) -> list[Expr]:
         order = in_order(roots)
         if not any(map(over_threshold, order)):
             return list(roots)
@@ -501,9 +501,9 @@ class Reader:
                 self._read(node, node.op)
         self.indices.join_reads()
         for item in self.indices.items:
-            item.parts = tuple(map(_resolved, item.parts))
+            item.parts = tuple(map(_resolve, item.parts))
         for view in self.views.values():
-            view.places = tuple(map(_resolved, view.places))
+            view.places = tuple(map(_resolve, view.places))
         if not as_it_is:
             merge_axes(self.indices.items, list(self.views.values()))
 
@@ -526,7 +526,7 @@ class Reader:
         for _ in range(len(node.operands) + 1):
             views = [self._operand(operand, apart) for operand in node.operands if operand is not None]
             try:
-                found = self._made(node, op, views, present)
+                found = self._make(node, op, views, present)
                 self.indices.hold(found)
                 return found
             except Conflict:
@@ -536,7 +536,7 @@ class Reader:
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))
         raise NoLoop
 
-    def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
+    def _make(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
         if op.elementwise:
             return self.indices.map(op, views, node.static, node.kind, present)
         assert op.axes is not None

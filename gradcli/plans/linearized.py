@@ -73,7 +73,7 @@ class Runs(NamedTuple):
         return Plan(subject, leaves, self.precision, backend=self.backend, threads=self.threads, calls=calls, derived=derived)
 
 
-def pushed(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:
+def push_tangents(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:
     """The derivatives of nodes in the direction of tangents, in one walk: zeros for those that do not move."""
     found = interpret(reachable(outs), Tangents(), dict(tangents))
     return [zeros_like(out) if found[out] is None else found[out] for out in outs]
@@ -103,7 +103,7 @@ class Linearized:
         self._beside, self._times = len(beside), times
         self.shapes = [x.shape for x in (outs if back else wrt)]
         directions = [graph.leaf("direction", shape) for shape in self.shapes]
-        ends = vjp(outs[0], wrt, directions[0]) if back else pushed(outs, dict(zip(wrt, directions, strict=True)))
+        ends = vjp(outs[0], wrt, directions[0]) if back else push_tangents(outs, dict(zip(wrt, directions, strict=True)))
         roots, moving = [*beside, *ends], set(directions)
         for node in reachable(ends):
             if not moving.isdisjoint(node.operands):

@@ -60,7 +60,7 @@ class Nest:
 Step = Expr | Nest
 
 
-def planned(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
+def plan_steps(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
     """Return what the roots need, as nests and operations on whole arrays, in order; ``in_c``: nests of what can be written in C."""
     order = in_order(roots)
     if not any(map(over_threshold, order)):
@@ -148,11 +148,11 @@ class Planner:
             for item in self.reader.made.get(node, ()):
                 turn = max((self._turn_for(item, need) for need in item.needs), default=0)
                 if item.what == "read" and item.node is not None:
-                    turn = max(turn, self._ended(item.node))
+                    turn = max(turn, self._last_turn(item.node))
                 elif item not in self.outer and self.home.get(item) is node:  # which nests are given
                     turn = max(turn, self._turn(node))
                 self.turns[item] = turn
-            self._ended(node)  # of operands first, so that nothing recurses
+            self._last_turn(node)  # of operands first, so that nothing recurses
 
     def _is_apart(self, item: Item, need: Item) -> bool:
         """Return whether another nest must have ended before an item can be computed of one that it needs."""
@@ -165,7 +165,7 @@ class Planner:
             return self.turns[need]
         return self.turns[need] + self._is_apart(item, need)
 
-    def _ended(self, node: Expr) -> int:
+    def _last_turn(self, node: Expr) -> int:
         """The turn from which on the whole value of a node is there."""
         view = self.reader.views.get(node)
         if view is not None and view.item in self.outer:
@@ -175,7 +175,7 @@ class Planner:
     def _turn(self, node: Expr) -> int:
         """The turn in which a node is computed as a whole."""
         if node not in self._turns:
-            self._turns[node] = max((self._ended(operand) for operand in node.operands if operand is not None), default=0)
+            self._turns[node] = max((self._last_turn(operand) for operand in node.operands if operand is not None), default=0)
         return self._turns[node]
 
     # -- what is stored -------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class Planner:
         return self.home.get(view.item) is node or (node in self.roots and self.outer[view.item] in view.item.axes)
 
     def _fill(self, nest: Nest, turn: int) -> None:
-        """What a nest computes for its results, and reads: back to what is there before it begins."""
+        """Find what a nest computes for its results, and reads: back to what is there before it begins."""
         largest = max(item.work for item in (view.item for view in nest.outputs.values()))
         ends = [view.item for view in nest.outputs.values()]
         found, stack = set(ends), ends
@@ -320,7 +320,7 @@ class Layout:
         return item.what == "fold" and any(axis not in self.written_out for axis in item.over)
 
     def _store(self) -> None:
-        """Of what is known only after a loop, a copy is stored, in a loop of its own."""
+        """Store a copy of what is known only after a loop, in a loop of its own."""
         for node, view in self.nest.stored.items():
             item = view.item
             if self.is_summed_up(item):

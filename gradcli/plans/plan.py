@@ -21,13 +21,13 @@ from gradcli.errors import NativeError
 from gradcli.graph.indeterminate import has_nan
 from gradcli.graph.interpret import bytes_of, scratch_of, size_of
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.plans.assembly import Compiled, compiled, delivered, last_uses, written
-from gradcli.plans.backend import ONCE, because, chosen, work_of
+from gradcli.plans.assembly import Compiled, compile_source, deliver, last_uses, write_source
+from gradcli.plans.backend import ONCE, because, choose_backend, work_of
 from gradcli.plans.folding import Folder
 from gradcli.plans.index_form import Expander
-from gradcli.plans.nests import Nest, Step, planned
+from gradcli.plans.nests import Nest, Step, plan_steps
 from gradcli.plans.source import Source, Subject
-from gradcli.plans.unrolling import unrolled, unrolled_text
+from gradcli.plans.unrolling import unroll, unrolled_text
 
 # -- How much memory a plan holds at once: the arrays that its steps make, each until it is read
 # for the last time.
@@ -80,14 +80,14 @@ class Plan:
     ) -> None:
         self.subject, self.leaves = subject, list(leaves)
         self.precision, self.threads = precision, threads
-        roots, risky = self._folded(assume_finite=True)
+        roots, risky = self._fold(assume_finite=True)
         self.work, self.calls, self._derived = work_of(roots), calls, derived
-        self.asked, self.backend = backend, chosen(backend, self.work, calls)
+        self.asked, self.backend = backend, choose_backend(backend, self.work, calls)
         self.memory = 0  # bytes that it holds at once beside its inputs, results among them
         self._hindrance = "no C compiler works"  # what keeps native code away where it is worth it
-        self._unrolled = unrolled(leaves, roots, derived) if precision == "float64" else None
+        self._unrolled = unroll(leaves, roots, derived) if precision == "float64" else None
         if self._unrolled is None:
-            self._speculative = compiled(self._written(roots, risky))
+            self._speculative = compile_source(self._write(roots, risky))
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
         """The results: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
@@ -106,10 +106,10 @@ class Plan:
             if not checks or np.isfinite(checks).all():
                 return results
         if self._conservative is None:
-            return self._interpreted(values, out)
+            return self._interpret(values, out)
         results = self._conservative(*values, *out)[0]
         open_ = any(has_nan(gradient) for gradient in results[1:])
-        return self._interpreted(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
+        return self._interpret(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
 
     @property
     def is_unrolled(self) -> bool:
@@ -118,21 +118,21 @@ class Plan:
 
     def text(self) -> str:
         """The program for people to read, and why it runs where it does."""
-        roots, risky = self._folded(assume_finite=True)
+        roots, risky = self._fold(assume_finite=True)
         small = unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
-        source = self._written(roots, risky) if small is None else small
+        source = self._write(roots, risky) if small is None else small
         return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
-    def _folded(self, *, assume_finite: bool) -> tuple[list[Expr], bool]:
+    def _fold(self, *, assume_finite: bool) -> tuple[list[Expr], bool]:
         """The subject's nodes, folded together; and whether folding took risks."""
         folder = Folder(Graph(self.subject.graph.limits), assume_finite=assume_finite)
         return folder.fold(self.subject.roots), folder.risky
 
     @cached_property
     def _speculative(self) -> Compiled:
-        return compiled(self._written(*self._folded(assume_finite=True)))
+        return compile_source(self._write(*self._fold(assume_finite=True)))
 
-    def _written(self, roots: Sequence[Expr], risky: bool) -> Source:
+    def _write(self, roots: Sequence[Expr], risky: bool) -> Source:
         if self.backend == "native":
             try:
                 source = self._native(roots)
@@ -145,41 +145,43 @@ class Plan:
                 return source
             self.backend = "numpy"
         expander = Expander(Graph(self.subject.graph.limits))
-        roots = expander.expanded(roots)
+        roots = expander.expand(roots)
         has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
         checked = risky or expander.changed or has_floats or self.subject.decides
-        steps = planned(roots, in_c=False)
+        steps = plan_steps(roots, in_c=False)
         self.memory = most_held(steps, roots, last_uses(steps, roots))
-        return written(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
+        return write_source(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
 
     def _native(self, roots: Sequence[Expr]) -> Source | None:
         """The program with its nests in C; None if it has none, or needs one that cannot be run."""
         from gradcli.plans.native.program import in_c
 
-        roots = Expander(Graph(self.subject.graph.limits)).expanded(roots)
-        steps = planned(roots, in_c=True)
+        roots = Expander(Graph(self.subject.graph.limits)).expand(roots)
+        steps = plan_steps(roots, in_c=True)
         nests = [step for step in steps if isinstance(step, Nest)]
         if not nests or not all(nest.is_possible for nest in nests):
             return None
         self.memory = most_held(steps, roots, last_uses(steps, roots))
         functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
-        return written(
+        return write_source(
             self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions
         )
 
     @cached_property
     def _conservative(self) -> Compiled | None:
         """The program that does not assume all to be finite, if it is nothing but loops, and beside them what works entry by entry."""
-        roots, _ = self._folded(assume_finite=False)
-        steps = planned(roots, in_c=False)
+        roots, _ = self._fold(assume_finite=False)
+        steps = plan_steps(roots, in_c=False)
         plain = all(node.op is None or node.op.elementwise or node.op.linear for node in reachable(roots))
         if not plain or not any(isinstance(step, Nest) for step in steps):
             return None
-        return compiled(written(self.leaves, roots, steps, self.precision, assume_finite=False, checked=False, threads=self.threads))
+        return compile_source(
+            write_source(self.leaves, roots, steps, self.precision, assume_finite=False, checked=False, threads=self.threads)
+        )
 
-    def _interpreted(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
+    def _interpret(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         """Array by array."""
         given = {leaf: np.asarray(value)[()] for leaf, value in zip(self.leaves, values, strict=True)}
-        results = self.subject.interpreted(given, self.precision)
+        results = self.subject.interpret(given, self.precision)
         outs = [*out, *[None] * (len(results) - len(out))]
-        return [delivered(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
+        return [deliver(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]

@@ -37,16 +37,16 @@ _OURS = re.compile(r"\bk\d+\b")
 
 def listing(lines: list[str], constants: Mapping[str, Any]) -> str:
     """Lines of a program, whose constants are known by their names there."""
-    return "\n".join(_OURS.sub(lambda name: _shown(constants.get(name[0], name[0])), line) for line in lines)
+    return "\n".join(_OURS.sub(lambda name: _constant_text(constants.get(name[0], name[0])), line) for line in lines)
 
 
-def named(name: str, static: Mapping[str, Any]) -> str:
+def name_with_numbers(name: str, static: Mapping[str, Any]) -> str:
     """An operation with those of its static parameters that are made of numbers."""
     plain = [f"{key}={part!r}" for key, part in static.items() if _is_plain(part)]
     return f"{name}[{', '.join(plain)}]" if plain else name
 
 
-def _shown(value: Any) -> str:
+def _constant_text(value: Any) -> str:
     """A constant: a number as it is, a function by its name, what is larger by its dtype and shape."""
     if isinstance(value, str):
         return value
@@ -127,7 +127,7 @@ class Results:
             _keepers.count(self, array.nbytes)
         return array
 
-    def held(self) -> int:
+    def bytes_held(self) -> int:
         """The bytes that are kept."""
         return sum(array.nbytes for kept in list(self._kept.values()) for array in list(kept))
 
@@ -152,7 +152,7 @@ class Keepers:
             for other in list(self._results):
                 if other is not results:
                     other.let_go()
-            self._counted = results.held()
+            self._counted = results.bytes_held()
 
 
 _keepers = Keepers()
@@ -260,9 +260,9 @@ class Source:
         if node.op is sums.sum_:
             axis, keepdims = node.static["axis"], node.static["keepdims"]
             return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
-        return self.applied(node.op, node.static, node.kind, operands)
+        return self.apply(node.op, node.static, node.kind, operands)
 
-    def applied(self, op: Op, static: Mapping[str, Any], kind: str, operands: Sequence[str], out: str | None = None) -> str:
+    def apply(self, op: Op, static: Mapping[str, Any], kind: str, operands: Sequence[str], out: str | None = None) -> str:
         """An operation with its parameters on arrays; with ``out``, which only ufuncs take, into a buffer."""
         forward: Callable[..., Any] = op.forward
         is_ufunc = isinstance(forward, np.ufunc)
@@ -271,7 +271,7 @@ class Source:
         given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
         name = self.constant(forward)
         if not is_ufunc:
-            self.labels[name] = named(op.name, static)
+            self.labels[name] = name_with_numbers(op.name, static)
         text = f"{name}({', '.join(given)})"
         return text if is_ufunc or kind != FLOAT or op.outputs > 1 else f"as_float({text})"
 
@@ -279,7 +279,7 @@ class Source:
         """The program for people to read."""
         return "\n\n".join([*self.called, listing(self.lines, {**self.namespace, **self.labels})])
 
-    def compiled(self, name: str) -> Callable[..., Any]:
+    def compile(self, name: str) -> Callable[..., Any]:
         exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)  # our own text, without a word of the user's
         function: Callable[..., Any] = self.namespace[name]
         return function
@@ -305,10 +305,10 @@ class Subject(Protocol):
 
     @property
     def decides(self) -> bool:
-        """Return whether `interpreted` gives other results than the roots, array by array, where something is not finite."""
+        """Return whether `interpret` gives other results than the roots, array by array, where something is not finite."""
         ...
 
-    def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]: ...
+    def interpret(self, given: Mapping[Expr, Any], precision: str) -> list[Any]: ...
 
 
 class Gradients:
@@ -336,7 +336,7 @@ class Gradients:
         """Return where a cotangent of zeros ends the sweep, the program goes on."""
         return bool(self.wrt) and any(not (node.op is None or node.op.elementwise or node.op.linear) for node in reachable([self.root]))
 
-    def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
+    def interpret(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """Compute by the forward pass and the sweep."""
         table = forward([self.root, *self.beside], given, precision)
         value = table[self.root]
@@ -357,7 +357,7 @@ class Nodes:
         self.graph = self.roots[0].graph
         self.decides = False
 
-    def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
+    def interpret(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """Compute by the forward pass."""
         table = forward(self.roots, given, precision)
         return [table[root] for root in self.roots]

@@ -23,7 +23,7 @@ _MOST = 8  # threads that find the lock free often enough, when NumPy's work on 
 def in_turn(blocks: Blocks, rows: int, step: int) -> list[list[Any]]:
     """Run a loop over rows, and give its lists."""
     whole = rows - rows % step
-    return _joined([blocks(0, whole, step)] if whole else [], blocks, whole, rows)
+    return _join([blocks(0, whole, step)] if whole else [], blocks, whole, rows)
 
 
 def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -> list[list[Any]]:
@@ -79,7 +79,7 @@ def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -
             raise problems[0]
         finally:
             problems.clear()  # its traceback has this frame, which would keep the call's arrays alive
-    return _joined(found, blocks, whole, rows)
+    return _join(found, blocks, whole, rows)
 
 
 def _rest(turns: deque[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -89,7 +89,7 @@ def _rest(turns: deque[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             yield turns.popleft()
 
 
-def _joined(found: list[Lists], blocks: Blocks, begin: int, rows: int) -> list[list[Any]]:
+def _join(found: list[Lists], blocks: Blocks, begin: int, rows: int) -> list[list[Any]]:
     """The lists of blocks, and of the rest of the rows, which are too few for another one."""
     if begin < rows:
         found.append(blocks(begin, rows, rows - begin))

@@ -29,7 +29,7 @@ _ZERO = "(0.0)"  # as a number is written
 _LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
 
 
-def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Unrolled | None:
+def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Unrolled | None:
     """A function of the leaves' values, and of arrays that take results, which gives the roots' values.
 
     The last roots, ``derived``, are derivatives in given directions: what these do not move contributes nothing.
@@ -37,7 +37,7 @@ def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) ->
     It gives None where these are not all finite, and raises where Python's floats do.
     """
     source = unrolled_text(leaves, roots, derived)
-    return None if source is None else source.compiled("program")
+    return None if source is None else source.compile("program")
 
 
 def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Source | None:
@@ -52,7 +52,7 @@ def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 
     if derived:
         _without_zeros(entries, roots[len(roots) - derived :])
     steps = [node for node in reachable([entry for root in roots for entry in entries[root].flat]) if node.op is not None]
-    return _written(leaves, roots, entries, steps) if all(step.op is not None and step.op.in_python for step in steps) else None
+    return _write(leaves, roots, entries, steps) if all(step.op is not None and step.op.in_python for step in steps) else None
 
 
 def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
@@ -92,7 +92,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
         op = node.op
         operands = [entries[operand] for operand in node.operands if operand is not None]
         if op is None:
-            found: Any = _given(graph, node)
+            found: Any = _entries_of(graph, node)
         elif op.in_python:
             found = np.frompyfunc(lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1)(*operands)
         elif op is shapes.scatter_add:
@@ -137,7 +137,7 @@ def _without_zeros(entries: dict[Expr, np.ndarray], roots: Sequence[Expr]) -> No
         entries[root] = found.reshape(root.shape)
 
 
-def _given(graph: Graph, node: Expr) -> Any:
+def _entries_of(graph: Graph, node: Expr) -> Any:
     """The entries of a leaf or a constant, if all are finite floats."""
     if not node.is_constant:
         return np.frompyfunc(lambda _: graph.leaf("entry", ()), 1, 1)(np.zeros(node.shape)) if node.kind == FLOAT else None
@@ -147,7 +147,7 @@ def _given(graph: Graph, node: Expr) -> Any:
     return value.astype(object) if np.isfinite(value).all() else None
 
 
-def _written(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Expr, np.ndarray], steps: Sequence[Expr]) -> Source:
+def _write(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Expr, np.ndarray], steps: Sequence[Expr]) -> Source:
     source = Source("float64", assume_finite=True)
     values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)

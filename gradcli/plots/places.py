@@ -1,4 +1,4 @@
-"""Where a function is not smooth: kinks, jumps, poles and ends of its domain, located between two neighbouring floats by bisection.
+"""Places where a function is not smooth: kinks, jumps, poles and ends of its domain, located between two neighbouring floats by bisection.
 
 Each step goes to the half in which more of the change happens that a smooth function would not make. What shrinks with the interval is
 smooth, however steep; what does not is a place, whose kind is read from both of its sides, closer and closer to it.
@@ -117,7 +117,7 @@ class Place(NamedTuple):
     single: bool = False
 
 
-def located(probe: Probe, begin: float, end: float, lows: Array, highs: Array, entries: Array) -> list[tuple[int, Place]]:
+def locate_places(probe: Probe, begin: float, end: float, lows: Array, highs: Array, entries: Array) -> list[tuple[int, Place]]:
     """The places within intervals, each with the entry of the result that it is of."""
     lows, highs, entries = lows.copy(), highs.copy(), entries.copy()
     widths = highs - lows

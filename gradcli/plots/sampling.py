@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradcli.plots.places import Array, Place, Probe, evenly, located
+from gradcli.plots.places import Array, Place, Probe, evenly, locate_places
 
 _FIRST = 256  # points to begin with at even distances, and as many at others
 _GOLDEN = 0.6180339887498949
@@ -31,7 +31,7 @@ class Samples(NamedTuple):
     places: list[list[Place]]
 
 
-def sampled(probe: Probe, begin: float, end: float, entries: int, known: Iterable[float], budget: int, *, log: bool = False) -> Samples:
+def sample(probe: Probe, begin: float, end: float, entries: int, known: Iterable[float], budget: int, *, log: bool = False) -> Samples:
     """A function over a range.
 
     known    where it may be not smooth
@@ -40,12 +40,12 @@ def sampled(probe: Probe, begin: float, end: float, entries: int, known: Iterabl
     """
     first = min(_FIRST, budget // 8)
     suspects = min(_SUSPECTS, budget // 60 if budget < _FEW else budget // 6)
-    xs = _begun(begin, end, 2 * (first // 2) + 1, first, known, log)
+    xs = _first_points(begin, end, 2 * (first // 2) + 1, first, known, log)
     values, slopes = probe(xs)
     lows, highs, columns = _suspects(xs, values, slopes, suspects)
     places: list[list[Place]] = [[] for _ in range(entries)]
     if lows.size:
-        for entry, place in located(probe, begin, end, lows, highs, columns):
+        for entry, place in locate_places(probe, begin, end, lows, highs, columns):
             places[entry].append(place)
     xs, values, slopes = _with(probe, xs, values, slopes, _towards(places, begin, end, xs))
     for _ in range(_ROUNDS):
@@ -56,7 +56,7 @@ def sampled(probe: Probe, begin: float, end: float, entries: int, known: Iterabl
     return Samples(xs, values, slopes, places)
 
 
-def _begun(begin: float, end: float, even: int, uneven: int, known: Iterable[float], log: bool) -> Array:
+def _first_points(begin: float, end: float, even: int, uneven: int, known: Iterable[float], log: bool) -> Array:
     """Points to begin with: at round numbers, and at others, so that nothing that repeats itself is met at one phase only."""
     if begin == end:
         return np.array([begin])

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcli.errors import InputError
-from gradcli.files.arrays import parsed
-from gradcli.files.npy import is_handed_over, opened, read_within
+from gradcli.files.arrays import parse_array
+from gradcli.files.npy import is_handed_over, open_data, read_within
 from gradcli.files.settings import nearest
 from gradcli.inert import one_line, printable, shell_command
 from gradcli.limits import DEFAULT
@@ -25,7 +25,7 @@ _MOST = 10  # entries that are shown
 
 
 class Identities:
-    """What the cases of a run are known by; those that are equal in everything are numbered as they come."""
+    """Identities of the cases of a run; those that are equal in everything are numbered as they come."""
 
     def __init__(self, baseline: Path | None) -> None:
         self.roots: dict[Path, Path] = {}  # the folder of the project of each folder
@@ -56,7 +56,7 @@ class KnownFailure(NamedTuple):
     case: Identity
     rule: str
 
-    def written(self) -> dict[str, Any]:
+    def entry(self) -> dict[str, Any]:
         """Return the entry in a baseline, without what says nothing."""
         id = None if self.case.id is None else json.loads(self.case.id)
         entry = {**vars(self.case), "id": id, "rule": self.rule}
@@ -69,7 +69,7 @@ class KnownFailure(NamedTuple):
 
     @property
     def order(self) -> str:
-        return json.dumps(self.written(), ensure_ascii=False)
+        return json.dumps(self.entry(), ensure_ascii=False)
 
     def __str__(self) -> str:
         name = "" if self.case.id is None else f" ({one_line(id_text(json.loads(self.case.id)), 60)})"
@@ -97,8 +97,8 @@ class Baseline:
             return cls(file, recording=True)
         command = f"record it anew: {shell_command('gradcli', 'check', '--update', *words)}"
         try:
-            with opened(file, path, stream=is_handed_over(path)) as stream:
-                data = parsed(read_within(stream, path, DEFAULT).decode("utf-8-sig"), f"the baseline '{file}'", DEFAULT)
+            with open_data(file, path, stream=is_handed_over(path)) as stream:
+                data = parse_array(read_within(stream, path, DEFAULT).decode("utf-8-sig"), f"the baseline '{file}'", DEFAULT)
             version = data.get("version")
             entries = {KnownFailure.read(entry) for entry in data["known"]} if version == VERSION else set()
         except InputError as error:
@@ -113,7 +113,7 @@ class Baseline:
             raise InputError(f"the baseline '{file}' is of version {version!r}, not {VERSION}", help=command)
         return cls(file, entries)
 
-    def applied(self, outcome: Outcome) -> Outcome:
+    def apply(self, outcome: Outcome) -> Outcome:
         """The outcome, excused if it is a known failure."""
         if self.path is None or outcome.identity is None:
             return outcome
@@ -128,12 +128,12 @@ class Baseline:
         self._met.add(failure)
         return replace(outcome, status=XFAILED, reason="in the baseline")
 
-    def closed(self, roots: set[Path], partial: bool) -> Iterator[str]:
+    def close(self, roots: set[Path], partial: bool) -> Iterator[str]:
         """Return what is to be said at the end, when a recording is saved: of entries that nothing matches, too. Raises OutputError."""
         if self.path is None:
             return
         if self.recording:
-            written = [failure.written() for failure in sorted(self.entries, key=lambda failure: failure.order)]
+            written = [failure.entry() for failure in sorted(self.entries, key=lambda failure: failure.order)]
             text = json.dumps({"version": VERSION, "known": written}, indent=1, ensure_ascii=False) + "\n"
             write_whole(self.path, text.encode("utf-8", "backslashreplace"))
             yield f"{printable(str(self.path))}: {len(written)} known failure{'s' * (len(written) != 1)}"

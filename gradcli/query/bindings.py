@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.characters import NAME, composed, normalized
+from gradcli.characters import NAME, compose, normalize
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
 from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.deviations import deviations
@@ -42,10 +42,10 @@ def text_of(expression: Any) -> str:
 
 def words(expression: str) -> frozenset[str]:
     """The names in a program, functions and attributes among them, as the language spells them."""
-    return frozenset(word for word in _WORDS.findall(normalized(expression)) if word)
+    return frozenset(word for word in _WORDS.findall(normalize(expression)) if word)
 
 
-def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]) -> dict[str, Any]:
+def bind_values(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]) -> dict[str, Any]:
     """The values of a call by the names that the expression has for them.
 
     Of keywords, Python itself makes NFKC, also of raised and lowered letters: a name is found by that form, too.
@@ -57,7 +57,7 @@ def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Cal
     by_form = cache(lambda: _by_form(known))
     for given in (at or {}, keywords):
         for name, value in given.items():
-            place = name if isinstance(name, str) and name in known else _spelled(name, by_form, how)
+            place = name if isinstance(name, str) and name in known else _spell(name, by_form, how)
             if place in found:
                 why = "it is one name in two spellings" if given is at else "in a dictionary and as a keyword"
                 raise UsageError(f"the name '{place}' is bound twice: {why}", help="leave one of them out")
@@ -67,7 +67,7 @@ def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Cal
 
 def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
     """The values that are given by names, by these as they are read. Raises UsageError for one name in two spellings."""
-    found = {normalized(name) if isinstance(name, str) else name: value for name, value in given.items()}
+    found = {normalize(name) if isinstance(name, str) else name: value for name, value in given.items()}
     if len(found) < len(given):
         raise UsageError(f"'{what}' has a name twice: it is one name in two spellings")
     return found
@@ -75,14 +75,14 @@ def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
 
 def _by_form(known: Collection[str]) -> dict[str, str]:
     """Words by what NFKC makes of them; where that is one for several, the first."""
-    return {composed(word, "NFKC"): word for word in sorted(known, reverse=True)} | {word: word for word in known}
+    return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)} | {word: word for word in known}
 
 
-def _spelled(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[[str], str]) -> str:
-    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(NAME, normalized(name)):
+def _spell(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[[str], str]) -> str:
+    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(NAME, normalize(name)):
         raise InputTypeError(f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}")
-    plain = normalized(name)
-    return by_form().get(plain) or by_form().get(composed(name, "NFKC"), plain)
+    plain = normalize(name)
+    return by_form().get(plain) or by_form().get(compose(name, "NFKC"), plain)
 
 
 def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, ...] | None:
@@ -96,13 +96,13 @@ def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, .
     names = names_of(listed) or ()
     if not {*names} <= {*known}:
         forms = _by_form(known)
-    return tuple(name if name in known else forms.get(composed(name, "NFKC"), name) for name in names)
+    return tuple(name if name in known else forms.get(compose(name, "NFKC"), name) for name in names)
 
 
 def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...]:
     """The names that positional arguments are, each perhaps several with commas between them. Raises InputTypeError for what are none."""
     for text in texts:
-        if not isinstance(text, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalized(text).split(",")):
+        if not isinstance(text, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalize(text).split(",")):
             raise InputTypeError(f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'")
     return tuple(name for text in texts for name in names_given("names", text, known) or ())
 
@@ -117,7 +117,7 @@ def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ..
 def refuse_unknown(keywords: Iterable[str], known: Collection[str], options: Collection[str], what: str) -> None:
     """Raise for keywords that are neither options nor names of the expression: somebody's misspelt option, or name."""
     for name in keywords:
-        if name in known or composed(name, "NFKC") in _by_form(known):
+        if name in known or compose(name, "NFKC") in _by_form(known):
             continue
         meant = _ELSEWHERE.get(name)
         close = meant if meant in options else suggestion(name, sorted({*options, *known}))
@@ -158,7 +158,7 @@ def mode_of(mode: str, directions: Mapping[str, Any], known: Collection[str]) ->
         raise InputTypeError(f"'{word}' must map names to tangents, not {type(direction).__name__}", help=help)
     if not direction:
         raise UsageError(f"mode '{word}' needs a direction", help=help)
-    tangents = bound(direction, {}, known, lambda x: f'{word}={{"{x}": 1.0}}')
+    tangents = bind_values(direction, {}, known, lambda x: f'{word}={{"{x}": 1.0}}')
     return word, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
 
 
@@ -188,14 +188,14 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
     """Raise UsageError for options that exclude each other; ``usual`` is what they are where they are not given."""
 
-    def typed(word: str) -> str:
+    def as_typed(word: str) -> str:
         name, _, value = word.partition("=")
         is_given = str(given.get(name)) == value if value else given.get(name) is not usual.get(name)
         if is_given:
             return word if value else f"'{name}'"
         return f"the mode '{name}'" if given["mode"] == name else ""
 
-    refuse_together("modes evaluate", typed)
+    refuse_together("modes evaluate", as_typed)
 
 
 @contextmanager
@@ -211,7 +211,7 @@ def naming(known: Collection[str], **options: Any) -> Iterator[None]:
         raise
 
 
-def helped(error: GradcliError, options: Collection[str], how: Callable[[str], str]) -> GradcliError:
+def in_words_of_api(error: GradcliError, options: Collection[str], how: Callable[[str], str]) -> GradcliError:
     """The error in the API's words: an option without dashes, and no help to bind a name by a keyword that is an option."""
     error.message = error.message.removeprefix("--")
     for name in options:

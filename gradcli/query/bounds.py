@@ -58,11 +58,11 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     if found.value is None:
         raise EvaluationError(f"the expression is defined nowhere in the box {box_text(asked.box)}")
     names = list(variables)
-    record.value = _bound(found.value, names)
+    record.value = _bound_of(found.value, names)
     for name in asked.box:
         place = names.index(name) if name in variables else None
         grad = None if place is None else found.grad[place]
-        record.grad[name] = Bound(0.0, 0.0) if place is None else Bound(math.nan, math.nan) if grad is None else _bound(grad, names)
+        record.grad[name] = Bound(0.0, 0.0) if place is None else Bound(math.nan, math.nan) if grad is None else _bound_of(grad, names)
     record.notes = [*place_notes(program, function, found.places, names)]
     if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
@@ -104,7 +104,7 @@ def refuse_unknown(mentioned: Collection[str], box: Mapping[str, Ends]) -> None:
             raise UnknownNameError(f"the expression has no name '{name}'", help=did_you_mean(name, sorted(mentioned)))
 
 
-def _bound(found: Range, names: list[str]) -> Bound:
+def _bound_of(found: Range, names: list[str]) -> Bound:
     points = [None if side.point is None else dict(zip(names, side.point, strict=True)) for side in found]
     low, high = (math.nan if side.end is None else side.end for side in found)
     return Bound(low, high, *points)

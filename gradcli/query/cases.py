@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     GradcliError,
     InputError,
@@ -87,7 +87,7 @@ def _claim_line(claim: Claim) -> str:
     said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")
     both = "" if claim.worst is None else _both(claim.worst, said, right, apart=claim.relation in (None, "=="))
     count = f"{claim.wrong[0]} of {claim.wrong[1]} entries" if both and claim.wrong is not None and claim.wrong[1] > 1 else ""
-    return what + _joined(claim.verdict, both, count, claim.reason, claim.difference and f"difference: {claim.difference}")
+    return what + _join_reasons(claim.verdict, both, count, claim.reason, claim.difference and f"difference: {claim.difference}")
 
 
 def _variable_line(name: str, part: VariableCheck) -> str:
@@ -95,10 +95,10 @@ def _variable_line(name: str, part: VariableCheck) -> str:
     both = _both(part.worst, "computed") if part.worst is not None and part.verdict is Verdict.MISMATCH else ""
     count = f"{part.wrong} of {part.entries[1]} entries" if both and part.wrong and part.entries else ""
     kink = f"{part.kinks[0].sides}, chosen {part.kinks[0].chosen:g}" if part.verdict is Verdict.KINK and part.kinks else ""
-    return f"{what}: {_joined(part.verdict, both, count, part.reason, kink)}"
+    return f"{what}: {_join_reasons(part.verdict, both, count, part.reason, kink)}"
 
 
-def _joined(verdict: Verdict, *parts: str | None) -> str:
+def _join_reasons(verdict: Verdict, *parts: str | None) -> str:
     return ", ".join(part for part in ("" if verdict is Verdict.MISMATCH else verdict.word, *parts) if part)
 
 
@@ -138,7 +138,7 @@ def line_of(statement: Statement | GradcliError) -> int:
     return 1 if source is None or span is None else source.position(span.start)[0]
 
 
-def checked(program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
+def check_statement(program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
     """The record of one statement; what has names without values is checked at points of its domain."""
     skip, xfail = marks_of(statement)
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
@@ -147,19 +147,19 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
         return skipped
     scope, options = program.scope, policy.options
     if options.over and isinstance(statement, (Query, Assertion)):
-        from gradcli.query.over import over_box, ranged
+        from gradcli.query.over import over_box, with_ranges
 
         with over_box(scope, statement, options.over):
-            record = _judged(program, ranged(statement, options.over), policy, id)
+            record = _judge(program, with_ranges(statement, options.over), policy, id)
     else:
-        record = _judged(program, statement, policy, id)
+        record = _judge(program, statement, policy, id)
     if record is None or (not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)):
         return None
     record.xfail = xfail
     return record
 
 
-def _judged(program: Program, statement: Statement | GradcliError, policy: Policy, id: Any) -> Record | None:
+def _judge(program: Program, statement: Statement | GradcliError, policy: Policy, id: Any) -> Record | None:
     """The record of a statement at the values of its names, or at points of its domain."""
     options = policy.options
     sampled: SampledPoints | None = None
@@ -234,7 +234,7 @@ class RecordLines:
         for statement in parsed:
             record = run_statement(program, statement, policy.options, id=given.id)
             if record is not None:
-                result = record if result is None else result.joined(record)
+                result = record if result is None else result.join(record)
             if record is not None and record.error is not None:
                 break
         return result or self._without_query(given)
@@ -268,7 +268,7 @@ class RecordLines:
                 record = self._of_given(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
                 record.expr = given.expr
         except Exception as unforeseen:
-            error = contained(unforeseen)
+            error = as_gradcli_error(unforeseen)
             known = known or error.record
             record = self.kind.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
         record.meta, record.given = known.get("meta"), given_of(known.get("given")) if self.skips else None
@@ -297,13 +297,13 @@ class RecordLines:
         if options.freeze:
             self.names.had |= given.at.keys()
         if record.error is None and not given.at.keys() <= mentioned:  # names of the command line are another record's, perhaps
-            record.warnings += UsedNames(mentioned=mentioned).unmentioned(given.at, options)
+            record.warnings += UsedNames(mentioned=mentioned).warn_unmentioned(given.at, options)
         return record
 
     def _run(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Any:
         """The result of the record's program; ``where`` names the text in messages."""
         lines = text_lines(given.expr)
-        parsed = list(statements(lines if program.text is None else program.text.kept(lines), where, program.scope.limits))
+        parsed = list(statements(lines if program.text is None else program.text.keep(lines), where, program.scope.limits))
         program.foresee(lines)
         if not parsed:
             raise ParseError("the record's 'expr' is empty", span=None)
@@ -374,7 +374,7 @@ class CheckedLines(RecordLines):
     def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Record:
         """The first that is wrong in a record's program, else its last query, else its last assert."""
         result: Record | None = None
-        for record in claimed(program, parsed, given.expr, policy, given.id):
+        for record in records_with_claims(program, parsed, given.expr, policy, given.id):
             if result is None or record.mode != "assert":
                 result = record
             if outcome_of(record, "", fail_on=policy.fail_on).bad:
@@ -385,9 +385,9 @@ class CheckedLines(RecordLines):
         return result
 
 
-def claimed(
+def records_with_claims(
     program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
-    save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = checked,
+    save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = check_statement,
 ) -> Iterator[Record]:  # fmt: skip
     """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
     last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
@@ -408,12 +408,12 @@ class Known(NamedTuple):
     baseline: Baseline
     number: int
 
-    def applied(self, outcome: Outcome) -> Outcome:
+    def apply(self, outcome: Outcome) -> Outcome:
         """The outcome, excused if it is a known failure."""
         if self.baseline.path is None or not outcome.bad:
             return outcome
         outcome.identity = replace(Identities(self.baseline.path).of(outcome), number=self.number)
-        return self.baseline.applied(outcome)
+        return self.baseline.apply(outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -489,7 +489,7 @@ class Runner:
         random = self.program.scope.random.bit_generator
         before = random.state
         try:
-            return checked(self.program, statement, self.policy)
+            return check_statement(self.program, statement, self.policy)
         finally:
             if isinstance(statement, (Query, Assertion)):
                 random.state = before

@@ -16,7 +16,7 @@ from gradcli.graph.nodes import Graph
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import Signature, called_by
-from gradcli.ops.registry import composites, families, named, registry
+from gradcli.ops.registry import composites, families, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 
 Function = Op | Composite
@@ -104,7 +104,7 @@ def search(words: Sequence[str]) -> list[tuple[str, Function]]:
     return [(family, record) for _, family, record in sorted(ranked, key=lambda found: found[0])]
 
 
-def found(name: str) -> tuple[Function, str]:
+def find_function(name: str) -> tuple[Function, str]:
     """The record that a name means, with or without a library's prefix. Raises UnknownNameError."""
     prefix, _, short = name.rpartition(".")
     library = TORCH if prefix.startswith(("torch", "F", "nn")) else NUMPY
@@ -115,7 +115,7 @@ def found(name: str) -> tuple[Function, str]:
         known = [n for _, r in functions() for n in (r.name, *r.aliases)]
         raise UnknownNameError(f"unknown function '{name}'", help=did_you_mean(short, known, "gradcli functions lists all"))
     try:
-        return named(signature.target), short
+        return record_named(signature.target), short
     except KeyError:
         raise UnknownNameError(f"'{name}' makes values; there is nothing to differentiate") from None
 
@@ -127,11 +127,11 @@ def entry(record: Function, example: bool = True) -> Entry:
     if not derivative and shown is not None:
         derivative = {name: text for name, text in shown.derivative.items() if text}
     numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
-    unproved = uncertified(record)
+    unproved = uncertified_where(record)
     return Entry(
         name=record.name,
         family=_family(record),
-        signature=_written(record) if record.public else (*torch, *numpy, _written(record))[0],
+        signature=_spelling(record) if record.public else (*torch, *numpy, _spelling(record))[0],
         doc=" ".join(record.doc.split()),
         aliases=list(record.aliases),
         derivative=derivative,
@@ -148,7 +148,7 @@ def entry(record: Function, example: bool = True) -> Entry:
     )
 
 
-def uncertified(record: Function) -> str:
+def uncertified_where(record: Function) -> str:
     """Return where the reference of a function, evaluated in balls, is no enclosure: as the operations say of which it is made."""
     ends = [getattr(part.reference, "ends", "") for part in _made_of(record) if isinstance(part, Op)]
     return "; ".join(dict.fromkeys(filter(None, ends)))
@@ -169,7 +169,7 @@ def _made_of(record: Function) -> list[Any]:
     return found
 
 
-def _written(record: Function) -> str:
+def _spelling(record: Function) -> str:
     parts = [f"*{record.operands[0]}"] if record.variadic else [f"{o}=None" if o in record.optional else o for o in record.operands]
     parts += [key if value is REQUIRED else f"{key}={value!r}" for key, value in record.static.items()]
     return f"{record.name}({', '.join(parts)})"
@@ -218,7 +218,7 @@ def _example(record: Function) -> Example | None:
     if text is None:
         return None
     for shape in range(len(_VECTORS)):
-        example = _evaluated(text, shape)
+        example = _evaluate(text, shape)
         if example is not None:
             return example
     return None
@@ -230,18 +230,18 @@ def _call(record: Function) -> str | None:
     return f"{record.name}({', '.join(o for o in record.operands if o not in record.optional)})"
 
 
-def _evaluated(text: str, shape: int) -> Example | None:
+def _evaluate(text: str, shape: int) -> Example | None:
     from gradcli.language.run import statements
     from gradcli.language.scope import Scope
     from gradcli.language.tree import Query
-    from gradcli.query.free_variables import needed
+    from gradcli.query.free_variables import names_needed
     from gradcli.query.interface import evaluate
 
     (statement,) = statements([text])
     if not isinstance(statement, Query):
         return None
     at: dict[str, Any] = {}
-    for name in needed(statement, Scope()):
+    for name in names_needed(statement, Scope()):
         at[name] = _WHOLE.get(name) or (_MATRIX if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
     try:
         record = evaluate(text, at=at, check=False)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, ShapeError, Span, TypeMismatchError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope, StaticUse
-from gradcli.language.statements import parse_statements, tried
+from gradcli.language.statements import parse_statements, without_bad_help
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
@@ -148,7 +148,7 @@ def records(
             try:
                 record = cache.in_scope(scope, source, options)
             except Exception as error:
-                record = Record.of_error(contained(error).at(Span(0, len(source.text)), source))
+                record = Record.of_error(as_gradcli_error(error).at(Span(0, len(source.text)), source))
         if record is not None:
             yield record
             continue
@@ -196,7 +196,7 @@ def answer(
     if isinstance(statement, GradcliError):
         if statement.source is not None:
             scope.mentioned.update(_WORD.findall(statement.source.text))
-        return kind.of_error(tried(statement, scope), id=id)
+        return kind.of_error(without_bad_help(statement, scope), id=id)
     record = record_of(kind, statement, id, **known)
     try:
         lowered = (lower or program.execute)(statement)
@@ -206,7 +206,7 @@ def answer(
         record.warnings += lowered.notes
         fill(program, lowered, record)
     except Exception as error:
-        return record.fail(locate(contained(error), scope, statement))
+        return record.fail(locate(as_gradcli_error(error), scope, statement))
     finally:
         record.dialect = program.lowering.dialect
     return record
@@ -239,12 +239,12 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
 
 def fill_query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
     """Fill in a query's record, and show it to an observer."""
-    wrt = _evaluated(program, lowered, options, record)
+    wrt = _evaluate(program, lowered, options, record)
     if options.observer is not None:
         options.observer(program, lowered, wrt, record)
 
 
-def _evaluated(program: Program, lowered: Lowered, options: Options, record: Record) -> dict[str, Expr]:
+def _evaluate(program: Program, lowered: Lowered, options: Options, record: Record) -> dict[str, Expr]:
     """Fill in a query's record, and give what it is differentiated by."""
     scope, root = program.scope, lowered.value
     order = reachable([root])
@@ -284,12 +284,12 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
         record.seed, record.seed_given = seed_of(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
     if (scope.deviations or options.covariances) and root.kind == "float":
-        from gradcli.query.uncertainty import left_out, propagated
+        from gradcli.query.uncertainty import left_out, propagate
 
         if options.decide_asserts:
             record.warnings += left_out(scope, [root], "a verdict: it is about the values")
         else:
-            record.uncertainty = propagated(scope, root, order, record, options.covariances)
+            record.uncertainty = propagate(scope, root, order, record, options.covariances)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt and options.mode in ("grad", "jacobian", "hessian"):
         from gradcli.query.general_formulas import derivative_formulas
@@ -307,9 +307,9 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
                 "digits of the precision that are not proved: at kinks they are a choice, without enclosures those that stay"
             )
     if options.over and options.check:
-        from gradcli.query.over import held
+        from gradcli.query.over import hold_over
 
-        record.check = held(scope, lowered, wrt, claims_of(program, record, options)[0], options.over, options.timeout)
+        record.check = hold_over(scope, lowered, wrt, claims_of(program, record, options)[0], options.over, options.timeout)
         if record.check is not None:
             return wrt
     if options.check:
@@ -369,14 +369,14 @@ def _assert(program: Program, lowered: Lowered, record: Record, options: Options
 
         relations, check = decide_over(scope, lowered, options.check, options.timeout)
         record.check = check if options.check else None
-        record.told(relations)
+        record.take_outcome(relations)
         return
-    from gradcli.check.asserts import compared
+    from gradcli.check.asserts import compare_relations
 
-    relations = compared(scope, lowered)
+    relations = compare_relations(scope, lowered)
     if options.decide_asserts and options.check:
         from gradcli.check.asserts import Deciding, decide_assert
 
         how = Deciding(options.timeout, options.remembering, options.everywhere, options.convention)
         record.check = decide_assert(scope, lowered, relations, record, how)
-    record.told(relations)
+    record.take_outcome(relations)

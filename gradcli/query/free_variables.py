@@ -21,7 +21,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import depending
 from gradcli.graph.transforms import definition_order
 from gradcli.language.calls import is_function
-from gradcli.language.reading import expressions_of, mentioned, names_bound_by, names_quantified_by, words_of
+from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, names_quantified_by, words_of
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Query, Statement
@@ -91,12 +91,12 @@ _AROUND = 3  # points of the domain around which formulas are tried, too
 _APART = 0.25  # the numbers of two names, so that nothing is equal by chance
 
 
-def needed(statement: Statement, scope: Scope) -> list[str]:
+def names_needed(statement: Statement, scope: Scope) -> list[str]:
     """The names without values that a statement mentions, also through functions."""
     own, line = names_bound_by(statement), statement.source.position(statement.span.start)[0]
     failed = {name for name, place in scope.failed.items() if name not in own or place != line}  # but for this statement itself
     given = {*scope.names, *failed, *scope.imported, *NAMED, *names_quantified_by(statement), *scope.lost.keys() & own}
-    return [name for name in mentioned(expressions_of(statement), scope.functions, scope.names) if name not in given]
+    return [name for name in mentioned_names(expressions_of(statement), scope.functions, scope.names) if name not in given]
 
 
 def lower_freely(program: Program, statement: Statement, listed: Collection[str] = (), *, can_list: bool = False) -> Lowered | None:
@@ -111,11 +111,11 @@ def lower_freely(program: Program, statement: Statement, listed: Collection[str]
     words = words_of(statement) if listed else ()
     _free(scope, [name for name in listed if name in words and name not in scope.names and name not in scope.functions])
     try:
-        return _decided(scope, program.execute(statement))
+        return _decide(scope, program.execute(statement))
     except AmbiguousError:
         raise
     except GradcliError:
-        names = needed(statement, scope)
+        names = names_needed(statement, scope)
         # a function's name is a mistake here; a letter is a quantity of a formula, whatever SciPy and PyTorch call so
         if not names or any(is_function(name) for name in names if not _LETTER.fullmatch(name)):
             raise
@@ -126,13 +126,13 @@ def lower_freely(program: Program, statement: Statement, listed: Collection[str]
             scope.names[name] = scope.lost.pop(name)
     _free(scope, names)
     try:
-        return _decided(scope, program.execute(statement))
+        return _decide(scope, program.execute(statement))
     except GradcliError as error:
         _note_numbers(error, names)
         raise
 
 
-def _decided(scope: Scope, lowered: Lowered | None) -> Lowered | None:
+def _decide(scope: Scope, lowered: Lowered | None) -> Lowered | None:
     for name in sorted(scope.decisive):
         raise MissingValueError(f"no value for '{name}', which decides what is computed", help=f"give it one: {name}=1")
     return lowered
@@ -179,7 +179,7 @@ class SampledPoints:
             return {}
         nodes = set(reachable([lowered.value, *(side for sides in lowered.relations for side in sides[1:])]))
         nodes -= {quantity.leaf for quantity in lowered.ranges.values()}
-        names = dict.fromkeys([*mentioned(expressions_of(lowered.statement), scope.functions, scope.names), *scope.free])
+        names = dict.fromkeys([*mentioned_names(expressions_of(lowered.statement), scope.functions, scope.names), *scope.free])
         return {name: scope.free[name] for name in names if scope.free.get(name) in nodes and name not in self.options.over}
 
     def at(self, point: Point, around: int | None = None) -> Record:

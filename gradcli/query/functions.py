@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
 from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError
-from gradcli.inert import clipped
+from gradcli.inert import clip_text
 from gradcli.language.calls import is_function
 from gradcli.language.reading import names_bound_by, names_imported_by, words_of
 from gradcli.limits import DEFAULT, Limits
@@ -61,7 +61,7 @@ class Flat:
             raise UsageError("flat: no name", help='name what the vector holds: flat("x")')
         if len(set(known)) < len(known):
             raise UsageError("flat: a name stands twice")
-        bound = given.bound(at, values, words, lambda name: f'at={{"{name}": ...}}')
+        bound = given.bind_values(at, values, words, lambda name: f'at={{"{name}": ...}}')
         given.refuse_unknown((*known, *bound), words, ("at",), "flat")
         self.shapes = {name: _shape(name, bound[name], dtype) if name in bound else None for name in known}
         self.fixed = {name: given.value_of(name, value) for name, value in bound.items() if name not in known}
@@ -109,7 +109,7 @@ class Flat:
 
     def join(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> np.ndarray:
         """The values of the names as a vector, such as a solver's starting point. Raises ShapeError for other shapes than they have."""
-        found = given.bound(values, named, self.shapes, lambda name: f'g.join({{"{name}": ...}})')
+        found = given.bind_values(values, named, self.shapes, lambda name: f'g.join({{"{name}": ...}})')
         for name, shape in self.shapes.items():
             if name not in found:
                 raise UnknownNameError(f"join: no value for '{name}'", help=f"give it one: g.join({name}=...)")
@@ -205,7 +205,7 @@ class Compiled:
         return self.settings.wrt
 
     def __repr__(self) -> str:
-        return f"<{'sparse ' * self.sparse}{type(self).__name__.lower()} {clipped(self.expression, _SHOWN)!r}>"
+        return f"<{'sparse ' * self.sparse}{type(self).__name__.lower()} {clip_text(self.expression, _SHOWN)!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in another process too, compiles for itself."""
@@ -266,7 +266,7 @@ class Compiled:
         options = ("seed",) if "seed" in self.options else ()
         seed = named.pop("seed", None) if options else None
         given.refuse_unknown(named, self.words, options, "prepare")
-        specs = given.bound(shapes, named, self.words, lambda name: f'f.prepare({{"{name}": ...}})')
+        specs = given.bind_values(shapes, named, self.words, lambda name: f'f.prepare({{"{name}": ...}})')
         values = {name: placeholder(name, spec, self.float_dtype) for name, spec in specs.items()}
         unknown = {name for name, empty in values.items() if empty is not None}
         values |= {name: self._array(name, specs[name]) for name in specs if name not in unknown}
@@ -295,7 +295,7 @@ class Compiled:
             try:
                 plan = with_deciding(lambda specs: self._made(specs, seed), specs, known)
             except GradcliError as error:
-                raise given.helped(error, self.options, _by_name) from None
+                raise given.in_words_of_api(error, self.options, _by_name) from None
             if len(self._planned) >= _PLANS:
                 self._planned.clear()
                 self._deciding.clear()
@@ -315,7 +315,7 @@ class Compiled:
             help = f"call it by names: f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
             raise InputTypeError("a compiled function takes values by names", help=help)
         given.refuse_unknown(keywords, self.words, self.options, "the function")
-        return given.bound(at, keywords, self.words, _by_name)
+        return given.bind_values(at, keywords, self.words, _by_name)
 
     def _lazily(self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None) -> tuple[Any, dict[str, Any]]:
         """The results of a call some of whose values are Dask's arrays."""
@@ -328,7 +328,7 @@ class Compiled:
         try:
             value, gradients = dask_arrays.lazily(self.settings, values, seed, state)
         except GradcliError as error:
-            raise given.helped(error, self.options, _by_name) from None
+            raise given.in_words_of_api(error, self.options, _by_name) from None
         return value, gradients if self._ascii else found_by_name(gradients)
 
     def _array(self, name: str, value: Any) -> Any:
@@ -417,7 +417,7 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """Compile ahead for values of these shapes, as `Function.prepare`; gives the function."""
         plan: MatrixPlan = self.plan_for(shapes, named)[0]
-        _ = plan.compressed if self.sparse else plan.dense
+        _ = plan.compression if self.sparse else plan.dense
         return self
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:

@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
 from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.reading import expressions_of, mentioned
+from gradcli.language.reading import expressions_of, mentioned_names
 from gradcli.language.rewritten import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
 from gradcli.plots.columns import Columns
-from gradcli.plots.places import located
+from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
 from gradcli.query.evaluate import answer, locate, record_of
 from gradcli.query.free_variables import Point, SampledPoints, anywhere, in_one_statement, lower_freely
@@ -58,7 +58,7 @@ def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
     places, equations = dict[str, None](), dict[str, None]()
     for name in leaves if conditions else ():
         probe, intervals = function.along(name, base), (_GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int))
-        found = [place for _, place in located(probe, _GRID[0], _GRID[-1], *intervals) if place.kind in ("kink", "jump")]
+        found = [place for _, place in locate_places(probe, _GRID[0], _GRID[-1], *intervals) if place.kind in ("kink", "jump")]
         for left, right in conditions if found else ():
             apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
             values, _ = apart(np.array([[place.low, place.high, place.at] for place in found]).ravel())
@@ -127,7 +127,7 @@ class Judging:
         """A formula as a query, of the shape of the expression; None where there is none."""
         text = self.record.formulas[path].text
         if text is None:
-            self._undetermined(path, "it has no short formula")
+            self._leave_open(path, "it has no short formula")
             return None
         (query,) = statements([text if not self.shape else f"ones({self.shape})*({text})"], None, self.program.scope.limits)
         assert isinstance(query, Query)
@@ -136,16 +136,16 @@ class Judging:
     def hold(self, path: Path, below: Query) -> None:
         """Hold the derivatives of what stands at a path, by all names from its last one on."""
         names = self.record.names
-        present = mentioned(expressions_of(below), self.program.scope.functions)
+        present = mentioned_names(expressions_of(below), self.program.scope.functions)
         later = [name for name in names[names.index(path[-1]) if path else 0 :] if not path or name in present]
         texts = {name: self.record.formulas[(*path, name)].text for name in later if name not in self.record.absent}
         claimed = {name: text for name, text in texts.items() if text is not None}
         for name in texts.keys() - claimed.keys():
-            self._undetermined((*path, name), "it has no short formula")
+            self._leave_open((*path, name), "it has no short formula")
         if claimed:
-            self._take(path, self._judged(below, claimed))
+            self._take(path, self._judge(below, claimed))
 
-    def _judged(self, query: Query, texts: dict[str, str]) -> Record:
+    def _judge(self, query: Query, texts: dict[str, str]) -> Record:
         """The record of a query with claims about its derivatives, at the gravest of some points."""
         scope, asked = self.program.scope, self.asked
         options = replace(asked.options, check=True)
@@ -161,7 +161,7 @@ class Judging:
                 with suppress(GradcliError):
                     self.kinks = kinks_of(scope, lowered.value, sampled.leaves)
         subjects = {name: scope.subject(name) for name in texts}
-        summed = {name: _summed(text, self.shape, () if (x := subjects[name]) is None else x.shape) for name, text in texts.items()}
+        summed = {name: _sum_formula(text, self.shape, () if (x := subjects[name]) is None else x.shape) for name, text in texts.items()}
         sampled.options = replace(
             options, wrt=tuple(texts), claims=tuple(ClaimInput(name, text, formula=True) for name, text in summed.items())
         )
@@ -178,7 +178,7 @@ class Judging:
         check = found.check
         if found.error is not None or check is None:
             reason = "there is nothing to hold it to" if found.error is None else found.error.message
-            self._undetermined(path, reason)
+            self._leave_open(path, reason)
             return
         for name, part in check.variables.items():
             self.check.variables[",".join((*path, name))] = part
@@ -201,7 +201,7 @@ class Judging:
             self.check.verdict, self.check.reason = worst, why
         self.least = min(self.least or found.points, found.points)
 
-    def _undetermined(self, path: Path, reason: str) -> None:
+    def _leave_open(self, path: Path, reason: str) -> None:
         key = ",".join(path)
         self.check.claims.append(Claim(key, "formula", Verdict.UNDETERMINED, reason=reason))
         if self.check.verdict < Verdict.UNDETERMINED:
@@ -212,7 +212,7 @@ def _at(point: Mapping[str, Any]) -> str:
     return "at " + " ".join(f"{name}={float(value)!r}" for name, value in point.items()) if point else "here"
 
 
-def _summed(text: str, shape: Shape, to: Shape) -> str:
+def _sum_formula(text: str, shape: Shape, to: Shape) -> str:
     """A formula of the entries of a result as that of the gradient of their sum by a name of another shape."""
     if shape == to:
         return text
@@ -303,15 +303,15 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
     record = record_of(DerivativeRecord, said, id, order=asked.order)
     try:
         with in_one_statement(program.scope):
-            _differentiated(program, subject, asked, record)
+            _differentiate(program, subject, asked, record)
             if asked.check and record.formulas:
                 Judging(program, record, asked).judge(subject.query)
     except Exception as unforeseen:
-        return record.fail(locate(contained(unforeseen), program.scope, subject.query))
+        return record.fail(locate(as_gradcli_error(unforeseen), program.scope, subject.query))
     return record
 
 
-def _differentiated(program: Program, subject: Subject, asked: Asked, record: DerivativeRecord) -> None:
+def _differentiate(program: Program, subject: Subject, asked: Asked, record: DerivativeRecord) -> None:
     """Put the formulas into a record, and what is to be said of the names."""
     scope = program.scope
     lowered = lower_freely(program, subject.query, subject.names or (), can_list=True)
@@ -319,7 +319,7 @@ def _differentiated(program: Program, subject: Subject, asked: Asked, record: De
     sampled = SampledPoints(program, lowered, asked.options)
     order = reachable([lowered.value])
     here = {node.payload.name for node in order if node.is_leaf}
-    present = here.union(mentioned(expressions_of(subject.query), scope.functions, scope.names))
+    present = here.union(mentioned_names(expressions_of(subject.query), scope.functions, scope.names))
     asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
     options = replace(asked.options, wrt=asked_for, everywhere=True)
     record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)

@@ -163,7 +163,7 @@ class _Query:
             raw = interpret(order, Unnamed(derived.graph), {node: node for node in names})[raw]
         for simpler in (write, write.plainly):
             simple = simpler(raw)
-            made = _printed(simple, _LARGEST, names, {*scope.names, *scope.functions}, self.latex)
+            made = _print(simple, _LARGEST, names, {*scope.names, *scope.functions}, self.latex)
             if made.text is not None and _evaluates_to(simple, derived.exact[key], derived, scope.precision):
                 return made
         return Formula(None)
@@ -265,7 +265,7 @@ def _close(x: np.ndarray, y: np.ndarray, precision: str) -> bool:
     return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance * 1e-3 * scale, equal_nan=True))
 
 
-def _printed(node: Expr, limit: int, labels: Mapping[Expr, str], taken: Collection[str], latex: bool) -> Formula:
+def _print(node: Expr, limit: int, labels: Mapping[Expr, str], taken: Collection[str], latex: bool) -> Formula:
     text = formula(node, limit=limit, names=labels, taken=taken)
     if text is None or not latex:
         return Formula(text)
@@ -322,7 +322,7 @@ class General:
             for path in combinations_with_replacement(names, length - 1):
                 later = names[names.index(path[-1]) if path else 0 :]
                 nodes |= {(*path, name): slope for name, slope in self._slopes(nodes[path], later).items()}
-        found = {path: _printed(node, LARGEST, self.labels, self.taken, latex) for path, node in nodes.items() if path}
+        found = {path: _print(node, LARGEST, self.labels, self.taken, latex) for path, node in nodes.items() if path}
         if all(found[path].text is None for path in found):
             raise LimitError(f"the derivative has more than {LARGEST:,} operations, and no short formula", help="gradcli eval has numbers")
         return found

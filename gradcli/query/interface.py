@@ -69,11 +69,13 @@ def evaluate(
     given = dict(locals())  # all of the parameters
     from gradcli.report.results import result_of
 
-    return result_of(evaluated(evaluate, given.pop("expression"), given.pop("bindings"), **given), check)
+    return result_of(evaluate_call(evaluate, given.pop("expression"), given.pop("bindings"), **given), check)
 
 
 @np.errstate(all="ignore")
-def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, observer: Observer | None = None, **options: Any) -> Record:
+def evaluate_call(
+    function: Any, expression: str, bindings: Mapping[str, Any], *, observer: Observer | None = None, **options: Any
+) -> Record:
     """The record that `evaluate` shows, for a function of the API with some of its options; an observer is shown the queries."""
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import records
@@ -90,7 +92,7 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
         by, frozen = (given.names_given(word, options[word], known) for word in ("wrt", "freeze"))
         asked = {*(by or ()), *(frozen or ()), *moving}
         given.refuse_unknown(bindings, known | asked, allowed, what)
-        values = given.bound(options["at"], bindings, known, _by_name)
+        values = given.bind_values(options["at"], bindings, known, _by_name)
         read = given.options_of(options)
         mode, tangents = given.mode_of(read["mode"], directions, known)
         given.refuse_exclusive(read, usual)
@@ -108,16 +110,16 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
     cache = programs.cache if asking.bare and len(expression) >= LONG else None
     for record in records(program, text_lines(expression), None, asking, cache):
         if record.error is not None:
-            raise given.helped(record.error.error, allowed, _by_name)
-        result = record if result is None else result.joined(record)
+            raise given.in_words_of_api(record.error.error, allowed, _by_name)
+        result = record if result is None else result.join(record)
     if result is None:
         raise ParseError("the program has no query")
     found = UsedNames()
     found.add(program.scope)
-    unused = found.unmentioned(programs.values, asking)
+    unused = found.warn_unmentioned(programs.values, asking)
     if unused:
-        keywords = given.bound(None, bindings, known | asked, _by_name)
-        given.refuse_unknown(keywords, found.mentioned.union(found.bound, asking.asked), allowed, what)
+        keywords = given.bind_values(None, bindings, known | asked, _by_name)
+        given.refuse_unknown(keywords, found.mentioned.union(found.bound, asking.names_asked), allowed, what)
         result.warnings += unused
     return result
 
@@ -164,7 +166,7 @@ def differentiate(
 
     known = given.words(given.text_of(expression))
     given.refuse_unknown(constants, known, {"expression", *_usual(differentiate)}, "differentiate")
-    values = given.bound(at, constants, known, _by_name)
+    values = given.bind_values(at, constants, known, _by_name)
     listed = given.names_listed(names, known) + (given.names_given("wrt", wrt, known) or ())
     read = given.options_of({
         "order": order, "check": check, "points": points, "random_state": random_state, "timeout": timeout, "limits": limits,

@@ -20,7 +20,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import Compression, Pattern, dependence, of_hessian, of_jacobian, symmetric
 from gradcli.graph.transforms import jacobian, one_hot
 from gradcli.plans.linearized import Linearized, Runs
-from gradcli.query.warnings import swept
+from gradcli.query.warnings import vjps_of
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
 _FEW, _MOST_BLOCKS = 32, 128  # directions of one, and blocks, each of which is derived by itself
@@ -68,7 +68,7 @@ class Derivatives:
             place = int(np.searchsorted(begins, row, "right")) - 1
             out = self.outs[place]
             seed = one_hot(row - int(begins[place]), out.shape).astype(np.asarray(table[out]).dtype)[()]
-            slopes = swept(out, seed, self.wrt, table)
+            slopes = vjps_of(out, seed, self.wrt, table)
             found[row] = np.concatenate([np.ravel(slopes.get(x, np.zeros(x.shape))) for x in self.wrt])
         return found
 
@@ -119,7 +119,7 @@ class Short:
         directions = min(of.shape)
         return directions <= _FEW and len(of.blocks) <= _MOST_BLOCKS and directions * len(reachable(of.outs)) <= _SHORT
 
-    def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
+    def interpret(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """Row by row."""
         of = self.of
         table = of.table(given)

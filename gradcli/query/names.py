@@ -13,7 +13,7 @@ from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Sour
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Leaf, reachable
 from gradcli.graph.sweep import depending, flowing
-from gradcli.language.calls import glued, is_function
+from gradcli.language.calls import is_function, split_glued
 from gradcli.language.reading import expressions_of, names_bound_by, words_of
 from gradcli.language.run import statements
 from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
@@ -78,11 +78,11 @@ class UsedNames:
             if name not in self.mentioned:
                 help = did_you_mean(name, sorted(self.mentioned), f"write --over with a name of the formula, or leave {name} out")
                 raise MissingValueError(f"nothing that is checked mentions '{name}', whose range is given by --over", help=help)
-        return self.unmentioned(given, options)
+        return self.warn_unmentioned(given, options)
 
-    def unmentioned(self, given: Iterable[str], options: Options) -> list[str]:
+    def warn_unmentioned(self, given: Iterable[str], options: Options) -> list[str]:
         """Warnings about names that are bound, or given from outside, and stand nowhere. A leading underscore says that it is meant so."""
-        asked = options.asked
+        asked = options.names_asked
         places = {**self.bound, **dict.fromkeys(given, "")}
         lost = [name for name in places if name not in self.mentioned and name not in asked and not name.startswith("_")]
         others = sorted(self.mentioned) if lost else []
@@ -171,7 +171,7 @@ def refuse_glued(statements: Iterable[Statement], scope: Scope, names: Collectio
     places = [*_places(statements, scope)]
     alone = {*names, *listed, *scope.names}
     for name in names:
-        letters = glued(name, alone - {name})
+        letters = split_glued(name, alone - {name})
         if letters is None and len(name) == _PAIR and name.isalpha() and any(letter in listed for letter in name):
             letters = list(name)
         product = "*".join(letters) if letters else None
@@ -243,12 +243,12 @@ class Variables(NamedTuple):
 
 def variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()) -> Variables:
     """Return what the last node of ``order`` is differentiated by. Raises GradcliError for a name that is asked for and cannot be."""
-    found, warnings = (_listed if options.wrt is None else _asked)(scope, order, options, uses)
+    found, warnings = (_listed_variables if options.wrt is None else _asked_variables)(scope, order, options, uses)
     warnings += [f"'{name}' has no value here: there is nothing to freeze" for name in options.freeze if scope.subject(name) is None]
     return Variables(found, warnings)
 
 
-def _listed(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
+def _listed_variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
     leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
     found = {leaf.payload.name: leaf for leaf in leaves if leaf.kind == FLOAT and leaf not in scope.frozen}
     for name in options.freeze:
@@ -268,7 +268,7 @@ def _listed(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequenc
     return Variables({name: x for name, x in found.items() if x not in reasons}, warnings)
 
 
-def _asked(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
+def _asked_variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
     found: dict[str, Expr] = {}
     warnings = []
     present = {node.payload.name: node for node in order if node.is_leaf}
@@ -305,7 +305,7 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
         places = {use.leaf: use.place for use in uses}
         whole = {x: places.get(x, _ADDRESS) for x in order if x.is_leaf and x in addressing} | whole
     flows = flowing(order) if whole else set()
-    return {x: _taken(scope, x, place) for x, place in whole.items() if x not in flows}
+    return {x: _reason_of_taken(scope, x, place) for x, place in whole.items() if x not in flows}
 
 
 def missing(scope: Scope, name: str) -> MissingValueError:
@@ -349,7 +349,7 @@ def _position(binding: Statement | None) -> tuple[int, int]:
     return (0, 0) if binding is None else binding.source.position(binding.span.start)
 
 
-def _taken(scope: Scope, leaf: Expr, place: str) -> str:
+def _reason_of_taken(scope: Scope, leaf: Expr, place: str) -> str:
     """The reason why a number that a program takes beforehand has no derivative."""
     value = np.asarray(scope.values.get(leaf, 0))
     return f"a whole number, {place}" if np.all(value == np.floor(value)) else f"{place}, by which there is no derivative here"

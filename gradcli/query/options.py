@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradcli.characters import normalized
+from gradcli.characters import normalize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
     if given is None:
         return None
     listed = given.split(",") if isinstance(given, str) else given
-    return tuple(normalized(name.strip()) for name in listed if name.strip())
+    return tuple(normalize(name.strip()) for name in listed if name.strip())
 
 
 # Is shown a query: its program, what it was lowered to, what it is differentiated by, and its record.
@@ -68,7 +68,7 @@ class Options:
     observer: Observer | None = None  # is shown each query when its record is complete, while its graph is there
 
     @property
-    def asked(self) -> set[str]:
+    def names_asked(self) -> set[str]:
         """The names that something is asked of, or said about."""
         return {*(self.wrt or ()), *self.freeze, *self.tangents, *(claim.of for claim in self.claims)}
 

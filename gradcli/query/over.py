@@ -14,7 +14,7 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order, grad
 from gradcli.language.run import Lowered
-from gradcli.language.scope import Scope, quantified
+from gradcli.language.scope import Scope, quantify
 from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Assertion, Quantified, Query, Statement
 from gradcli.limits import DEFAULT
@@ -31,7 +31,7 @@ _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wr
 _VERDICTS = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
 
 
-def ranged(statement: Statement, over: Mapping[str, Ends]) -> Statement:
+def with_ranges(statement: Statement, over: Mapping[str, Ends]) -> Statement:
     """An assert without ranges of its own with those of the box; anything else as it is."""
     if not isinstance(statement, Assertion) or statement.ranges or not over:
         return statement
@@ -46,11 +46,11 @@ def ranged(statement: Statement, over: Mapping[str, Ends]) -> Statement:
 @contextmanager
 def over_box(scope: Scope, statement: object, over: Mapping[str, Ends]) -> Iterator[None]:
     """While a query is run, the names of the box stand for all their numbers."""
-    with quantified(scope, over if isinstance(statement, Query) else {}):
+    with quantify(scope, over if isinstance(statement, Query) else {}):
         yield
 
 
-def held(
+def hold_over(
     scope: Scope, lowered: Lowered, wrt: Mapping[str, Expr], claims: Sequence[Given], over: Mapping[str, Ends], timeout: float | None = None
 ) -> Check | None:
     """The verdicts over a box on a query's formula claims, or without claims on the derivatives of the engine's rules.
@@ -123,7 +123,7 @@ class Subjects:
         from gradcli.reference.ranges.intervals import thin
         from gradcli.reference.ranges.search import value_near
 
-        def refuted(point: Sequence[float]) -> bool:
+        def refutes_at(point: Sequence[float]) -> bool:
             found = value_near(truth, thin(point), self.region.box)
             computed = self._floats(left, point)
             if found is None or not np.isfinite(computed):
@@ -132,7 +132,7 @@ class Subjects:
             off = max(low - computed, computed - high)
             return off > _APART * max(abs(low), abs(high), abs(computed))
 
-        return refuted
+        return refutes_at
 
     def _floats(self, node: Expr, point: Sequence[float]) -> float:
         given = {leaf: np.float64(p) for leaf, p in zip(self.variables, point, strict=True)}

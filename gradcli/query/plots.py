@@ -16,8 +16,8 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
-from gradcli.plots.places import Place, evenly, in_words, levels, located
-from gradcli.plots.sampling import Samples, sampled
+from gradcli.plots.places import Place, evenly, in_words, levels, locate_places
+from gradcli.plots.sampling import Samples, sample
 from gradcli.query.bounds import box_text, place_notes, variables_of
 from gradcli.query.evaluate import answers
 from gradcli.query.free_variables import SampledPoints
@@ -81,7 +81,7 @@ def _sharp(note: BoundNote, columns: Columns, ranges: Mapping[str, Ends]) -> Bou
     begin, end = max(ranges[name][0], 2 * low - high), min(ranges[name][1], 2 * high - low)
     lines = [across.along(name, {other: ranges[other][0] + (ranges[other][1] - ranges[other][0]) * share}) for share in _LINES]
     whole = np.array([begin]), np.array([end]), np.zeros(1, int)
-    found = {place.at for probe in lines for _, place in located(probe, begin, end, *whole) if place.kind == note.kind}
+    found = {place.at for probe in lines for _, place in locate_places(probe, begin, end, *whole) if place.kind == note.kind}
     if len(found) != 1:
         return note
     return note._replace(where={**note.where, name: (min(found), max(found))})
@@ -138,11 +138,11 @@ class AskedPlot:
 def plots(program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot) -> Iterator[PlotRecord]:
     """A record for each query of a program, and for each error."""
     known = {"ranges": dict(asked.ranges), "log": asked.log}
-    return answers(PlotRecord, partial(_drawn, asked=asked), program, program.statements(lines, name), **known)
+    return answers(PlotRecord, partial(_draw, asked=asked), program, program.statements(lines, name), **known)
 
 
 @np.errstate(all="ignore")
-def _drawn(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPlot) -> None:
+def _draw(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPlot) -> None:
     scope, root = program.scope, lowered.value
     record.warnings += left_out(scope, [root], "a plot")
     if root.kind != "float":
@@ -191,7 +191,7 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
     steering = Columns(columns.scope, root, columns.moving, {name: columns.moving[name]})
 
     known = seeds(columns, name, (begin, end)) if columns.entrywise and not root.shape else []
-    samples = sampled(steering.along(name, {}), begin, end, entries, known, _budget(columns), log=log)
+    samples = sample(steering.along(name, {}), begin, end, entries, known, _budget(columns), log=log)
     if not np.isfinite(samples.values).any():
         raise EvaluationError(f"the expression has no finite value anywhere for {box_text(asked.ranges)}")
     drawn, table = columns(samples.xs), columns(record.at)
@@ -202,10 +202,10 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
             {VALUE: found.values.reshape(-1, entries)[:, entry]} | {f"d/d{n}": found.slopes[n].reshape(-1, entries)[:, entry] for n in by}
             for found in (drawn, table)
         )
-        curve = Curve(label, names, *_broken(samples, places, heights), numbers)
+        curve = Curve(label, names, *_break_curves(samples, places, heights), numbers)
         curve.marks, notes = marks_of(columns, name, samples, entry, (begin, end))
         record.notes += [f"{label}: {note}" if label else note for note in notes]
-        curve.clipped = _clipped(places, heights)
+        curve.clipped = _clipped_headings(places, heights)
         record.curves.append(curve)
 
 
@@ -229,7 +229,7 @@ def _labels(program: Program, root: Expr, by: Sequence[str]) -> list[tuple[str, 
     return found
 
 
-def _broken(samples: Samples, places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _break_curves(samples: Samples, places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Points with a gap wherever a curve is not drawn through: the value at poles and jumps, the slope at kinks, too."""
     breaks = [place for place in places if place.kind != "domain" or place.single]
     within = {place: _within(samples.xs, place) for place in breaks}
@@ -264,7 +264,7 @@ def _lift(xs: np.ndarray, heights: np.ndarray, place: Place) -> None:
             heights[i] = np.nan
 
 
-def _clipped(places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> set[str]:
+def _clipped_headings(places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> set[str]:
     """The headings whose heights grow beyond any picture."""
     if any(place.kind == "pole" for place in places):
         return {*heights}
@@ -284,7 +284,7 @@ _DIGITS = 6  # of heights and slopes in words
 
 def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
     """Points near places that interval arithmetic knows of, which may be too narrow to be met by chance."""
-    function, found = _enclosed(columns, {name: ends})
+    function, found = _enclose(columns, {name: ends})
     points = []
     for place in found if function is not None else ():
         low, high = map(float, place.where[0].ends)
@@ -297,11 +297,11 @@ def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
 
 def regions(program: Program, columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
     """Boxes around what is not smooth over two ranges, as `gradcli bound` tells them."""
-    function, found = _enclosed(columns, ranges)
+    function, found = _enclose(columns, ranges)
     return [] if function is None else list(place_notes(program, function, found, [n for n in ranges if columns.moving[n] is not None]))
 
 
-def _enclosed(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | None, list[Any]]:
+def _enclose(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | None, list[Any]]:
     """Return what interval arithmetic finds in a box; nothing of functions that it does not know."""
     leaves = {leaf: ends for name, ends in ranges.items() if (leaf := columns.moving[name]) is not None}
     if not leaves or columns.work > _CELLS:
@@ -355,13 +355,13 @@ def _gap(columns: Columns, name: str, low: float, high: float, samples: Samples,
     if (low, high) == ends:
         where = "anywhere in this range"
     elif low == high:
-        where = f"at {name}={_shown(low)}"
+        where = f"at {name}={_place_text(low)}"
     elif low == ends[0]:
-        where = f"for {name} {stops} {_shown(last)}"
+        where = f"for {name} {stops} {_place_text(last)}"
     elif high == ends[1]:
-        where = f"for {name} {begins.replace('<', '>')} {_shown(first)}"
+        where = f"for {name} {begins.replace('<', '>')} {_place_text(first)}"
     else:
-        where = f"for {_shown(first)} {begins} {name} {stops} {_shown(last)}"
+        where = f"for {_place_text(first)} {begins} {name} {stops} {_place_text(last)}"
     what = "the value is infinite" if infinite else "no value"
     return Mark("domain", first, last, beside, f"{what} {where}" + (f": {reason}" if reason else ""))
 
@@ -402,7 +402,7 @@ def _reason(columns: Columns, name: str, at: float, infinite: bool) -> str:
 def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
     heights = _height(samples, entry, place.low, 0), _height(samples, entry, place.high, 0)
     word = in_words(place.at)
-    at = f"{name}={_shown(place.at)}" if word is None else f"{name}={word} ({_shown(place.at)})"
+    at = f"{name}={_place_text(place.at)}" if word is None else f"{name}={word} ({_place_text(place.at)})"
     left, right = _numbers(place.left, place.right)
     if place.kind == "pole":
         sides = [f"{side} from {word}" for side, word in ((left, "the left"), (right, "the right")) if side in ("+inf", "-inf")]
@@ -424,7 +424,7 @@ def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
     return Mark(place.kind, place.at, place.at, heights, text)
 
 
-def _shown(x: float) -> str:
+def _place_text(x: float) -> str:
     """A place with all its digits."""
     return repr(x).removesuffix(".0")
 

@@ -134,7 +134,7 @@ class _Watching(Scope):
             raise self.needed_value
         return super().evaluate(node)
 
-    def drawn(self, numbers: np.ndarray) -> Expr:
+    def draw(self, numbers: np.ndarray) -> Expr:
         leaf = self.graph.leaf(_DRAWN, numbers.shape)
         self.values[leaf] = numbers.astype(numpy_dtype(FLOAT, self.precision), copy=False)[()]
         self.frozen.add(leaf)
@@ -356,10 +356,10 @@ class MatrixPlan(Specialized):
             short = Short(self.of)
             if short.pays:
                 return short
-        return self.compressed
+        return self.compression
 
     @cached_property
-    def compressed(self) -> Compressed:
+    def compression(self) -> Compressed:
         """The way to sparse arrays."""
         return Compressed(self.of)
 
@@ -371,7 +371,7 @@ class MatrixPlan(Specialized):
         values = self.made.values(bindings)
         try:
             if out.endswith("sparse"):
-                beside, data = self.compressed.entries(values)
+                beside, data = self.compression.entries(values)
                 whole = csr(data, self.of.pattern)
                 return self.by_names(beside, self.of.parts(whole), order) if out == "sparse" else whole
             beside, blocks = self.dense.blocks(values)

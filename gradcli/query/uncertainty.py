@@ -37,7 +37,7 @@ def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
     return [f"the standard deviation of {name} has no part in {what}" for name in names]
 
 
-def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, given: Given = ()) -> Uncertainty | None:
+def propagate(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, given: Given = ()) -> Uncertainty | None:
     """The standard deviation of a query's value; None where no name in it has one.
 
     given  covariances of names

@@ -17,7 +17,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.ops.axes import summed
+from gradcli.ops.axes import sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.reductions.sums import sum_
 from gradcli.query.options import Options
@@ -46,7 +46,7 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
         for operand, part in passed.items():
             blamed[operand] = part | blamed[operand] if operand in blamed else part
         if node.op.outputs == 1 and born.any():
-            found.append(_born(scope, node, born, values))
+            found.append(_origin_in_words(scope, node, born, values))
     told = list(dict.fromkeys(reversed(found)))[:_TOLD]
     return ["a value that was given is not finite", *told] if given else told
 
@@ -71,7 +71,7 @@ def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any],
                 continue  # nobody gave it: so the function is defined there
         if np.any(bad):
             explained, nan = explained | bad, nan | np.isnan(spread)
-            passed[operand] = summed(bad, np.shape(v)) > 0
+            passed[operand] = sum_to_shape(bad, np.shape(v)) > 0
     return passed, entries & (~explained | np.isnan(value) & ~nan)
 
 
@@ -79,7 +79,7 @@ def _has_nan(value: Any) -> bool:
     return any(map(_has_nan, value)) if isinstance(value, tuple) else bool(np.isnan(value).any())
 
 
-def _born(scope: Scope, node: Expr, entries: Any, values: Values) -> str:
+def _origin_in_words(scope: Scope, node: Expr, entries: Any, values: Values) -> str:
     """Return what became infinite or NaN, where, and of which two numbers."""
     array = np.asarray(values[node])
     place = tuple(int(i) for i in np.argwhere(np.broadcast_to(entries, array.shape))[0])
@@ -148,12 +148,12 @@ def gradient(
     scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values, order: Sequence[Expr] | None = None
 ) -> dict[str, Any]:
     """The vector-Jacobian products of a query, each in its variable's shape."""
-    found = swept(root, seed, list(wrt.values()), values, order)
+    found = vjps_of(root, seed, list(wrt.values()), values, order)
     dtype = numpy_dtype("float", scope.precision)
-    return {name: _finished(found.get(x), x, dtype) for name, x in wrt.items()}
+    return {name: _finish(found.get(x), x, dtype) for name, x in wrt.items()}
 
 
-def swept(root: Expr, seed: Any, wrt: Sequence[Expr], values: Mapping[Expr, Any], order: Sequence[Expr] | None = None) -> dict[Expr, Any]:
+def vjps_of(root: Expr, seed: Any, wrt: Sequence[Expr], values: Mapping[Expr, Any], order: Sequence[Expr] | None = None) -> dict[Expr, Any]:
     """The vector-Jacobian products of a node by those that it depends on. Raises EvaluationError."""
     try:
         with np.errstate(all="ignore"):
@@ -162,7 +162,7 @@ def swept(root: Expr, seed: Any, wrt: Sequence[Expr], values: Mapping[Expr, Any]
         raise EvaluationError(f"the gradient has no value: {error}") from None
 
 
-def _finished(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
+def _finish(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
     if type(adjoint) is dtype.type and not x.shape:
         return adjoint
     if adjoint is None:
@@ -189,7 +189,7 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
     order = reachable([root])
     for i in open_:
         seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
-        found = swept(root, seed, [x], values, order).get(x)
+        found = vjps_of(root, seed, [x], values, order).get(x)
         out[i] = 0 if found is None else np.ravel(found)
     return out.reshape((*root.shape, *x.shape))[()]
 

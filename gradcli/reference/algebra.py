@@ -100,7 +100,7 @@ class Algebra:
         """
         return None
 
-    def approximated(self, name: str) -> None:
+    def note_approximation(self, name: str) -> None:
         """An iteration has not ended, but stops where nothing changes any more: its result is no enclosure."""
         getattr(self.m, "uncertified", set[str]()).add(name)
 
@@ -133,7 +133,7 @@ class Algebra:
         """Return what stands for pi and its like in the definition of a function."""
         return np.asarray(known.reference(self.m), dtype=object)
 
-    def opened(self, body: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    def open_body(self, body: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         """Return what the definition of a function makes of arrays of scalars."""
         found = body(*[None if x is None else Opened(self, x) for x in operands], **static)
         return tuple(part.array for part in found) if isinstance(found, tuple) else found.array
@@ -154,10 +154,10 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
         return m.nan  # some of mpmath's functions take no infinities
     except getattr(m, "NoConvergence", ()):
         raise Unsupported(f"its series does not converge at {', '.join(m.nstr(a, 6) for a in arguments)}") from None
-    return settled(m, value)
+    return settle(m, value)
 
 
-def settled(m: Any, value: Any) -> Any:
+def settle(m: Any, value: Any) -> Any:
     """A result as a real number of moderate size: NaN for complex ones, zero or infinity far outside the floats."""
     if isinstance(value, m.mpc):
         value = value.real if value.imag == 0 else m.nan

@@ -70,10 +70,10 @@ def power(x: arb, y: arb) -> arb:
             return arb(0)
         if y < 0:
             raise ZeroDivisionError
-    return checked(x**y, (x, y))
+    return check_finite(x**y, (x, y))
 
 
-def checked(result: arb, given: Iterable[arb]) -> arb:
+def check_finite(result: arb, given: Iterable[arb]) -> arb:
     """A result; one that is not finite because of balls that may reach out of a domain asks for more digits."""
     is_certain = result is NAN or result is INF or result is MINUS_INF or result.is_finite()
     if not is_certain and any(not x.is_exact() and x.is_finite() for x in given):
@@ -101,7 +101,7 @@ def as_float(x: arb) -> float:
 
 def _binary(function: Callable[[arb, arb], arb]) -> Callable[[Any, Any], Any]:
     def method(self: Ball, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else made(function(self.ball, x))
+        return NotImplemented if (x := operand(other)) is None else ball_of(function(self.ball, x))
 
     return method
 
@@ -146,13 +146,13 @@ class Ball:
     __eq__ = _comparison(operator.eq, operator.ne)
 
     def __neg__(self) -> Ball:
-        return made(-self.ball)
+        return ball_of(-self.ball)
 
     def __pos__(self) -> Ball:
-        return made(+self.ball)
+        return ball_of(+self.ball)
 
     def __abs__(self) -> Ball:
-        return made(abs(self.ball))
+        return ball_of(abs(self.ball))
 
     def __hash__(self) -> int:
         return hash(str(self.ball.mid()))
@@ -183,7 +183,7 @@ class Ball:
 _new = Ball.__new__
 
 
-def made(ball: arb) -> Ball:
+def ball_of(ball: arb) -> Ball:
     made = _new(Ball)
     made.ball = ball
     return made
@@ -236,7 +236,7 @@ _HUGE = arb(2) ** 18  # from which on what FLINT finds too large for its exponen
 def enclosure(name: str, function: Callable[..., arb], *given: arb) -> arb:
     """A function's value: what is not finite is certain if it is one of the three numbers above. Raises ZeroDivisionError at some poles."""
     given = tuple((INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given)  # without the error of a difference from it
-    found = sharpened(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
+    found = sharpen(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
     if found.is_finite():
         return found
     *others, x = given
@@ -271,7 +271,7 @@ def _context() -> Any:
     return context()
 
 
-def sharpened(function: Callable[..., arb], given: Sequence[arb]) -> arb:
+def sharpen(function: Callable[..., arb], given: Sequence[arb]) -> arb:
     """A function's value; of exact numbers at more digits, where cancellation or large arguments have cost those at work."""
     bits = flint.ctx.prec
     found = function(*given)

@@ -11,7 +11,7 @@ from typing import Any
 import flint
 from flint import arb
 
-from gradcli.reference.ball import REAL, Ball, as_arb, checked, enclosure, made, of_mpmath, power, quotient, sharpened, whole
+from gradcli.reference.ball import REAL, Ball, as_arb, ball_of, check_finite, enclosure, of_mpmath, power, quotient, sharpen, whole
 from gradcli.reference.contexts import Undecidable
 from gradcli.reference.special_balls import FUNCTIONS, by_parameters
 
@@ -24,7 +24,7 @@ def _on_scalars(function: Any) -> Callable[..., Ball]:
 
     def on_scalars(*numbers: Any) -> Ball:
         given = [as_arb(x) for x in numbers]
-        return made(checked(function(*given), given))
+        return ball_of(check_finite(function(*given), given))
 
     return on_scalars
 
@@ -75,11 +75,11 @@ class Balls:
 
     @property
     def pi(self) -> Ball:
-        return made(arb.pi())
+        return ball_of(arb.pi())
 
     @property
     def euler(self) -> Ball:
-        return made(arb.const_euler())
+        return ball_of(arb.const_euler())
 
     @staticmethod
     def isfinite(x: Any) -> bool:
@@ -119,15 +119,15 @@ class Balls:
 
     @staticmethod
     def floor(x: Any) -> Ball:
-        return made(whole(as_arb(x), arb.floor))
+        return ball_of(whole(as_arb(x), arb.floor))
 
     @staticmethod
     def ceil(x: Any) -> Ball:
-        return made(whole(as_arb(x), arb.ceil))
+        return ball_of(whole(as_arb(x), arb.ceil))
 
     @staticmethod
     def maximum(x: Any, y: Any) -> Ball:
-        return made(as_arb(x).max(as_arb(y)))
+        return ball_of(as_arb(x).max(as_arb(y)))
 
     @staticmethod
     def fabs(x: Any) -> Ball:
@@ -135,49 +135,49 @@ class Balls:
 
     @staticmethod
     def fsum(terms: Iterable[Any]) -> Ball:
-        return made(sum((as_arb(x) for x in terms), arb(0)))
+        return ball_of(sum((as_arb(x) for x in terms), arb(0)))
 
     @staticmethod
     def fprod(factors: Iterable[Any]) -> Ball:
         product = arb(1)
         for x in factors:
             product *= as_arb(x)
-        return made(product)
+        return ball_of(product)
 
     @staticmethod
     def make_mpf(parts: tuple[int, Any, int, int]) -> Ball:
-        return made(of_mpmath(parts))
+        return ball_of(of_mpmath(parts))
 
     @staticmethod
     def power(x: Any, y: Any) -> Ball:
-        return made(power(as_arb(x), as_arb(y)))
+        return ball_of(power(as_arb(x), as_arb(y)))
 
     def log(self, x: Any, base: Any = None) -> Ball:
         if base is not None:
-            return made(quotient(self.log(x).ball, self.log(base).ball))
+            return ball_of(quotient(self.log(x).ball, self.log(base).ball))
         return _LOG(x)
 
     def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
-        return _on_scalars(lambda *given: sharpened(partial(by_parameters, name, orders), given))(*numbers)
+        return _on_scalars(lambda *given: sharpen(partial(by_parameters, name, orders), given))(*numbers)
 
     @staticmethod
     def frexp(x: Any) -> tuple[Ball, int]:
         """The mantissa, at least 1/2 and below 1 in size, and the exponent of two."""
         ball = as_arb(x)
         if ball.is_zero():
-            return made(ball), 0
+            return ball_of(ball), 0
         exponent = Balls.mag(x)
-        if Balls.mag(made(ball.abs_lower())) != exponent:
+        if Balls.mag(ball_of(ball.abs_lower())) != exponent:
             raise Undecidable
-        return made(ball * arb(2) ** -exponent), exponent
+        return ball_of(ball * arb(2) ** -exponent), exponent
 
     @staticmethod
     def matrices(name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """A function of whole matrices; None where it cannot be certain."""
-        from gradcli.reference.special_balls import enclosed
+        from gradcli.reference.special_balls import enclose
 
-        return enclosed(name, arrays)
+        return enclose(name, arrays)
 
     @staticmethod
     def nstr(x: Any, digits: int = 15) -> str:

@@ -48,7 +48,7 @@ def _class() -> Any:
 
 
 def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def limited(m: Any, *numbers: Any, **options: Any) -> Any:
+    def run_limited(m: Any, *numbers: Any, **options: Any) -> Any:
         is_one = len(numbers) < 2 or not all(isinstance(x, (int, float, m.mpf)) for x in numbers)
         *finite, last = [is_one or m.isfinite(x) for x in numbers] or [True]
         if last and all(finite):
@@ -56,7 +56,7 @@ def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         is_known = all(finite) and numbers[-1] == math.inf and name in _LIMITS
         return m.mpf(_LIMITS[name](*numbers[:-1]) if is_known else math.nan)
 
-    return limited
+    return run_limited
 
 
 # -- Whether numbers can be enclosed here, and what is raised where enclosures leave something

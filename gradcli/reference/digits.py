@@ -61,7 +61,7 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
     nodes, m = list(wrt.values()), context()
     leaves = {node: scope.values[node] for node in definition_order(root, nodes) if node.is_leaf}
 
-    def written(m: Any, number: Callable[[Any], str]) -> tuple[dict[str, Any], bool]:
+    def write(m: Any, number: Callable[[Any], str]) -> tuple[dict[str, Any], bool]:
         """Return the numbers in a context as text, and whether some of them are choices at kinks."""
         tape = ReferenceTape(m, leaves, scope.precision)
         y = tape.run(root, nodes)
@@ -71,21 +71,21 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
             for i in kinks[x]:
                 slope.reshape(-1)[i] = m.mpf(float(np.ravel(computed[name])[i]))
         found = {"value": Algebra.map(plain, y), **dict(zip(wrt, slopes, strict=True))}
-        return {name: _written(array, number) for name, array in found.items()}, any(kinks.values())
+        return {name: _write(array, number) for name, array in found.items()}, any(kinks.values())
 
-    def enclosed(balls: Any) -> Digits | None:
+    def enclose(balls: Any) -> Digits | None:
         m.dps = balls.dps + _GUARD
-        numbers, chosen = written(balls, lambda x: _certain(m, x, digits))
+        numbers, chosen = write(balls, lambda x: _certain(m, x, digits))
         return None if balls.uncertified else Digits(numbers, not chosen)
 
-    proved = by_balls(((digits + _GUARD) << attempt for attempt in range(_TRIES)), enclosed)
+    proved = by_balls(((digits + _GUARD) << attempt for attempt in range(_TRIES)), enclose)
     if proved is not None:
         return proved
     before = None
     for attempt in range(_TRIES):
         m.dps = (digits + _GUARD) << attempt
         try:
-            now, _ = written(m, lambda x: str(m.nstr(x, digits)))
+            now, _ = write(m, lambda x: str(m.nstr(x, digits)))
         except _WITHOUT_REFERENCE as error:
             raise EvaluationError(f"the reference has no value: {error}") from None
         if now == before:
@@ -104,5 +104,5 @@ def _certain(m: Any, x: Any, digits: int) -> str:
     return str(low)
 
 
-def _written(array: np.ndarray, number: Callable[[Any], str]) -> Any:
+def _write(array: np.ndarray, number: Callable[[Any], str]) -> Any:
     return Algebra.map(lambda x: str(x) if isinstance(x, bool) else number(x), array).tolist()

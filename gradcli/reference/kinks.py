@@ -156,12 +156,12 @@ class Sides:
         return min(ends), max(ends)
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Tell whether that range is known."""
         return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
 
 
-def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> ReferenceTape:
+def _tape_beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> ReferenceTape:
     """A tape at a point beside the given one, whose numbers differ in digits that the program does not have."""
     tape = ReferenceTape(m, leaves, precision, zeros)
     tape.scalars.splits = True
@@ -269,7 +269,7 @@ class Prober:
             slopes, value = self._at(x, move * direction)
             return slopes[wanted], value
 
-        return both_sides(self.tape.m, at, self._weighted(self.value), event, size)
+        return both_sides(self.tape.m, at, self._weigh(self.value), event, size)
 
     def _confirm(self, x: Expr, sizes: Array, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
         """Keep limits where a formula has a gap only if they are those from another direction, too: else there is no derivative."""
@@ -287,12 +287,12 @@ class Prober:
         """The derivatives by all entries, and the value, in the seed's weights, where the entries have moved."""
         m, asked = self.tape.m, self.asked
         here = Algebra.map(plain, self.tape.table[x])
-        other = _beside(m, {**asked.leaves, x: (np.ravel(here) + move).reshape(here.shape)}, asked.precision, asked.zeros)
+        other = _tape_beside(m, {**asked.leaves, x: (np.ravel(here) + move).reshape(here.shape)}, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
         slope = other.gradient(y, self.weights, other.table[x])
-        return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
+        return Algebra.map(plain, np.ravel(slope)), self._weigh(Algebra.map(plain, y))
 
-    def _weighted(self, y: np.ndarray) -> np.ndarray:
+    def _weigh(self, y: np.ndarray) -> np.ndarray:
         """A value in the seed's weights."""
         parts = [w * v for w, v in zip(np.ravel(self.weights), np.ravel(y), strict=True) if w != 0]
         return np.array([sum(parts, self.tape.m.zero)], dtype=object)
@@ -396,7 +396,7 @@ class _Choosing(ReferenceTape):
             wanted = np.ravel(np.arange(derivative.size).reshape(derivative.shape)[part])
 
             def at(move: Any, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
-                other = _beside(m, {**self.leaves, of.x: np.asarray(x + move * direction, dtype=object)}, self.precision)
+                other = _tape_beside(m, {**self.leaves, of.x: np.asarray(x + move * direction, dtype=object)}, self.precision)
                 slopes = np.ravel(other.run(node))[wanted]
                 return Algebra.map(plain, slopes), Algebra.map(plain, other.table[of.y])
 

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.transforms import Derivation, definition_order
-from gradcli.ops.axes import NoLoop, moved, summed
+from gradcli.ops.axes import NoLoop, move_entries, sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.extended import BODY, LONG_DOUBLE, WIDER, Entrywise, NotCovered, Reduced, Whole
@@ -42,11 +42,11 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
     static, rule = node.static, op.extended
     try:
         if op.body is not None and not _has_form(op, held) and (not op.elementwise or (op.kind == "piecewise" and op.kinks)):
-            root, leaves, table = _made(node, op, out, operands, held)
-            found = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
+            root, leaves, table = _slope_parts(node, op, out, operands, held)
+            found = adjoints_of(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
             return [None if leaf is None else found.get(leaf) for leaf in leaves]
         if isinstance(rule, Reduced):
-            kept, slope = _made(node, op, out, operands, held)
+            kept, slope = _slope_parts(node, op, out, operands, held)
             wide, off, live = (np.broadcast_to(np.reshape(part, kept.shape), slope.shape) for part in adjoint)
             flows = live if op.accuracy.ulps else live * (slope != 0)  # to the entries that the result is one of
             return [(wide * slope, off * np.abs(slope), flows)]
@@ -63,20 +63,20 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
             parts = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
         return _linear(*_ways_back(op, operands, static), parts, out, operands)
     except (NotCovered, NoLoop, Unsupported):
-        return held.pulled(op, static, adjoint, out, operands)
+        return held.pull(op, static, adjoint, out, operands)
 
 
-def _made(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> Any:
+def _slope_parts(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> Any:
     """Return what the slopes of a value are made of: of a function its body, and of a reduction what it says itself."""
     value, made = held.made.get(node, (None, None))
     if value is out and value is not None:
         return made
     if isinstance(op.extended, Reduced) and _has_form(op, held):
-        return _reduced(op.extended, operands, node.static)
-    return _opened(node, op, operands, held)
+        return _reduce(op.extended, operands, node.static)
+    return _open_body(node, op, operands, held)
 
 
-def _reduced(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
+def _reduce(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
     (x,) = operands
     found: tuple[Any, Any] = rule.slopes(x, axes_of(static["axis"], x.ndim), static)
     return found
@@ -87,7 +87,7 @@ def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[
     if isinstance(op.extended, Whole):
         _, pull, flows = op.extended.formulas
         return partial(pull, **static), None if flows is None else partial(flows, **static)
-    _, back = moved(op, operands, static)
+    _, back = move_entries(op, operands, static)
     through: Pull = lambda part, *_: back(part)  # noqa: E731
     return through, through
 
@@ -104,7 +104,7 @@ def _is_opened(op: Op, held: StandIns) -> bool:
     return op.body is not None and (op.extended is BODY or not (op.elementwise or _has_form(op, held)))
 
 
-def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
+def _open_body(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
     """A function's body on leaves in the place of operands, these, and the values of all that it is made of."""
     graph = node.graph
     leaves = [None if o is None else graph.leaf("operand", o.shape, o.kind) for o in node.operands]
@@ -127,7 +127,7 @@ def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: li
         if flows is pull and all(s is None or np.max(s, initial=0) <= 1 for s in pull(np.ones(np.shape(slope)), out, *operands)):
             moved = pull(_rough(error), out, *operands)  # nothing adds up
         else:
-            draws = [pull(_signed(error, random), out, *operands) for _ in range(_DRAWS)]
+            draws = [pull(_with_random_signs(error, random), out, *operands) for _ in range(_DRAWS)]
     reached = [1.0] * len(slopes) if flows is None else flows(live, out, *operands)
     found: list[Part | None] = []
     for place, (slope, flow, *parts) in enumerate(zip(slopes, reached, *draws, strict=True)):
@@ -139,9 +139,9 @@ def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: li
     return found
 
 
-def _signed(error: Any, random: np.random.Generator) -> Any:
+def _with_random_signs(error: Any, random: np.random.Generator) -> Any:
     if isinstance(error, tuple):
-        return tuple(_signed(part, random) for part in error)
+        return tuple(_with_random_signs(part, random) for part in error)
     return _rough(error) * random.choice((-1.0, 1.0), np.shape(error))
 
 
@@ -210,7 +210,7 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
-        adjoints = pulled(order, table, root, wrt, _start(root, seed, held), held)
+        adjoints = adjoints_of(order, table, root, wrt, _start(root, seed, held), held)
     found = [adjoints.get(x, (np.zeros(x.shape),) * 3) for x in wrt]
     unit = np.finfo(np.float64 if held.narrow else held.dtype).eps
     return Reference(
@@ -222,11 +222,11 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
     )
 
 
-def pulled(
+def adjoints_of(
     order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
 ) -> dict[Expr, Any]:
     """The adjoints of the nodes on the way to ``wrt``."""
-    needed = _needed(order, wrt)
+    needed = _nodes_on_way(order, wrt)
     seeds: dict[Expr, Any] = {root: start}
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
@@ -240,8 +240,8 @@ def pulled(
         wanted = [o in needed for o in node.operands]
         for operand, part in zip(node.operands, back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
             if operand is not None and operand in needed and part is not None:
-                slope, *rest = (summed(p, operand.shape) for p in part)
-                yield operand, (held.rounded(held.widened(slope)), *rest)
+                slope, *rest = (sum_to_shape(p, operand.shape) for p in part)
+                yield operand, (held.round(held.widen(slope)), *rest)
 
     return accumulate(reversed(order), seeds, pull, _plus)
 
@@ -268,7 +268,7 @@ def _rough_sum(x: Any, y: Any) -> Any:
     return x + y if a is None or b is None else np.broadcast_to(a + b, np.shape(x))
 
 
-def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
+def _nodes_on_way(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
     needed: set[Any] = set(wrt)
     for node in order:
         if any(o in needed for o in node.operands):
@@ -297,30 +297,30 @@ class LongDoubles(Domain[Any]):
         try:
             if _is_opened(op, self.held) or isinstance(op.extended, Reduced):
                 return self._with_slopes(node, op, operands)
-            found = self._applied(node, op, operands)
+            found = self._apply(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
             found = self.held.value(op, operands, node.static)
-        return self.held.rounded(found) if op.accuracy.ulps else found
+        return self.held.round(found) if op.accuracy.ulps else found
 
     def _with_slopes(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         """An operation whose value is made together with what its slopes are made of, which is kept for these."""
-        made = _made(node, op, None, operands, self.held)
+        made = _slope_parts(node, op, None, operands, self.held)
         if _is_opened(op, self.held):
             root, _, table = made
             value = table[root]
         else:
-            value = self.held.rounded(np.reshape(made[0], node.shape))
+            value = self.held.round(np.reshape(made[0], node.shape))
         self.held.made[node] = value, made
         return value
 
-    def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+    def _apply(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended
         if rule is not None and rule.value is not None:
             asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if isinstance(rule, Entrywise) and rule.epsilon else {}
-            return self.held.widened(rule.value(*operands, **node.static, **asked))
+            return self.held.widen(rule.value(*operands, **node.static, **asked))
         if op.elementwise:
             return self.held.value_of_entries(op, operands, node.static)
-        return op.forward(*operands, **node.static) if rule is not None else moved(op, operands, node.static)[0]
+        return op.forward(*operands, **node.static) if rule is not None else move_entries(op, operands, node.static)[0]
 
 
 def _long(constant: Constant) -> Any:
@@ -359,14 +359,14 @@ def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, hel
             table = interpret(order, domain)
             for node in inner:
                 if not _confirms(node, node.static["of"], order, table, domain):
-                    held.contradicted(f"an expression inside ({node.static['of'].kind})")
+                    held.contradict(f"an expression inside ({node.static['of'].kind})")
 
 
 def _confirms(node: Expr, of: Derivation, order: Sequence[Expr], table: Mapping[Expr, Any], domain: LongDoubles) -> bool:
     """Return whether a derivative is what its definition says."""
 
     def gradient(at: Mapping[Expr, Any], seed: Any) -> Any:
-        adjoints = pulled(reachable([of.y]), at, of.y, [of.x], _start(of.y, seed, domain.held), domain.held)
+        adjoints = adjoints_of(reachable([of.y]), at, of.y, [of.x], _start(of.y, seed, domain.held), domain.held)
         return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
 
     value, vector = table[node], None if of.vector is None else table[of.vector]

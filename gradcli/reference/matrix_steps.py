@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 class Cotangents(dict[tuple[int, int], Any]):
-    """What has been passed back to a step, by result and entry: each passes back its own, once, and the first one gathers them."""
+    """Cotangents that have been passed back to a step, by result and entry: each passes back its own, once, and the first one gathers them."""
 
     def __add__(self, other: Cotangents) -> Cotangents:
         self.update(other)
@@ -31,7 +31,7 @@ class Entry(Step):
     def __init__(self, name: str, place: tuple[int, int]) -> None:
         self.name, self.place = name, place
 
-    def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
+    def pull_back(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         yield node.arguments[0].serial, Cotangents({self.place: cotangent})
 
 
@@ -41,7 +41,7 @@ class Whole(Step):
     def __init__(self, name: str, kind: Any, arrays: Sequence[Array]) -> None:
         self.name, self.kind, self.arrays, self.results = name, kind, arrays, list[Array]()
 
-    def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
+    def pull_back(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         algebra: Algebra = tape if traced else Numbers(tape.m, tape.precision)
         arrays, results = list(self.arrays), self.results
         if not traced:
@@ -55,7 +55,7 @@ class Whole(Step):
                     yield argument.serial, slope
 
 
-def recorded(tape: Any, kind: Any, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
+def record_step(tape: Any, kind: Any, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
     """The results of a function of matrices, with the step that made them; None where the context has none.
 
     kind  the class of the tape's scalars, of their tape, value, step and arguments
@@ -78,7 +78,7 @@ def _times(m: Algebra, x: Array, y: Array) -> Array:
     return x @ y if found is None else found[0]
 
 
-def _enclosed(m: Algebra, name: str, *arrays: Array) -> Array:
+def _enclose(m: Algebra, name: str, *arrays: Array) -> Array:
     """The one result of a function of matrices. Raises Undecidable where none is certain."""
     found = m.of_matrices(name, *arrays)
     if found is None:
@@ -95,19 +95,19 @@ def _matmul(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
 
 
 def _solve(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
-    by_right = _enclosed(m, "solution", arrays[0].T, back[0])
+    by_right = _enclose(m, "solution", arrays[0].T, back[0])
     return -_times(m, by_right, results[0].T), by_right
 
 
 def _det(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
     (x,) = arrays
-    return (_enclosed(m, "solution", x.T, np.where(np.eye(len(x)) > 0, m.one, m.zero)) * (back[0][()] * results[0][()]),)
+    return (_enclose(m, "solution", x.T, np.where(np.eye(len(x)) > 0, m.one, m.zero)) * (back[0][()] * results[0][()]),)
 
 
 def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
     n, turned = len(arrays[0]), arrays[0].T
     block = np.block([[turned, back[0]], [np.full((n, n), m.zero), turned]])
-    return (_enclosed(m, "exponential", block)[:n, n:],)
+    return (_enclose(m, "exponential", block)[:n, n:],)
 
 
 def _eigh(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:

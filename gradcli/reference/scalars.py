@@ -69,7 +69,7 @@ def dependent(products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced]
     behind: dict[int, frozenset[int]] = {}  # the variables that a value depends on
     for serial in order:
         node = nodes[serial]
-        behind[serial] = frozenset((serial,)) if node.function is None else _union([behind[a.serial] for a in _traced(node)])
+        behind[serial] = frozenset((serial,)) if node.function is None else _union([behind[a.serial] for a in _traced_arguments(node)])
     ahead: dict[int, frozenset[int]] = {root.serial: _NOTHING for root in roots}  # those that a cotangent depends on
     for serial in reversed(order):
         node = nodes[serial]
@@ -85,7 +85,7 @@ def dependent(products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced]
     return found
 
 
-def _traced(node: Traced) -> list[Traced]:
+def _traced_arguments(node: Traced) -> list[Traced]:
     return [a for a in node.arguments if hasattr(a, "serial")]
 
 
@@ -224,7 +224,7 @@ class Trouble(NamedTuple):
         """Return what it was evaluated at."""
         return [plain(a) for a in self.node.arguments]
 
-    def told(self, m: Any) -> str:
+    def words(self, m: Any) -> str:
         at = "" if self.is_step else f" at {', '.join(m.nstr(a, 6) for a in self.values)}"
         return f"{self.name}{at} is not finite"
 
@@ -283,12 +283,12 @@ class Tracing(Algebra):
             return self.zero
         if not self.serial % _SOME:
             still_in_time()
-        return self._made(value, lambda: step, given, self._is_unmoving(value_at, value, arguments))
+        return self._record(value, lambda: step, given, self._is_unmoving(value_at, value, arguments))
 
     def _whole(self, x: Any) -> Any:
         return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
-    def _made(self, value: Any, step: Callable[[], Step], arguments: tuple[Any, ...], unmoving: bool) -> Any:
+    def _record(self, value: Any, step: Callable[[], Step], arguments: tuple[Any, ...], unmoving: bool) -> Any:
         """A result with its history, or as a plain number where it is one all around the point.
 
         One that is not finite, although its operands are, is remembered.
@@ -334,7 +334,7 @@ class Tracing(Algebra):
         if op.algebra == "power" and type(arguments[1]) is not Traced and arguments[1] == 0:
             return value
         unmoving = self._is_unmoving(lambda moved: number(self.m, op, static, *moved), value, arguments)
-        return self._made(value, lambda: self._step(op, static, len(arguments)), given, unmoving)
+        return self._record(value, lambda: self._step(op, static, len(arguments)), given, unmoving)
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
         if op.algebra == "power":
@@ -344,9 +344,9 @@ class Tracing(Algebra):
         return Differentiated(op.name, smooth_function(op, operands, static))
 
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        from gradcli.reference.matrix_steps import recorded
+        from gradcli.reference.matrix_steps import record_step
 
-        return recorded(self, Traced, name, arrays)
+        return record_step(self, Traced, name, arrays)
 
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
         best = super().extreme(which, row)
@@ -375,7 +375,7 @@ class Tracing(Algebra):
             node = nodes[serial]
             if node.function is None or (type(cotangent) is not Traced and traced and surely_zero(cotangent)):
                 return
-            if (pulled := getattr(node.function, "pulled", None)) is not None:  # of functions of whole matrices
+            if (pulled := getattr(node.function, "pull_back", None)) is not None:  # of functions of whole matrices
                 yield from pulled(self, node, cotangent, traced)
                 return
             arguments = node.arguments if traced else tuple(map(plain, node.arguments))

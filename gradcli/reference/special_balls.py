@@ -14,7 +14,7 @@ import flint
 import numpy as np
 from flint import acb, acb_mat, acb_series, arb, arb_mat
 
-from gradcli.reference.ball import as_arb, made
+from gradcli.reference.ball import as_arb, ball_of
 from gradcli.reference.contexts import Undecidable
 
 # -- The regularized incomplete gamma and beta functions in balls, with their derivatives by
@@ -177,7 +177,7 @@ def _array(values: Any) -> Array:
     if isinstance(values, arb_mat):
         return _array(values.entries()).reshape(values.nrows(), values.ncols())
     out = np.empty(len(values), dtype=object) if isinstance(values, list) else np.empty((), dtype=object)
-    out[...] = [made(v) for v in values] if isinstance(values, list) else made(values)
+    out[...] = [ball_of(v) for v in values] if isinstance(values, list) else ball_of(values)
     return out
 
 
@@ -214,7 +214,7 @@ MATRIX_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def enclosed(name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
+def enclose(name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
     """A function's values; None where there are none, or where an entry is not finite."""
     if any(not x.size or not all(as_arb(v).is_finite() for v in x.ravel()) for x in arrays):
         return None

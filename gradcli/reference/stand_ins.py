@@ -23,11 +23,11 @@ import numpy as np
 from flint import arb
 
 from gradcli.graph.sweep import Parts
-from gradcli.ops.axes import summed
+from gradcli.ops.axes import sum_to_shape
 from gradcli.ops.extended import KEPT, LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
-from gradcli.reference.ball import Ball, as_arb, as_float, made
+from gradcli.reference.ball import Ball, as_arb, as_float, ball_of
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
 from gradcli.reference.deadline import in_time
@@ -80,27 +80,27 @@ class StandIns:
         self.narrow = False
         self.wrong_value = self.wrong = self.doubt = ""
 
-    def contradicted(self, derivative_of: str) -> None:
+    def contradict(self, derivative_of: str) -> None:
         self.wrong = self.wrong or f"the derivative of {derivative_of} is wrong: the function contradicts it"
 
-    def widened(self, x: Any) -> Any:
+    def widen(self, x: Any) -> Any:
         """Return floats as those of the reference, and note that they were doubles."""
         if isinstance(x, tuple):
-            return tuple(map(self.widened, x))
+            return tuple(map(self.widen, x))
         self.narrow = self.narrow or np.asarray(x).dtype == np.float64
         return np.asarray(x).astype(self.dtype, copy=False) if _is_float(x) else np.asarray(x)
 
-    def rounded(self, x: Any) -> Any:
+    def round(self, x: Any) -> Any:
         """Return doubles rounded to fewer bits, in which rounding shows as in the engine's, but larger; long doubles as they are."""
         if self.follows_errors:
             return x
         if isinstance(x, tuple):
-            return tuple(map(self.rounded, x))
+            return tuple(map(self.round, x))
         x = np.asarray(x)
         if x.dtype != np.float64:
             return x
         if x.size > 1 and not any(x.strides):
-            return np.broadcast_to(self.rounded(x.flat[0]), x.shape)
+            return np.broadcast_to(self.round(x.flat[0]), x.shape)
         bits = x.view(np.int64) + _HALF_OF_CUT
         bits &= -2 * _HALF_OF_CUT
         return bits.view(np.float64)
@@ -166,7 +166,7 @@ class StandIns:
 
         found, is_right = self._in_doubles(op.name, run, exact, operands, np.shape(out))
         if not is_right:
-            self.contradicted(op.name)
+            self.contradict(op.name)
         return found, None
 
     def _in_doubles(
@@ -188,7 +188,7 @@ class StandIns:
         except Unsupported:
             self.doubt = self.doubt or f"no precision decides {name} at some entries"
             is_right = True
-        return self.widened(found), is_right
+        return self.widen(found), is_right
 
     # -- Whole arrays
 
@@ -196,9 +196,9 @@ class StandIns:
         """The forward pass, in long double where it has one, else in double."""
         self.directions = DIRECTIONS
         self.narrow = True
-        return self.widened(_in_widest(lambda dtype: op.forward(*_cast(operands, dtype), **static), op))
+        return self.widen(_in_widest(lambda dtype: op.forward(*_cast(operands, dtype), **static), op))
 
-    def pulled(self, op: Op, static: Static, adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
+    def pull(self, op: Op, static: Static, adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
         """Return what the rule passes back to each operand. Raises Unsupported where it has none."""
         self.directions, self.narrow = DIRECTIONS, True
         wanted, rule = tuple(map(_is_float, operands)), op.vjp
@@ -211,12 +211,14 @@ class StandIns:
         else:
             cotangent = np.asarray(adjoint[0])
         parts = _in_widest(lambda dtype: rule(wanted, *_cast([cotangent, out, *operands], dtype), **static), op)
-        slopes = [None if p is None or not w else summed(_wide(p), np.shape(o)) for p, w, o in zip(parts, wanted, operands, strict=True)]
+        slopes = [
+            None if p is None or not w else sum_to_shape(_wide(p), np.shape(o)) for p, w, o in zip(parts, wanted, operands, strict=True)
+        ]
         self._hold(op, static, cotangent, operands, slopes)
         return [None if s is None else (s, np.zeros(np.shape(s)), np.ones(np.shape(s))) for s in slopes]
 
     def _hold(self, op: Op, static: Static, cotangent: Any, operands: list[Any], slopes: Sequence[Any]) -> None:
-        """What a rule gives for a cotangent, against derivatives along directions."""
+        """Hold what a rule gives for a cotangent against derivatives along directions."""
         conclusive = False
         for count in range(DIRECTIONS):
             directions = [None if s is None else self.direction(np.asarray(o)) for s, o in zip(slopes, operands, strict=True)]
@@ -232,7 +234,7 @@ class StandIns:
                 if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
                     conclusive = True
                     if not abs(found.slope - sum(term.sum() for term in terms)) <= SAFETY * found.error + TOLERANCE * weight:
-                        self.contradicted(op.name)
+                        self.contradict(op.name)
                     break
             conclusive = conclusive or weight == 0
         if not conclusive:
@@ -395,7 +397,7 @@ def _ball(x: Any) -> Ball:
     if not np.isfinite(x):
         return Ball(float(x))
     mantissa, exponent = np.frexp(x)
-    return made(arb((int(np.ldexp(mantissa, 64)), int(exponent) - 64)))
+    return ball_of(arb((int(np.ldexp(mantissa, 64)), int(exponent) - 64)))
 
 
 def _long_double(x: arb) -> Any:

@@ -115,7 +115,7 @@ class ReferenceTape(Domain[Any]):
         return np.asarray(whole[place], dtype=object)
 
     def alias(self, node: Expr, x: Array) -> Array:
-        return Algebra.map(self._named, x)  # an identity of its own: something may be differentiated with respect to it
+        return Algebra.map(self._name, x)  # an identity of its own: something may be differentiated with respect to it
 
     def detach(self, node: Expr, x: Array) -> Array:
         return Algebra.map(plain, x)
@@ -142,7 +142,7 @@ class ReferenceTape(Domain[Any]):
                 reached = tuple(v for o in operands if o is not None for v in np.ravel(o))
                 self.scalars.events.append(Event(op, kink, reached))
 
-    def _named(self, x: Any) -> Any:
+    def _name(self, x: Any) -> Any:
         return x * self.m.one if type(x) is Traced else self.scalars.variable(x)
 
     def gradient(self, y: Any, seed: Any, x: Any, traced: bool = False) -> Array:

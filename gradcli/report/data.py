@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradcli.inert import clipped, json_text, printable, well_formed
+from gradcli.inert import clip_text, json_text, printable, well_formed
 
 _SMALL, _PART, _WHOLE = 60, 120, 400  # characters of a result in another one, of a field, and of them all
 _FEW = 4  # entries of a dictionary or a list that are shown
@@ -50,7 +50,7 @@ def _numbers(array: np.ndarray) -> Any:
     return plain(found) if array.dtype.kind == "f" and not np.isfinite(array).all() else found
 
 
-def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+def group_pairs(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """Return the second ones of pairs by the first ones."""
     found: dict[Any, list[Any]] = {}
     for key, each in pairs:
@@ -89,21 +89,21 @@ class Data:
 
     def to_json(self) -> str:
         """One line of JSON Lines."""
-        return encoded(self.to_dict())
+        return encode(self.to_dict())
 
     def _layout(self) -> str:
         return self.JSON
 
     def __repr__(self) -> str:
-        parts = [_written(_first(self))]
+        parts = [_write(_first(self))]
         usual = _defaults(type(self))
-        for name in self._told():
+        for name in self._further_fields():
             value = getattr(self, name)
             if not _is_usual(value, usual.get(name, MISSING)):
-                parts.append(f"{name}={_written(value)}")
-        return clipped(f"{type(self).__name__}({', '.join(parts)})", _WHOLE)
+                parts.append(f"{name}={_write(value)}")
+        return clip_text(f"{type(self).__name__}({', '.join(parts)})", _WHOLE)
 
-    def _told(self) -> Iterable[str]:
+    def _further_fields(self) -> Iterable[str]:
         """The names of the fields after the first."""
         return [*_defaults(type(self))][1:]
 
@@ -135,7 +135,7 @@ def _is_usual(value: Any, default: Any) -> bool:
 # -- JSON ----------------------------------------------------------------------------------------------------------------
 
 
-def encoded(value: Any, indent: int | None = None) -> str:
+def encode(value: Any, indent: int | None = None) -> str:
     """JSON of plain data, in one line or indented, in the spacing of Python's own module.
 
     What is not finite has to be text already (`plain`). Halves of pairs of UTF-16 are replaced: most readers refuse them even when escaped.
@@ -156,7 +156,7 @@ def canonical(value: Any) -> str:
 
 def id_text(value: Any) -> str:
     """An id as text: one that is text as it is, another as JSON; empty for none."""
-    return value if isinstance(value, str) else "" if value is None else encoded(plain(value))
+    return value if isinstance(value, str) else "" if value is None else encode(plain(value))
 
 
 @cache
@@ -197,7 +197,7 @@ class _Short(Repr):
         self.maxlevel = 2
 
     def repr_str(self, value: str, level: int) -> str:
-        return clipped(printable(repr(value)), _PART)
+        return clip_text(printable(repr(value)), _PART)
 
     def repr_dict(self, value: dict[Any, Any], level: int) -> str:
         if level <= 0:
@@ -212,12 +212,12 @@ class _Short(Repr):
             return " ".join(np.array2string(value, threshold=2 * _FEW, edgeitems=2, separator=", ").split())
         if isinstance(value, Data):
             whole = repr(value)
-            return whole if len(whole) <= _SMALL else f"{type(value).__name__}({_written(_first(value))})"
+            return whole if len(whole) <= _SMALL else f"{type(value).__name__}({_write(_first(value))})"
         return str(value) if isinstance(value, np.generic) else printable(repr(value.value if isinstance(value, Enum) else value))
 
 
 _SHORT = _Short()
 
 
-def _written(value: Any) -> str:
-    return clipped(_SHORT.repr(value), _PART)
+def _write(value: Any) -> str:
+    return clip_text(_SHORT.repr(value), _PART)

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gradcli.characters import ByName, normalized
+from gradcli.characters import ByName, normalize
 from gradcli.inert import printable
 from gradcli.notation import name as spelled
-from gradcli.report.lines import Line, Table, labelled, notes
+from gradcli.report.lines import Line, Table, labelled_line, notes
 from gradcli.report.records import Answer
 
 _TOO_LONG = "(too long to be shown)"
@@ -42,7 +42,7 @@ class DerivativeRecord(Answer):
     formulas: dict[Path, Formula] = field(default_factory=dict)  # also those of lower orders
     picture: str | None = None  # the expression itself in LaTeX
 
-    def _told(self) -> list[str]:
+    def _further_fields(self) -> list[str]:
         return ["derivative", "check", "warnings", "error"]
 
     def equations(self, digits: int | None = None) -> list[str]:
@@ -64,7 +64,7 @@ class DerivativeRecord(Answer):
     @property
     def derivative(self) -> dict[str, Any]:
         """The formulas by their names: ``{"x": "2*x"}``; of second order ``{"x": {"x": "2"}}``, and so on. Empty with an error."""
-        return {} if self.error is not None else self._nested(lambda formula: formula.text)
+        return {} if self.error is not None else self._nest(lambda formula: formula.text)
 
     @property
     def derivative_or_none(self) -> dict[str, Any] | None:
@@ -76,7 +76,7 @@ class DerivativeRecord(Answer):
         """The same in LaTeX; empty where that was not asked for."""
         found: dict[str, Any] = {}
         if self.error is None and self.picture is not None:
-            found = self._nested(lambda formula: formula.latex)
+            found = self._nest(lambda formula: formula.latex)
         return found
 
     @property
@@ -86,38 +86,38 @@ class DerivativeRecord(Answer):
 
     def formula(self, *names: str) -> str | None:
         """The derivative by names, in any order. Raises KeyError for others than those of the record."""
-        return self.formulas[self._sorted(tuple(map(normalized, names)))].text
+        return self.formulas[self._sort_names(tuple(map(normalize, names)))].text
 
-    def _sorted(self, names: Path) -> Path:
+    def _sort_names(self, names: Path) -> Path:
         return tuple(sorted(names, key=self.names.index)) if set(names) <= {*self.names} else names
 
-    def _nested(self, what: Any, names: Path = ()) -> Any:
+    def _nest(self, what: Any, names: Path = ()) -> Any:
         """Formulas below every sequence of names."""
         if len(names) == self.order:
-            return what(self.formulas[self._sorted(names)])
-        return ByName({name: self._nested(what, (*names, name)) for name in self.names})
+            return what(self.formulas[self._sort_names(names)])
+        return ByName({name: self._nest(what, (*names, name)) for name in self.names})
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The formulas, and the verdict on them."""
         lines: list[Line | Table] = [*self._head()]
         for path, formula in self.formulas.items():
             if len(path) == self.order:
-                lines.append(labelled(printable(operator(path, self.partial)), formula.text or _TOO_LONG, "formula"))
+                lines.append(labelled_line(printable(operator(path, self.partial)), formula.text or _TOO_LONG, "formula"))
         if self.check is not None:
             many = f"at {self.points} points" if self.points > 1 else "at one point"
             where = many if self.points else "at the given values and around them"
-            lines.append(self._checked(self.check, where))
+            lines.append(self._check_line(self.check, where))
         return [*lines, *notes(self.warnings)]
 
 
 def operator(path: Path, partial: bool) -> str:
     """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``."""
     d, order = "∂" if partial else "d", len(path)
-    below = "".join(f"{d}{name}{_raised(count)}" for name, count in Counter(path).items())
-    return f"{d}{_raised(order)}/{below}"
+    below = "".join(f"{d}{name}{_raise(count)}" for name, count in Counter(path).items())
+    return f"{d}{_raise(order)}/{below}"
 
 
-def _raised(exponent: int) -> str:
+def _raise(exponent: int) -> str:
     return "" if exponent == 1 else str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 

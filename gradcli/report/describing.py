@@ -1,4 +1,4 @@
-"""What every report says of a case, as text that is safe to show, where it stands, and what identifies it from run to run."""
+"""Words that every report says of a case, as text that is safe to show, where it stands, and what identifies it from run to run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from gradcli.errors import text_lines
-from gradcli.inert import clipped, one_line, printable, shown, uri
+from gradcli.inert import clip_text, inert_lines, one_line, printable, uri
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import XPASSED, Outcome, Tally, identity_of
 from gradcli.report.records import Failure, Record
@@ -188,7 +188,7 @@ def basis(outcome: Outcome) -> list[str]:
 
 
 def remark(outcome: Outcome) -> str:
-    """What a list of cases says of one: a reason of its own, or the verdict and how it was decided; what was drawn, and is remembered."""
+    """Return what a list of cases says of one: a reason of its own, or the verdict and how it was decided; what was drawn, and is remembered."""
     return ", ".join(part for part in (_remark(outcome), *basis(outcome), outcome.drawn) if part)
 
 
@@ -214,7 +214,7 @@ def further(outcome: Outcome) -> list[str]:
         lines += [text for text in basis(outcome) if text not in " ".join(outcome.details)]
     if outcome.record.read_as is not None:
         lines.insert(0, f"read as {outcome.record.read_as}")
-    shown = [clipped(printable(line), _LONGEST) for line in lines[:_MOST_DETAILS]]
+    shown = [clip_text(printable(line), _LONGEST) for line in lines[:_MOST_DETAILS]]
     return [*shown, f"and {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else shown
 
 
@@ -231,7 +231,7 @@ def block(outcome: Outcome) -> str:
         margin = " " * max((len(number) for number, _ in numbered), default=0)
         excerpt = [f"{number:>{len(margin)}} | {text}" for number, text in numbered]
         rest = [f"{margin} --> {location(outcome)}{identity}", *excerpt, *rest]
-    return shown("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in [*further(outcome), *_repeat(outcome)])]))
+    return inert_lines("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in [*further(outcome), *_repeat(outcome)])]))
 
 
 def _repeat(outcome: Outcome) -> list[str]:
@@ -242,7 +242,7 @@ def _excerpt(record: Record) -> list[tuple[str, str]]:
     """The lines of the expression, numbered as in its file, or from 1 in a record."""
     first = 1 if record.record_line else record.line
     lines = record.expr.split("\n", _MOST_LINES) if record.expr else []
-    shown = [clipped(printable(line[: 2 * _WIDEST].rstrip("\r")), _WIDEST) for line in lines[:_MOST_LINES]]
+    shown = [clip_text(printable(line[: 2 * _WIDEST].rstrip("\r")), _WIDEST) for line in lines[:_MOST_LINES]]
     numbered = [(str(first + i), line) for i, line in enumerate(shown)]
     return [*numbered, ("", "…")] if len(lines) > len(shown) else numbered
 
@@ -250,5 +250,5 @@ def _excerpt(record: Record) -> list[tuple[str, str]]:
 def message(outcome: Outcome) -> str:
     """The case without its place, for systems that show that themselves: the finding, details, the expression, what repeats it."""
     where = f"in {one_line(outcome.record.expr, 500)}{id_of(outcome.record)}" if outcome.record.expr else id_of(outcome.record).strip()
-    said = clipped("\n".join([one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]), 3500)
+    said = clip_text("\n".join([one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]), 3500)
     return "\n".join([said, *_repeat(outcome)])

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError, Source
 from gradcli.inert import ends_of
-from gradcli.report.data import Data, grouped, plain
+from gradcli.report.data import Data, group_pairs, plain
 from gradcli.report.records import Failure, Record
 
 DIGITS = 6  # to which text rounds numbers
@@ -88,7 +88,7 @@ class ExplainedNode(Summed):
     call: Span | None = None
     statement: int | None = None
 
-    def _told(self) -> list[str]:
+    def _further_fields(self) -> list[str]:
         return ["op", "name", "text", "operands", "value", "adjoint"]
 
     @property
@@ -229,7 +229,7 @@ class Explanation(Summed):
     why: list[Why] = field(default_factory=list)
     result: int = 0
 
-    def _told(self) -> list[str]:
+    def _further_fields(self) -> list[str]:
         return ["why", "steps", "gradients"]
 
     @property
@@ -279,17 +279,17 @@ class Explanation(Summed):
             labels[3:-2] = [f"… {len(labels) - 5:,} more …"]
         return " → ".join(labels)
 
-    def arrived(self) -> dict[int, list[Contribution]]:
+    def contributions_by_node(self) -> dict[int, list[Contribution]]:
         """Return what is passed back to each node."""
-        return grouped((each.operand, each) for each in self.backward)
+        return group_pairs((each.operand, each) for each in self.backward)
 
     def leaving(self) -> dict[int, list[Contribution]]:
         """Return what each node passes back, the nodes in the sweep's order."""
-        return grouped((each.node, each) for each in self.backward)
+        return group_pairs((each.node, each) for each in self.backward)
 
     def users(self) -> dict[int, list[int]]:
         """Return the nodes that each node is an operand of."""
-        return grouped((operand, node.id) for node in self.nodes for operand in dict.fromkeys(node.operands))
+        return group_pairs((operand, node.id) for node in self.nodes for operand in dict.fromkeys(node.operands))
 
     @property
     def stories(self) -> Why | list[Why]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import text_lines
-from gradcli.inert import display_width, html_text, latex_comment, padded, printable, shown, xml_text
+from gradcli.inert import display_width, html_text, inert_lines, latex_comment, pad, printable, xml_text
 
 _LABELS = 9  # columns of labels, where they are short
 
@@ -55,13 +55,13 @@ class Table(NamedTuple):
     checked: bool
 
 
-def labelled(label: str, text: str, kind: str = "fact") -> Line:
+def labelled_line(label: str, text: str, kind: str = "fact") -> Line:
     """Text of anybody's beside a label."""
     return Line(label, [Part(printable(text))], kind)
 
 
 def notes(texts: Iterable[str]) -> list[Line]:
-    return [labelled("note", text, "note") for text in texts]
+    return [labelled_line("note", text, "note") for text in texts]
 
 
 def label_width(lines: Iterable[Line | Table]) -> int:
@@ -73,14 +73,14 @@ def text_of(lines: Sequence[Line | Table]) -> str:
     """Lines for pipes and files, ending in a newline: no styles, nothing wrapped."""
     width = label_width(lines)
     found = (text for line in lines for text in (_columns(line) if isinstance(line, Table) else _beside_label(line, width)))
-    return shown("\n".join(text.rstrip() for text in found)) + "\n"
+    return inert_lines("\n".join(text.rstrip() for text in found)) + "\n"
 
 
 def _beside_label(line: Line, width: int) -> list[str]:
     if line.label is None:
         return [line.text]
     first, *rest = line.text.split("\n")
-    return [f"  {padded(line.label, width)}{first}", *(f"{'':{width + 2}}{text}" for text in rest)]
+    return [f"  {pad(line.label, width)}{first}", *(f"{'':{width + 2}}{text}" for text in rest)]
 
 
 def cells_of(table: Table) -> list[tuple[str, ...]]:
@@ -95,7 +95,7 @@ def _columns(table: Table) -> Iterator[str]:
     widths = [max(display_width(text) for cell in column for text in cell) for column in zip(*rows, strict=True)]
     for row in rows:
         for depth in range(max(map(len, row))):
-            parts = (padded(cell[depth] if depth < len(cell) else "", width) for cell, width in zip(row, widths, strict=True))
+            parts = (pad(cell[depth] if depth < len(cell) else "", width) for cell, width in zip(row, widths, strict=True))
             yield f"  {'  '.join(parts)}"
 
 
@@ -139,15 +139,15 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
 
 def short(value: Any, digits: int, listed: int = LISTED) -> str:
     """A value as short text, of a large array the shape and the range; empty for None."""
-    return rounded(value, digits, listed)[0]
+    return round_number(value, digits, listed)[0]
 
 
-def rounded(value: Any, digits: int, listed: int = LISTED) -> tuple[str, bool]:
+def round_number(value: Any, digits: int, listed: int = LISTED) -> tuple[str, bool]:
     """The same, and whether a number of it was rounded."""
     if value is None:
         return "", False
     if isinstance(value, tuple):
-        parts = [rounded(part, digits, listed) for part in value]
+        parts = [round_number(part, digits, listed) for part in value]
         return "(" + ", ".join(text for text, _ in parts) + ")", any(lost for _, lost in parts)
     array = np.asarray(value)
     if array.size > listed:

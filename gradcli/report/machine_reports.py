@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TextIO
 
-from gradcli.inert import clipped, one_line, printable, sarif_message, uri, well_formed, xml_text
-from gradcli.report.data import Data, encoded, id_text
+from gradcli.inert import clip_text, one_line, printable, sarif_message, uri, well_formed, xml_text
+from gradcli.report.data import Data, encode, id_text
 from gradcli.report.describing import Fingerprints, Place, block, id_of, location, message, place_of, relative
 from gradcli.report.outcomes import ERROR, FAILED, SKIPPED, XFAILED, XPASSED, Outcome, Report, Summary, Tally, digest_of
 from gradcli.report.rules import RULES, Rule, rule_of
@@ -22,7 +22,7 @@ from gradcli.report.rules import RULES, Rule, rule_of
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     """The record as ``gradcli eval`` prints it, and what became of it."""
     decided = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
-    further = {"repeat": outcome.repeat, "drawn": outcome.drawn, "reached": None if outcome.reached else False}
+    further = {"repeat": outcome.repeat, "drawn": outcome.drawn, "reached": None if outcome.was_reached else False}
     known = {key: value for key, value in further.items() if value is not None}
     return {**outcome.record.to_dict(), "outcome": decided | known}
 
@@ -45,7 +45,7 @@ class JsonLinesReport(Report):
         self._end()
 
     def _put(self, item: dict[str, Any]) -> None:
-        self.stream.write(encoded(item) + "\n")
+        self.stream.write(encode(item) + "\n")
         self.stream.flush()
 
     def _end(self) -> None:
@@ -58,7 +58,7 @@ class JsonReport(JsonLinesReport):
     is_empty = True
 
     def _put(self, item: dict[str, Any]) -> None:
-        text = encoded(item, indent=2).replace("\n", "\n  ")
+        text = encode(item, indent=2).replace("\n", "\n  ")
         self.stream.write(("[\n  " if self.is_empty else ",\n  ") + text)
         self.is_empty = False
 
@@ -94,7 +94,7 @@ class GitLabReport(JsonReport):
         place = place_of(outcome)
         self._put(
             {
-                "description": clipped(description, 1000),
+                "description": clip_text(description, 1000),
                 "check_name": f"gradcli/{rule}",
                 "fingerprint": fingerprint,
                 "severity": severity,
@@ -213,11 +213,11 @@ class SarifReport(Report):
     def add(self, outcome: Outcome) -> None:
         if outcome.bad or outcome.status == XFAILED:
             fingerprint = self.fingerprints.of(outcome)
-            self.worst.add(outcome, lambda outcome: encoded(_result(outcome, fingerprint)))
+            self.worst.add(outcome, lambda outcome: encode(_result(outcome, fingerprint)))
 
     def close(self, summary: Summary) -> None:
         run = {"tool": {"driver": driver()}, "columnKind": "unicodeCodePoints", "originalUriBaseIds": {_ROOT: {"description": _ROOT_IS}}}
-        head = encoded({**run, "invocations": [self._invocation(summary)]})
+        head = encode({**run, "invocations": [self._invocation(summary)]})
         self.stream.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n')
         for number, result in enumerate(self.worst):  # one by one: together they are large
             self.stream.write(",\n" + result if number else result)

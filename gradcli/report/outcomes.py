@@ -1,4 +1,4 @@
-"""What became of each case of a check: a record, whether it passed, and what to say of it. Every report is made of this."""
+"""Outcomes of the cases of a check: a record, whether it passed, and what to say of it. Every report is made of this."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Outcome:
         return self.status in BAD
 
     @property
-    def reached(self) -> bool:
+    def was_reached(self) -> bool:
         """Return whether the case was decided, rather than left when the time of the run was spent."""
         return not self.record.unreached
 
@@ -172,7 +172,7 @@ class Summary:
 
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.status] += 1
-        self.unreached += not outcome.reached
+        self.unreached += not outcome.was_reached
         self.digitless += outcome.status == PASSED and _without_digits(outcome.record)
         if outcome.verdict is not None:
             self.verdicts[outcome.verdict.word] = self.verdicts.get(outcome.verdict.word, 0) + 1
@@ -263,7 +263,7 @@ class Report:
 
 def gravity(outcome: Outcome) -> int:
     """Failures by their verdict, then what could not be evaluated, what passes against expectation, what was not reached, and the rest."""
-    if not outcome.reached:
+    if not outcome.was_reached:
         return 1
     if outcome.status == FAILED:
         return 4 + (Verdict.MISMATCH if outcome.is_false_assert else outcome.verdict or Verdict.SKIPPED).gravity

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from gradcli.inert import markdown_block, markdown_code, markdown_link, one_line, printable, shown, workflow_command, xml_text
+from gradcli.inert import inert_lines, markdown_block, markdown_code, markdown_link, one_line, printable, workflow_command, xml_text
 from gradcli.report.data import id_text
 from gradcli.report.describing import Place, address_of, block, id_of, location, message, notes, place_of, remark
 from gradcli.report.lines import html_page
@@ -33,7 +33,7 @@ class TextReport(Report):
         self.unreached: list[str] = []  # the first of them, each on a line
 
     def add(self, outcome: Outcome) -> None:
-        if not outcome.reached:
+        if not outcome.was_reached:
             if len(self.unreached) < _MOST_UNREACHED:
                 self.unreached.append("  ".join(part for part in (location(outcome), one_line(outcome.record.expr, 100)) if part))
         elif outcome.bad:
@@ -80,7 +80,7 @@ class TextReport(Report):
         self._put(summary.line())
 
     def _put(self, text: str) -> None:
-        self.stream.write(shown(text) + "\n")
+        self.stream.write(inert_lines(text) + "\n")
 
 
 # -- Markdown --------------------------------------------------------------------------------------
@@ -193,13 +193,13 @@ class GitHubReport(Report):
         file = os.environ.get("GITHUB_STEP_SUMMARY")
         if file:
             try:
-                if not self._summarized(Path(file), summary):
+                if not self._summarize(Path(file), summary):
                     lines.append(workflow_command("warning", "the step's summary is full", title="gradcli check"))
             except OSError as error:
                 lines.append(workflow_command("warning", f"cannot write the step's summary: {error}", title="gradcli check"))
         return "".join(line + "\n" for line in lines)
 
-    def _summarized(self, file: Path, summary: Summary) -> bool:
+    def _summarize(self, file: Path, summary: Summary) -> bool:
         """Return whether there was room for at least a few words."""
         room = _SUMMARY_LIMIT - (file.stat().st_size if file.exists() else 0)
         text = self.page.text(summary, min(room, ROOM))
@@ -260,7 +260,7 @@ class HtmlReport(Report):
             f"<pre>{xml_text(block(replace(outcome, repeat=None)))}</pre>",
         ]  # fmt: skip
         if outcome.repeat is not None:
-            parts.append(f'<pre class="command">{xml_text(shown(outcome.repeat))}</pre>')
+            parts.append(f'<pre class="command">{xml_text(inert_lines(outcome.repeat))}</pre>')
         return "\n".join([*parts, *_explanation(outcome), "</article>"])
 
     def text(self, summary: Summary) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from gradcli.errors import OutputError
 from gradcli.inert import display_width, ends_of, one_line, xml_text
-from gradcli.report.data import grouped
+from gradcli.report.data import group_pairs
 from gradcli.report.explanation import ExplainedNode, Explanation
 from gradcli.report.lines import short, size
 
@@ -93,15 +93,15 @@ def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
     groups = {node.id: node.id for node in explanation.nodes}
     if len(groups) > FEW:
         for fold in (_functions, _calls, _lines):
-            groups = _folded(explanation, groups, fold)
+            groups = _fold(explanation, groups, fold)
             if len(set(_with_helpers_inside(explanation, groups).values())) <= most:
                 break
         else:
             groups = _near_the_result(explanation, _with_helpers_inside(explanation, groups), FEW)
-    return _drawn(explanation, groups)
+    return _draw(explanation, groups)
 
 
-def _folded(explanation: Explanation, groups: Groups, key_of: Callable[[Explanation, ExplainedNode], Any]) -> Groups:
+def _fold(explanation: Explanation, groups: Groups, key_of: Callable[[Explanation, ExplainedNode], Any]) -> Groups:
     """The nodes of one key as one, which stands where the last of them does; those without a key as they were."""
     last: dict[Any, int] = {}
     keys = {}
@@ -150,9 +150,9 @@ def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Gro
 # -- what is drawn -----------------------------------------------------------------------------------------------------
 
 
-def _drawn(explanation: Explanation, groups: Groups) -> Drawing:
+def _draw(explanation: Explanation, groups: Groups) -> Drawing:
     groups = _with_helpers_inside(explanation, groups)
-    members = grouped((group, id) for id, group in groups.items())
+    members = group_pairs((group, id) for id, group in groups.items())
     boxes = [_box(explanation, group, members[group]) for group in sorted(members)]
     passed: dict[tuple[int, int], list[Any]] = {}
     for node in explanation.nodes:
@@ -171,7 +171,7 @@ def _with_names_inside(boxes: list[Box], edges: list[Edge]) -> tuple[tuple[Box, 
     """Names and numbers that much uses stand in each box that does: edges from one place would go through the whole picture."""
     users = Counter(edge.begin for edge in edges)
     many = {box.key: box.title for box in boxes if box.role in _GIVEN and users[box.key] > _USES}
-    inside = grouped((edge.end, many[edge.begin]) for edge in edges if edge.begin in many)
+    inside = group_pairs((edge.end, many[edge.begin]) for edge in edges if edge.begin in many)
     kept = [box for box in boxes if box.role != "const" or box.key not in many]
     with_names = [replace(box, uses=one_line(", ".join(inside[box.key]), _TITLE)) if box.key in inside else box for box in kept]
     return tuple(with_names), tuple(edge for edge in edges if edge.begin not in many)
@@ -448,7 +448,7 @@ class _Picture:
         width = self.widths[box.key]
         left = x - width / 2
         ids = f'data-nodes="{" ".join(map(str, box.nodes))}"'
-        yield f'<g class="node {box.role}" {ids} tabindex="-1"><title>{xml_text(_told(box))}</title>'
+        yield f'<g class="node {box.role}" {ids} tabindex="-1"><title>{xml_text(_text_of(box))}</title>'
         yield f'<rect class="box" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.height}" rx="7"/>'
         if box.key in self.shades:
             bar = f'x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{self.height - 8}" rx="2"'
@@ -523,7 +523,7 @@ def _width(box: Box) -> float:
     return max(64.0, widest * _CHARACTER + 2 * _PADDING + 6)
 
 
-def _told(box: Box) -> str:
+def _text_of(box: Box) -> str:
     parts = [f"{box.text}: {box.detail}", f"value {box.value}" if box.value else "", f"adjoint {box.adjoint}" if box.adjoint else ""]
     return ", ".join(part for part in parts if part)
 

@@ -306,7 +306,7 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     for panel, up in zip(found, heights, strict=True):
         sheet = Sheet(columns, rows, across[:2], up[:2])
         _draw(sheet, panel, across, up, style)
-        lines += framed(panel.heading, sheet, up, margin)
+        lines += frame_sheet(panel.heading, sheet, up, margin)
     return [*lines, *below(name, across, columns, margin), *legend]
 
 
@@ -332,7 +332,7 @@ def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style) -> N
             sheet.text(*sheet.cell(float(across.at(dot.x)), y), _DOTS[dot.kind], COLOURS[dot.number % len(COLOURS)])
 
 
-def framed(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
+def frame_sheet(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
     """A sheet below its heading, with its axis, and numbers on some of its lines."""
     rows = sheet.rows
     beside = {
@@ -367,11 +367,11 @@ def _cut(start: Point, end: Point, low: float, high: float) -> tuple[Point, Poin
     if y0 == y1:
         return start, end
 
-    def held(x: float, y: float) -> Point:
+    def hold(x: float, y: float) -> Point:
         inner = min(max(y, low), high)
         return (x if inner == y else x0 + (x1 - x0) * ((inner - y0) / (y1 - y0))), inner
 
-    return held(x0, y0), held(x1, y1)
+    return hold(x0, y0), hold(x1, y1)
 
 
 def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:
@@ -429,7 +429,7 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
         column, row = sheet.cell(float(across.at(x)), float(up.at(y)))
         sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
     _label_levels(sheet, shown, grid.levels)
-    return [*framed(upward, sheet, up, margin), *below(name, across, columns, margin)]
+    return [*frame_sheet(upward, sheet, up, margin), *below(name, across, columns, margin)]
 
 
 def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.inert import one_line, printable
-from gradcli.report.lines import Line, Table, labelled, notes
+from gradcli.report.lines import Line, Table, labelled_line, notes
 from gradcli.report.records import Answer, box_text
 
 # -- Bounds over a box -----------------------------------------------------------------------------
@@ -36,7 +36,7 @@ class BoundNote(NamedTuple):
     text: str
 
     @property
-    def said(self) -> str:
+    def text_with_place(self) -> str:
         """The text with the place: ``x = 0``, ``-1 <= x <= 0``."""
         return f"{self.text}: {box_text(self.where)}" if self.where else self.text
 
@@ -87,10 +87,10 @@ class BoundRecord(Answer):
         norms = {f"norm {name}": "unbounded" if most is None else f"at most {most!r}" for name, most in (self.lipschitz or {}).items()}
         return [
             *self._head(f"  for {box_text(self.box)}"),
-            *(labelled(label, _range(bound, self.box), "formula") for label, bound in found.items()),
-            *(labelled(printable(label), norm, "formula") for label, norm in norms.items()),
-            labelled("proved", "yes, by interval arithmetic"),
-            *(labelled(note.kind, note.said, "note") for note in self.notes),
+            *(labelled_line(label, _range(bound, self.box), "formula") for label, bound in found.items()),
+            *(labelled_line(printable(label), norm, "formula") for label, norm in norms.items()),
+            labelled_line("proved", "yes, by interval arithmetic"),
+            *(labelled_line(note.kind, note.text_with_place, "note") for note in self.notes),
             *notes(self.warnings),
         ]
 
@@ -270,15 +270,15 @@ class PlotRecord(Answer):
         lines: list[Line | Table] = [*self._head(f"  for {box_text(self.ranges)}")]
         for curve, mark in self.marks[:_MOST_MARKS]:
             said = mark.text.removeprefix(f"{mark.kind} ")  # which is the label
-            lines.append(labelled(mark.kind, one_line(f"{curve.label}: {said}" if len(self.curves) > 1 else said, _LONGEST), "note"))
+            lines.append(labelled_line(mark.kind, one_line(f"{curve.label}: {said}" if len(self.curves) > 1 else said, _LONGEST), "note"))
         if len(self.marks) > _MOST_MARKS:
-            lines.append(labelled("", f"and {len(self.marks) - _MOST_MARKS} more places, which --format json lists", "note"))
-        lines += [labelled(note.kind, one_line(note.said, _LONGEST), "note") for note in self.regions[:_MOST_MARKS]]
+            lines.append(labelled_line("", f"and {len(self.marks) - _MOST_MARKS} more places, which --format json lists", "note"))
+        lines += [labelled_line(note.kind, one_line(note.text_with_place, _LONGEST), "note") for note in self.regions[:_MOST_MARKS]]
         if self.grid is not None and self.grid.levels:
-            lines.append(labelled("levels", ", ".join(f"{level:.6g}" for level in self.grid.levels)))
+            lines.append(labelled_line("levels", ", ".join(f"{level:.6g}" for level in self.grid.levels)))
         if self.check is not None:
             where = f"at {self.points} points of the range" if self.points > 1 else "at one point of the range"
-            lines.append(self._checked(self.check, where))
+            lines.append(self._check_line(self.check, where))
         return [*lines, *notes([*self.notes, *self.warnings])]
 
 

@@ -14,7 +14,7 @@ from gradcli.inert import printable
 from gradcli.notation import array
 from gradcli.notation import name as spelled
 from gradcli.report.data import Data
-from gradcli.report.lines import Line, Part, Row, Table, array_text, html_of, labelled, latex_document, latex_in_notebook, notes
+from gradcli.report.lines import Line, Part, Row, Table, array_text, html_of, labelled_line, latex_document, latex_in_notebook, notes
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, VariableCheck, Worst
@@ -200,17 +200,17 @@ class Answer(Data):
         facts = {"read as": self.read_as, "dialect": self.dialect}
         title = [printable(line) for line in text_lines(self.expr, keepends=False)]
         heading = [Line(None, [Part(text, "heading")], "title") for text in (*title, *map(printable, further))]
-        return [*heading, *(labelled(label, fact) for label, fact in facts.items() if fact is not None)]
+        return [*heading, *(labelled_line(label, fact) for label, fact in facts.items() if fact is not None)]
 
     @staticmethod
-    def _checked(check: Check, where: str) -> Line:
+    def _check_line(check: Check, where: str) -> Line:
         """The verdict on formulas or curves, by whom, and where."""
         word, parts = check.worst.word, check.variables.values()
         if word != "agree":
             reason = next((reason for reason in (check.reason, *(part.reason for part in parts)) if reason), None)
-            return labelled("check", f"{word}: {reason}" if reason else word, word)
+            return labelled_line("check", f"{word}: {reason}" if reason else word, word)
         by = sorted({_SOURCES[part.decided_by] for part in parts if part.decided_by in _SOURCES})
-        return labelled("check", f"{word} with {' and '.join(by)} {where}" if by else f"{word} {where}", word)
+        return labelled_line("check", f"{word} with {' and '.join(by)} {where}" if by else f"{word} {where}", word)
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """Return the lines of a result: numbers to some digits, if that is said, and arrays in lines of a width."""
@@ -289,7 +289,7 @@ class Record(Answer):
         summed = self.mode == "grad" and bool(self.grad) and bool(self.shape) and not self.seed_given
         return "ones, the gradient of the sum" if summed else None
 
-    def _told(self) -> list[str]:
+    def _further_fields(self) -> list[str]:
         derivatives = "grad" if self.mode == "assert" else self.mode
         seed = ["seed"] if self.seed_given else ["seed_chosen"]
         beside = ["derivative", "latex", "precise", "check", "refuted", "warnings", "error", "skip", "xfail"]
@@ -333,7 +333,7 @@ class Record(Answer):
             said += [text for text in [part.difference or (part.open_box if part.holds is None else "")] if text and not part.holds]
         if self.check is not None:
             word, basis = self.check.verdict.word, printable(self._basis(self.check))
-            lines.append(labelled("check", f"{word}{'' if basis.startswith(',') else ' '}{basis}".rstrip(), word))
+            lines.append(labelled_line("check", f"{word}{'' if basis.startswith(',') else ' '}{basis}".rstrip(), word))
             said += [] if self.check.value is None else self.check.value.notes("the value")
         for name, decimals in (self.precise or {}).items():
             what = name if name == "value" else f"d/d{printable(name)}"
@@ -410,7 +410,7 @@ class Record(Answer):
         """The shape of the value, if there is one."""
         return None if self.value is None else self.shape
 
-    def joined(self, later: Record) -> Record:
+    def join(self, later: Record) -> Record:
         """The result of a program with these two: that of its last query, if there is one, which tells of false asserts beside it."""
         kept, other = (self, later) if later.mode == "assert" != self.mode and later.error is None else (later, self)
         said = [*other.refuted]
@@ -420,7 +420,7 @@ class Record(Answer):
         kept.warnings += said
         return kept
 
-    def told(self, relations: list[Asserted]) -> None:
+    def take_outcome(self, relations: list[Asserted]) -> None:
         """Take the outcome of an assert's relations: it is the first false one's, or else the first undecided one's."""
         self.relations = relations
         outcomes = [part.holds for part in relations]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.inert import display_width, ends_of, html_text, latex_text, padded, printable
+from gradcli.inert import display_width, ends_of, html_text, latex_text, pad, printable
 from gradcli.report.explanation import DIGITS, LABEL, Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
-from gradcli.report.lines import Line, Part, Table, latex_document, latex_in_notebook, rounded, text_of
+from gradcli.report.lines import Line, Part, Table, latex_document, latex_in_notebook, round_number, text_of
 from gradcli.report.pictures import drawing, svg
 from gradcli.report.results import GradientRecord
 
@@ -71,7 +71,7 @@ class _Sheet:
             lines += self._steps()
         elif explanation.nodes:  # else an assert
             few = len(explanation.nodes) <= _MOST
-            lines += [*(self._forward() if few else self._folded()), *(self._backward() if few else ()), *self._gradients()]
+            lines += [*(self._forward() if few else self._fold()), *(self._backward() if few else ()), *self._gradients()]
         facts = self._facts(record)
         lines += [_line()] if facts and explanation.record.mode != "assert" else []
         note = _line(f"  numbers are rounded to {self.digits} digits; --digits 17 shows all")
@@ -80,29 +80,29 @@ class _Sheet:
     def _steps(self) -> Iterator[Line]:
         """Each formula with its rule beside it, or above it where a line has no room for both."""
         for name, steps in self.explanation.steps.items():
-            yield from _headed(f"d/d{printable(name)}", role="name")
+            yield from _heading_lines(f"d/d{printable(name)}", role="name")
             rules, formulas = [printable(step.rule) for step in steps], [printable(step.formula) for step in steps]
             most = min(self.width, _ROOM) - max(map(display_width, rules)) - 8
             room = max((width for width in map(display_width, formulas) if width <= most), default=0)
             for rule, formula in zip(rules, formulas, strict=True):
                 if display_width(formula) <= room:
-                    yield _line("  = ", Part(padded(formula, room), "formula"), f"   {rule}")
+                    yield _line("  = ", Part(pad(formula, room), "formula"), f"   {rule}")
                 else:
                     yield _line(f"    {rule}:")
                     yield _line("  = ", Part(formula, "formula"))
 
-    def _folded(self) -> Iterator[Line]:
+    def _fold(self) -> Iterator[Line]:
         """Many nodes as fewer: by function, call and line."""
         drawn = drawing(self.explanation, _MOST)
-        yield from _headed("forward and backward", f"  {drawn.count}: --format json lists them all" if drawn.is_folded else "")
+        yield from _heading_lines("forward and backward", f"  {drawn.count}: --format json lists them all" if drawn.is_folded else "")
         yield from self._rows(
             (box.key, box.role, box.title, box.detail, box.value, f"adjoint {box.adjoint}" if box.adjoint else "") for box in drawn.boxes
         )
 
     def _forward(self) -> Iterator[Line]:
-        yield from _headed("forward", "  every node after its operands")
+        yield from _heading_lines("forward", "  every node after its operands")
         yield from self._rows(
-            (node.id, node.op, self._definition(node), _operation(node), self._number(node.value).text, _recorded(node))
+            (node.id, node.op, self._definition(node), _operation(node), self._number(node.value).text, _recorded_line(node))
             for node in self.explanation.nodes
         )
 
@@ -118,19 +118,19 @@ class _Sheet:
         titles, operations, values = map(min, columns, (LABEL, 24, 30)) if sum(columns) < self.width - ids - 10 else (0, 0, 0)
         for id, kind, title, operation, value, further in rows:
             parts = [
-                Part(f"  {id:>{ids}}  ", "id"), Part(padded(title, titles) + "  ", _role(kind)), Part(padded(operation, operations) + "  "),
-                Part(padded(value, values) + "  ", "number"), Part(further),
+                Part(f"  {id:>{ids}}  ", "id"), Part(pad(title, titles) + "  ", _role(kind)), Part(pad(operation, operations) + "  "),
+                Part(pad(value, values) + "  ", "number"), Part(further),
             ]  # fmt: skip
             yield Line(None, parts, "row")
 
     def _backward(self) -> Iterator[Line]:
         if not self.explanation.backward:
             return
-        yield from _headed("backward", "  the adjoint of a node is the derivative of the result by it")
-        arrived, leaving = self.explanation.arrived(), self.explanation.leaving()
+        yield from _heading_lines("backward", "  the adjoint of a node is the derivative of the result by it")
+        arrived, leaving = self.explanation.contributions_by_node(), self.explanation.leaving()
         for id in [*leaving, *(node.id for node in self.explanation.nodes if node.id not in leaving and node.id in arrived)]:
             yield from self._adjoint(self.explanation.node(id), arrived.get(id, []))
-            yield from map(self._passed, leaving.get(id, ()))
+            yield from map(self._passed_line, leaving.get(id, ()))
 
     def _adjoint(self, node: ExplainedNode, arrived: list[Contribution]) -> Iterator[Line]:
         several, adjoint, seed = len(arrived) > 1, self._number(node.adjoint), ""
@@ -142,7 +142,7 @@ class _Sheet:
         for each in arrived if several else ():
             yield _line("       ", self._number(each.passed), f" from {each.node}")
 
-    def _passed(self, part: Contribution) -> Line:
+    def _passed_line(self, part: Contribution) -> Line:
         line: list[Part | str] = [Part(f"     to {part.operand}  ", "id"), self._node(part.operand)]
         if part.partial is not None:
             partial, local = printable(part.partial), self._number(part.local)
@@ -157,7 +157,7 @@ class _Sheet:
         gradients = self.explanation.gradients
         if not gradients:
             return
-        yield from _headed("gradient", "  by paths from the name to the result, the largest first")
+        yield from _heading_lines("gradient", "  by paths from the name to the result, the largest first")
         for name, gradient in islice(gradients.items(), _NAMES):
             yield _line("  ", Part(printable(name), "name"), "  ", self._number(gradient.value))
             for path in gradient.paths:
@@ -184,7 +184,7 @@ class _Sheet:
         return Part(self.explanation.label(id), _role(self.explanation.node(id).op))
 
     def _number(self, value: Any) -> Part:
-        text, lost = rounded(value, self.digits)
+        text, lost = round_number(value, self.digits)
         self.rounded |= lost
         return Part(text, "number")
 
@@ -197,7 +197,7 @@ def _line(*parts: Part | str) -> Line:
     return Line(None, [Part(part) if isinstance(part, str) else part for part in parts])
 
 
-def _headed(heading: str, *further: str, role: str = "heading") -> list[Line]:
+def _heading_lines(heading: str, *further: str, role: str = "heading") -> list[Line]:
     """An empty line, and a heading."""
     return [_line(), _line(Part(heading, role), *further)]
 
@@ -209,7 +209,7 @@ def _operation(node: ExplainedNode) -> str:
     return f"{node.function}: {made}" if node.function is not None and node.function != node.op else made
 
 
-def _recorded(node: ExplainedNode) -> str:
+def _recorded_line(node: ExplainedNode) -> str:
     keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
     return f"{node.grad_fn}{keeps}" if node.grad_fn is not None else ""
 

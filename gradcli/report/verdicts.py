@@ -239,7 +239,7 @@ class Rewrite(Data):
     where: str = ""  # for which numbers it equals the function, if not for all
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         where = f", {self.where}" if self.where else ""
         return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}{where}"
 
@@ -271,7 +271,7 @@ class Check(Data):
         """Return where a wrong gradient begins, and what to write to keep digits."""
         return [
             *([] if self.departs is None else [self.departs.text]), *(f"write {repair}" for repair in self.repairs),
-            *([] if self.rewrite is None else [self.rewrite.told]),
+            *([] if self.rewrite is None else [self.rewrite.in_words]),
         ]  # fmt: skip
 
     @property

@@ -1,4 +1,4 @@
-"""What gradcli has made and keeps for the next time: named stores in a folder of the user's.
+"""Files that gradcli has made and keeps for the next time: named stores in a folder of the user's.
 
 Each store has a bound of files and bytes: of too much, what was not used for the longest time goes. Entries are written whole or not at
 all, whoever else writes them, have a digest of what they hold, and are a miss unless it is right: a file that is damaged, cut, of another
@@ -213,7 +213,7 @@ def digest(content: bytes) -> str:
 
 
 def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None:
-    """What a file holds, which is used now; None for what is no file, cannot be read, is too large or, if asked for, not the user's."""
+    """Return what a file holds, which is used now; None for what is no file, cannot be read, is too large or, if asked for, not the user's."""
     try:
         handle = os.open(path, _READING)
     except (OSError, ValueError):
@@ -248,7 +248,7 @@ def _own(there: os.stat_result) -> bool:
 
 
 def _open(there: os.stat_result) -> bool:
-    """Whether others may put something else in the place of what is in a folder: its owner may, and all if they may write to any of it."""
+    """Return whether others may put something else in the place of what is in a folder: its owner may, and all if they may write to any of it."""
     return there.st_uid not in (0, os.geteuid()) or there.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH
 
 

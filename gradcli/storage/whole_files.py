@@ -44,7 +44,7 @@ def real(path: str | Path) -> str:
     return os.path.realpath(os.path.join(here(), path))
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """The path from the current folder, if it is in or below it."""
     full, top = Path(absolute(path)), here()
     return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)

@@ -76,7 +76,7 @@ def run(trial: Trial, fault: Fault) -> Run:
 
 
 def _run_in(folder: str, trial: Trial, fault: Fault) -> dict[str, object]:
-    from gradcli.cli.exit_codes import guarded
+    from gradcli.cli.exit_codes import run_guarded
     from gradcli.cli.main import app
 
     os.environ.update(NO_COLOR="1", TERMINAL_WIDTH="80", GRADCLI_CACHE_DIR=os.path.join(folder, "cache"))
@@ -92,7 +92,7 @@ def _run_in(folder: str, trial: Trial, fault: Fault) -> dict[str, object]:
     code = -1000
     try:
         with injected(fault):
-            code = guarded(app)
+            code = run_guarded(app)
     except BaseException:
         stderr.taken += traceback.format_exc().encode()
     for stream in (sys.stdout, sys.stderr):

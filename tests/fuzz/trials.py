@@ -70,7 +70,7 @@ def run(trial: Trial) -> Ending:
 
 
 def _run_in(folder: str, trial: Trial) -> Ending:
-    from gradcli.cli.exit_codes import guarded
+    from gradcli.cli.exit_codes import run_guarded
     from gradcli.cli.main import app
 
     stdin = io.TextIOWrapper(io.BytesIO(trial.stdin.encode("utf-8", "surrogateescape")), "utf-8")
@@ -84,7 +84,7 @@ def _run_in(folder: str, trial: Trial) -> Ending:
         with warnings.catch_warnings():
             for category in (RuntimeWarning, UserWarning, SyntaxWarning):
                 warnings.simplefilter("always", category)  # what a user would see once, every trial shows
-            code = guarded(app)
+            code = run_guarded(app)
     except KeyboardInterrupt:
         raise
     except BaseException:

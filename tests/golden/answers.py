@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 
 import gradcli
-from gradcli.cli.exit_codes import guarded
+from gradcli.cli.exit_codes import run_guarded
 from gradcli.cli.main import app
 
 # What is measured of an answer, not said by it.
@@ -36,7 +36,7 @@ def ask(question: dict[str, Any]) -> Answer:
         for name, value in (("stdin", given), ("stdout", out), ("stderr", err), ("argv", ["gradcli", *question["argv"]])):
             patches.enter_context(mock.patch.object(sys, name, value))
         patches.enter_context(mock.patch.dict("os.environ", {"NO_COLOR": "1", "COLUMNS": "100"}))
-        code = guarded(app)
+        code = run_guarded(app)
     printed, said = (stream.buffer.getvalue().decode() for stream in (out, err))
     return [code, _data(printed), said]
 

@@ -6,11 +6,11 @@ import zlib
 
 from gradcli.language.calls import exists, is_method
 from gradcli.language.constructors import FUNCTIONS
-from gradcli.ops.calling.meanings import lookup, names, qualified
+from gradcli.ops.calling.meanings import lookup, names, qualified_name
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 from gradcli.ops.calling.prefixes import TORCH as PYTORCH
 from gradcli.ops.calling.signatures import Signature
-from gradcli.ops.registry import composites, named, public_names, registry
+from gradcli.ops.registry import composites, public_names, record_named, registry
 from gradcli.ops.spec import Composite, Op
 from oracles.calls import CALLS
 from oracles.libraries import METHODS, TORCH
@@ -37,14 +37,14 @@ def taken(place: str, name: str) -> bool:
 def meant(place: str, name: str) -> Signature | None:
     """What gradcli takes a spelling for."""
     library = LIBRARIES[place]
-    own = f"{place}.{name}" if place in METHODS else qualified(name, f"{place}.{name}", library)
+    own = f"{place}.{name}" if place in METHODS else qualified_name(name, f"{place}.{name}", library)
     return lookup(own, library) or lookup(name, library)
 
 
 def record_of(place: str, name: str) -> Op | Composite | None:
     found = meant(place, name)
     try:
-        return None if found is None else named(found.target)
+        return None if found is None else record_named(found.target)
     except KeyError:
         return None
 

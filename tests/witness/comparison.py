@@ -67,14 +67,14 @@ def queries_differ() -> str | None:
 
 def _streamed(lines: list[str]) -> list[str]:
     """What ``gradcli eval`` writes of these records, without checks, in this process."""
-    from gradcli.cli.exit_codes import guarded
+    from gradcli.cli.exit_codes import run_guarded
     from gradcli.cli.main import app
 
     given = io.TextIOWrapper(io.BytesIO("".join(lines).encode()), "utf-8")
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     arguments = ["gradcli", "eval", "-", "--input", "jsonl", "--format", "jsonl", "--no-check"]
     with patch.object(sys, "argv", arguments), patch.object(sys, "stdin", given), patch.object(sys, "stdout", out):
-        code = guarded(app)
+        code = run_guarded(app)
     assert code == 0, f"gradcli eval ended with {code}"
     assert isinstance(out.buffer, io.BytesIO)
     return out.buffer.getvalue().decode().splitlines()

@@ -1,1 +1,1 @@
-"""What decides: inputs to records and cases to outcomes, in one process or in several."""
+"""Decisions: inputs to records and cases to outcomes, in one process or in several."""

@@ -18,7 +18,7 @@ from gradcli.cli.write.results import prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, suggestion
 from gradcli.inert import printable
 from gradcli.query import catalogue
-from gradcli.report.data import encoded, plain
+from gradcli.report.data import encode, plain
 from gradcli.report.rules import RULES
 from gradcli.storage.cache import NATIVE, STORES, folder
 
@@ -26,7 +26,7 @@ from gradcli.storage.cache import NATIVE, STORES, folder
 def list_functions(request: FunctionsRequest) -> int:
     """Print a list, or one entry."""
     prepare(request.output_format)
-    return _put(request, listed(request.words, request.output_format))
+    return _put(request, function_list(request.words, request.output_format))
 
 
 def explain_word(request: HelpRequest) -> int:
@@ -44,7 +44,7 @@ def explain_word(request: HelpRequest) -> int:
         app([name, "--help"], standalone_mode=False, prog_name="gradcli")
         return FINE
     try:
-        return _put(request, listed(name.split(), "text"))
+        return _put(request, function_list(name.split(), "text"))
     except UnknownNameError as unknown:
         close = suggestion(name, [*codes, *COMMANDS])
         help = f"did you mean {close}?" if close else unknown.help or "gradcli help lists all codes"
@@ -56,7 +56,7 @@ def show_info(request: InfoRequest) -> int:
     prepare(request.output_format)
     known = surroundings()
     if request.output_format == "json":
-        return _put(request, encoded(known, 2))
+        return _put(request, encode(known, 2))
     lines = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in known.items()}
     width = max(map(len, lines))
     return _put(request, "\n".join([*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", DEPENDS]))
@@ -95,11 +95,11 @@ def _put(request: Request, text: str) -> int:
 # -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------
 
 
-def listed(words: Sequence[str], output_format: str) -> str:
+def function_list(words: Sequence[str], output_format: str) -> str:
     """All functions by families; or one, or those that have all words in names or descriptions. Raises UnknownNameError."""
     if len(words) == 1:
         try:
-            entry = catalogue.entry(catalogue.found(words[0])[0])
+            entry = catalogue.entry(catalogue.find_function(words[0])[0])
             return _json(entry.as_dict()) if output_format == "json" else _text(entry)
         except UnknownNameError:
             if not catalogue.search(words):
@@ -123,7 +123,7 @@ def listed(words: Sequence[str], output_format: str) -> str:
 
 
 def _json(data: Any) -> str:
-    return encoded(plain(data), 2)
+    return encode(plain(data), 2)
 
 
 def _kink(kink: dict[str, str]) -> str:
@@ -192,9 +192,9 @@ def _version(package: str) -> str:
 
 def _compiler() -> str:
     """Return the version and command of the compiler of native code, or why there is none."""
-    from gradcli.plans.native.compiler import found, missing
+    from gradcli.plans.native.compiler import find_compiler, missing
 
-    compiler = found()
+    compiler = find_compiler()
     return f"{compiler.version} ({' '.join(compiler.command)})" if compiler else f"none: {missing().note}"
 
 

@@ -1,4 +1,4 @@
-"""What `gradcli check` decides: statements, records and expressions, each with its claims, one outcome after the other."""
+"""Cases that `gradcli check` decides: statements, records and expressions, each with its claims, one outcome after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradcli.cli.inputs import Inputs, assignment, check_inputs, is_stream, limi
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import wanted_reports
 from gradcli.cli.write.saving import save_masks, targets_of
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of, is_handed_over
@@ -30,7 +30,17 @@ from gradcli.limits import Limits
 from gradcli.plans.backend import insist
 from gradcli.plans.threads import cores
 from gradcli.query.bindings import Programs
-from gradcli.query.cases import CheckedLines, checked, claimed, left_undecided, line_of, marks_of, name_of, outcome_of, unrun
+from gradcli.query.cases import (
+    CheckedLines,
+    check_statement,
+    left_undecided,
+    line_of,
+    marks_of,
+    name_of,
+    outcome_of,
+    records_with_claims,
+    unrun,
+)
 from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import CHECKING, Options, Policy, policy_of
 from gradcli.reference.deadline import OutOfTime, deadline
@@ -38,7 +48,7 @@ from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
-from gradcli.storage.whole_files import here, shown
+from gradcli.storage.whole_files import here, path_text
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the
 # project that the file is in.
@@ -70,7 +80,7 @@ class FilePolicies:
         if self._flags.fail_on is not None:
             return [] if self._flags.fail_on else ["--fail-on"]
         found = dict.fromkeys(map(self.settings, paths))
-        return [f"fail-on of {shown(settings.path)}" for settings in found if settings.fail_on == () and settings.path is not None]
+        return [f"fail-on of {path_text(settings.path)}" for settings in found if settings.fail_on == () and settings.path is not None]
 
 
 # -- ``--budget SECONDS``: the time of a whole run. What it leaves no time for is said case by
@@ -93,7 +103,7 @@ class Budget:
         self._end = None if seconds is None else time.monotonic() + seconds
 
     @property
-    def left(self) -> float | None:
+    def time_left(self) -> float | None:
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     @property
@@ -103,7 +113,7 @@ class Budget:
 
     def within(self, decide: Callable[[], T], otherwise: Callable[[str], T]) -> T:
         """Return what is decided in the time that is left; else, what there is to say without deciding."""
-        left = self.left
+        left = self.time_left
         if left is None:
             return decide()
         if left > 0:
@@ -261,10 +271,10 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
 def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
     """Add the explanation of the right gradient to a record whose verdict is another."""
     if record.check is not None and record.check.worst is not Verdict.AGREE:
-        from gradcli.explanations.explaining import AskedExplanation, explained
+        from gradcli.explanations.explaining import AskedExplanation, make_explanation
 
         with suppress(Exception):  # the verdict is told without it
-            record.explanation = explained(program, lowered, wrt, record, AskedExplanation(steps=True))
+            record.explanation = make_explanation(program, lowered, wrt, record, AskedExplanation(steps=True))
 
 
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
@@ -338,7 +348,7 @@ class Cases(Work):
                 yield outcome_of(record, name_of(record), seconds, policy.fail_on)
                 started = time.perf_counter()
         except Exception as error:  # around a record: in reading, in naming it
-            record = Record.of_error(contained(error))
+            record = Record.of_error(as_gradcli_error(error))
             record.file = piece.path
             yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
@@ -386,19 +396,19 @@ class Cases(Work):
                     if line in without or (asked and not wanted and not piece.drawing):
                         continue
                     self.begin(line)
-                    record = self._checked(program, statement, policy)
+                    record = self._check(program, statement, policy)
                     if record is not None and wanted:
                         yield record
         except Exception as unforeseen:
-            error = contained(unforeseen)
+            error = as_gradcli_error(unforeseen)
             self.names.unread = True
             if line_of(error) in ours:
                 yield _unreadable(error, path)
         self.names.add(program.scope)
 
-    def _checked(self, program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
+    def _check(self, program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
         """The record of one statement, in the time that is left of the run."""
-        decide = partial(checked, program, statement, policy, id=id)
+        decide = partial(check_statement, program, statement, policy, id=id)
         if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
             return decide()
         asked = statement if isinstance(statement, (Query, Assertion)) else None
@@ -411,7 +421,7 @@ class Cases(Work):
         program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims))
         given = given_of([*self.request.grad, *self.request.grad_formula])
-        for record in claimed(program, parsed, text, policy, save=self.save, decide=self._checked):
+        for record in records_with_claims(program, parsed, text, policy, save=self.save, decide=self._check):
             record.given = given
             yield record
         self.names.add(program.scope)
@@ -439,7 +449,7 @@ def _unreadable(error: GradcliError, path: str) -> Record:
 def check_options(request: CheckRequest, checking: Options) -> Options:
     """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
     options = options_of(request, "check")
-    if not any(request.given("function gradient by")):
+    if not any(request.given_options("function gradient by")):
         if request.order != 1:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
@@ -459,10 +469,10 @@ class Repeating:
 
     def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
         self._inputs = inputs
-        self._options = [*_said(request, _OPTIONS)]
+        self._options = [*_options_as_words(request, _OPTIONS)]
         self._bindings = [f"{name}={text}" for name, text in inputs.bindings.items()]
         self._reads_once = "@-" in inputs.bindings.values()
-        self._alone = [*_said(request, _ALONE)]
+        self._alone = [*_options_as_words(request, _ALONE)]
 
     def command(self, record: Record) -> str | None:
         """The command, from the folder that this one runs in; None where there is none: standard input and pipes are read once."""
@@ -475,9 +485,9 @@ class Repeating:
         return command if len(command) <= _LONGEST else None
 
 
-def _said(request: CheckRequest, names: str) -> Iterator[str]:
+def _options_as_words(request: CheckRequest, names: str) -> Iterator[str]:
     """Options as words, in this order."""
-    for option, value in request.given(names):
+    for option, value in request.given_options(names):
         for each in value if isinstance(value, (list, tuple)) else [value]:
             yield from (option,) if value is True else (option, str(each))
 

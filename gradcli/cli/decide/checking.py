@@ -19,7 +19,7 @@ from gradcli.errors import GradcliError, UsageError
 from gradcli.inert import printable
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.report.outcomes import ERROR, Outcome, Summary
-from gradcli.storage.whole_files import shown
+from gradcli.storage.whole_files import path_text
 
 
 def check(request: CheckRequest) -> int:
@@ -47,11 +47,11 @@ def check(request: CheckRequest) -> int:
                 if request.fail_fast and results.code:
                     break
             else:
-                results.met(say_remarks(work.remarks))
+                results.meet(say_remarks(work.remarks))
     except KeyboardInterrupt:
         results.interrupt()
     results.end(partial=work.unchanged > 0 or (request.fail_fast and results.code != FINE))
-    results.met(INTERNAL if reports.unwritten else FINE)
+    results.meet(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
     if results.is_empty and not request.allow_empty and not work.unchanged:
         if request.line is not None:
@@ -101,7 +101,7 @@ def _shows_progress(request: CheckRequest, kinds: list[str]) -> bool:
 
 def work_of(request: CheckRequest) -> Work:
     """Return what there is to decide. Raises GradcliError for what is wrong with the request."""
-    if any(request.given("function gradient jvp_of adjoint implicit fixed_point parameters by")):
+    if any(request.given_options("function gradient jvp_of adjoint implicit fixed_point parameters by")):
         from gradcli.cli.decide.functions import OneFunction
 
         return OneFunction(request)
@@ -126,7 +126,7 @@ def _say_what_is_left_out(request: CheckRequest, cases: Work) -> None:
     settings = cases.policies.settings()
     if settings.functions and settings.path is not None and not _names_inputs(request):
         count = f"{len(settings.functions):,} function{'s' * (len(settings.functions) != 1)}"
-        say(f"note: {count} of {printable(shown(settings.path))} left out: --functions checks them, too, and so runs them")
+        say(f"note: {count} of {printable(path_text(settings.path))} left out: --functions checks them, too, and so runs them")
 
 
 # -- What has come of a check so far: each outcome identified, excused if it is a known failure,
@@ -145,14 +145,14 @@ class Results:
     def add(self, outcome: Outcome) -> Outcome:
         """The outcome as it counts."""
         outcome.identity = self._identities.of(outcome)
-        counted = self._baseline.applied(outcome)
+        counted = self._baseline.apply(outcome)
         self.summary.add(counted)
         if counted.bad:
             counted.repeat = counted.repeat or self._repeating.command(counted.record)
-            self.met(FOUND if counted.record.error is None or counted.status != ERROR else code_of(counted.record.error.error))
+            self.meet(FOUND if counted.record.error is None or counted.status != ERROR else code_of(counted.record.error.error))
         return counted
 
-    def met(self, code: int) -> None:
+    def meet(self, code: int) -> None:
         """Something that has an exit code: the largest one is the run's."""
         self.code = max(self.code, code)
 
@@ -166,7 +166,7 @@ class Results:
         if self.summary.interrupted:
             return
         try:
-            for line in self._baseline.closed(set(self._identities.roots.values()), partial or self.summary.unreached > 0):
+            for line in self._baseline.close(set(self._identities.roots.values()), partial or self.summary.unreached > 0):
                 say(line)
         except GradcliError as error:
             say(error.render())

@@ -19,7 +19,7 @@ from gradcli.files.arrays import split_reference
 from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
 from gradcli.query.chunked.executors import Here, executor_on
-from gradcli.query.chunked.runs import ChunkRun, Described, Entries, NotHeld, Target, check_of_first, described
+from gradcli.query.chunked.runs import ChunkRun, Described, Entries, NotHeld, Target, check_of_first, describe_store
 from gradcli.query.options import names_of
 from gradcli.query.specialized import Settings
 from gradcli.report.records import Record
@@ -39,7 +39,7 @@ def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: di
         settings = Settings(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state)
         run = ChunkRun(settings, values, seed, request.random_state, _at_once(executor, values, limits))
         kept = _Kept(run, targets, limits)
-        said, check = _held(run, expression, executor, request, wrt) if request.check else ("not cross-checked", None)
+        said, check = _cross_check(run, expression, executor, request, wrt) if request.check else ("not cross-checked", None)
         record = kept.record(executor, expression, seed, quiet=not sys.stderr.isatty())
         count = len(run.extents)
         record.warnings.append(f"computed in {count} chunk{'s' * (count != 1)}; {said}")
@@ -47,8 +47,8 @@ def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: di
         return record
 
 
-def _held(run: ChunkRun, expression: str, executor: Here, request: EvalRequest, wrt: Any) -> tuple[str, Check | None]:
-    """What is said of the cross-check, which is done before the work, on a part of it; and its verdict, if it is not that all is right."""
+def _cross_check(run: ChunkRun, expression: str, executor: Here, request: EvalRequest, wrt: Any) -> tuple[str, Check | None]:
+    """Return what is said of the cross-check, which is done before the work, on a part of it; and its verdict, if it is not that all is right."""
     try:
         count, check = check_of_first(run, expression, executor, wrt, request.dialect)
     except NotHeld as reason:
@@ -78,7 +78,7 @@ def _values(inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest
         raise UsageError(f"'{name}' is uncertain, and what is computed chunk by chunk is exact", help="leave ±, or --on, out")
     values = {name: np.asanyarray(value) for name, value in programs.values.items()}
     for name, (path, key) in cut.items():
-        values[name] = executor.once(described, os.path.abspath(path) if os.path.exists(path) else path, key)
+        values[name] = executor.once(describe_store, os.path.abspath(path) if os.path.exists(path) else path, key)
     return values, None if request.seed is None else np.asarray(programs.fresh(0, values={}).constant(request.seed, "<seed>"))
 
 
@@ -122,7 +122,7 @@ class _Kept:
         try:
             targets = self._targets()
             with ChunkProgress(not quiet, self.run.steps) as progress:
-                found = self.run.run(executor, targets, progress.done)
+                found = self.run.run(executor, targets, progress.finish)
             found |= self.arrays
             record.value = found.pop("value", None)
             record.grad = found

@@ -14,7 +14,7 @@ from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import GradcliError, MissingValueError, ParseError, Source, UsageError
 from gradcli.explanations.derivation import derivations
-from gradcli.explanations.explaining import AskedExplanation, explained
+from gradcli.explanations.explaining import AskedExplanation, make_explanation
 from gradcli.files.jsonl import InputRecord
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
@@ -46,11 +46,11 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
     The first argument is the expression and those after it are names; beside files, names alone are names.
     """
     found = words_of(request)
-    names: list[str] = [] if request.wrt is None else [*_listed(request.wrt)]
+    names: list[str] = [] if request.wrt is None else [*_list_of(request.wrt)]
     expressions: list[tuple[str, bool]] = []
     for text, beside in found.others:
         if _NAMES.match(text) and (expressions or beside):
-            names += _listed(text)
+            names += _list_of(text)
         else:
             expressions.append((text, beside))
     found = found._replace(others=expressions)
@@ -59,7 +59,7 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
     return inputs, tuple(dict.fromkeys(names)) if names else None
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _list_of(text: str) -> tuple[str, ...]:
     names = names_of(text) or ()
     if not names or not all(_NAMES.match(name) for name in names):
         raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x")
@@ -102,16 +102,16 @@ class Differentiation(Run):
         refuse_absent(self.asked.names, self.done)
         if self.names.unread or any(record.error is not None for record in self.done):
             return []
-        return self.names.unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
+        return self.names.warn_unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
 
     def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
-        return self._noted(derivatives(program, program.statements(text.lines, text.name, stream=text.stream), self.asked))
+        return self._note(derivatives(program, program.statements(text.lines, text.name, stream=text.stream), self.asked))
 
     def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
         reader = FormulaRecords(self.programs, self.names, self.asked)
-        return self._noted(reader.results(text.lines, text.path or "", Policy(self.options, self.state)))
+        return self._note(reader.results(text.lines, text.path or "", Policy(self.options, self.state)))
 
-    def _noted(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
+    def _note(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
         for record in found:
             self.done.append(record)
             yield record
@@ -194,15 +194,15 @@ class Explanations(Evaluation):
             found = self._found.pop(id(record), None)
             if found is None or record.error is not None:
                 if self.free and record.error is not None and isinstance(record.error.error, MissingValueError):
-                    yield from self._derived()
+                    yield from self._derive()
                     return
                 found = ShownExplanation(record)
             yield found
 
     def _observe(self, program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
-        self._found[id(record)] = explained(program, lowered, wrt, record, self.asked)
+        self._found[id(record)] = make_explanation(program, lowered, wrt, record, self.asked)
 
-    def _derived(self) -> Iterator[ShownExplanation]:
+    def _derive(self) -> Iterator[ShownExplanation]:
         """Derivations for all values of the names, as `gradcli diff` has the formulas."""
         made: dict[int, General] = {}
 

@@ -25,13 +25,13 @@ from gradcli.functions.asking import (
     OPTIONS,
     AskedFunction,
     definition_of,
-    judged,
-    loaded,
-    placed,
+    load_function,
+    policy_of,
     refuse_unnamed,
+    set_place,
     smallest_of,
 )
-from gradcli.functions.calls import guarded
+from gradcli.functions.calls import call_guarded
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
@@ -42,7 +42,7 @@ from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 from gradcli.spelling import words
-from gradcli.storage.whole_files import here, shown
+from gradcli.storage.whole_files import here, path_text
 
 # -- Python functions in a process of their own: what they print, change, raise or end there harms
 # nobody, and a time limit ends them.
@@ -102,13 +102,13 @@ def _answer_questions(pipe: Connection[Any, Any], names: Sequence[str | None], f
     sys.dont_write_bytecode = True  # which would be run again for a source that changes within the second, to the same size
     sys.path.insert(0, str(folder))
     first, *others = names
-    called = loaded(first or "", folder)
+    called = load_function(first or "", folder)
     pipe.send(definition_of(called))
-    functions = [called, *(None if name is None else loaded(name, folder) for name in others)]
+    functions = [called, *(None if name is None else load_function(name, folder) for name in others)]
     while True:
         question = pipe.recv()
         try:
-            answer: Any = guarded(partial(question.check, *functions))
+            answer: Any = call_guarded(partial(question.check, *functions))
         except GradcliError as error:
             answer = alone(error)
         with suppress(Exception):  # it may have closed it, or put something else in its place
@@ -158,13 +158,13 @@ class FunctionCase(AskedFunction):
         record = Record(self.title, id=name, given=self.given, record_line=True, xfail=xfail)
         smallest: Mapping[str, Any] | None = None
         try:
-            smallest = self._decided(record)
+            smallest = self._decide(record)
         except UsageError:  # of the request, which only the function itself shows: it is no operator
             raise
         except GradcliError as error:
             record.error = Failure.of(error)
         except Late:
-            if self.budget.left == 0:
+            if self.budget.time_left == 0:
                 left_undecided(record, self.budget.reason)
             else:
                 open_ = {name: VariableCheck(Verdict.UNDETERMINED, reason=REACHED) for name in self.question.wrt}
@@ -176,17 +176,17 @@ class FunctionCase(AskedFunction):
         if outcome.bad:
             outcome.details += [] if outcome.drawn is None else [f"drawn: {outcome.drawn}"]
             once = self.request if smallest is None else self.request.but(at=tuple(smallest_of(smallest)), points=None)
-            outcome.repeat = repeated(once, self.folder)
+            outcome.repeat = repeating_command(once, self.folder)
         return outcome
 
-    def _decided(self, record: Record) -> Mapping[str, Any] | None:
+    def _decide(self, record: Record) -> Mapping[str, Any] | None:
         """Fill in the verdict; gives the smallest arguments that fail, if some were looked for."""
         folder = here() if self.folder is None else self.folder
-        left = [seconds for seconds in (self.policy.options.timeout, self.budget.left) if seconds is not None]
+        left = [seconds for seconds in (self.policy.options.timeout, self.budget.time_left) if seconds is not None]
         started: list[FunctionProcess] = []
         try:
             process = FunctionProcess(started, self.functions, min(left, default=None), folder)
-            placed(record, process.heard())
+            set_place(record, process.heard())
             smallest = self.decide(record, process.heard)
             _say_where_nothing_is(record)
             return smallest
@@ -206,7 +206,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def repeated(request: CheckRequest, folder: Path | None) -> str | None:
+def repeating_command(request: CheckRequest, folder: Path | None) -> str | None:
     """The command that repeats a function's check, from where its modules are found."""
     command = Repeating(request, Inputs(None, {}, [])).command(Record(request.function or ""))
     return command if command is None or folder in (None, here()) else f"{shell_command('cd', str(folder))} && {command}"
@@ -247,7 +247,7 @@ class ListedFunctions(Work):
         super().__init__(request, Inputs(None, {}, []))
         settings = self.settings
         if not settings.functions and not request.allow_empty:
-            where = "there is no pyproject.toml here" if settings.path is None else f"{shown(settings.path)} lists none"
+            where = "there is no pyproject.toml here" if settings.path is None else f"{path_text(settings.path)} lists none"
             example = '[[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = "pkg.losses:slope", at = {x = "randn(5)"}'
             raise UsageError(f"--functions is about the functions of the settings: {where}", help=example)
         self.listed, self.path = settings.functions or (), settings.path
@@ -267,29 +267,29 @@ class ListedFunctions(Work):
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         assert isinstance(piece, Called)
         setting, policy = self.listed[piece.number], self.policies.of(None)
-        record = Record(setting.function, id=setting.name, file=None if self.path is None else shown(self.path), record_line=True)
+        record = Record(setting.function, id=setting.name, file=None if self.path is None else path_text(self.path), record_line=True)
         record.line, record.xfail, record.skip = line_of_function(setting, self.path), setting.xfail, setting.skip
-        if record.skip is None and self.budget.left == 0:
+        if record.skip is None and self.budget.time_left == 0:
             left_undecided(record, self.budget.reason)
         if record.skip is not None or record.unreached:
             yield outcome_of(record, setting.name, fail_on=policy.fail_on)
             return
-        asked = _asked(self.request, setting)
+        asked = _request_for(self.request, setting)
         try:
-            case = FunctionCase(asked, self.limits, judged(policy, setting, self._flags), self.budget, self.folder)
+            case = FunctionCase(asked, self.limits, policy_of(policy, setting, self._flags), self.budget, self.folder)
             outcome = case.outcome(setting.name, setting.xfail)
             if outcome.file is None:  # it could not be imported
                 outcome.record.file, outcome.record.line = record.file, record.line
         except GradcliError as error:
             outcome = outcome_of(record.fail(error), setting.name, fail_on=policy.fail_on)
-            outcome.repeat = repeated(asked, self.folder)
+            outcome.repeat = repeating_command(asked, self.folder)
         yield outcome
 
 
 _OWN = words("function gradient jvp_of adjoint implicit fixed_point parameters by forward at order wrt seed")
 
 
-def _asked(request: CheckRequest, setting: FunctionSetting) -> CheckRequest:
+def _request_for(request: CheckRequest, setting: FunctionSetting) -> CheckRequest:
     """Return what the command line would be that asks for one function: its options win, as against all settings."""
     said: dict[str, Any] = {name: getattr(setting, name) for name in _OWN}
     for name in ("points", "rtol", "atol", "random_state", "timeout"):

@@ -20,7 +20,7 @@ from typing import Any
 
 from gradcli.cli.decide.cases import OF_EXPRESSION, Batch, Part, Piece, Work
 from gradcli.cli.request import CheckRequest
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, InternalError
 from gradcli.query.cases import name_of, outcome_of
 from gradcli.query.names import UsedNames
@@ -112,7 +112,7 @@ def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: 
         except (OSError, EOFError):
             raise
         except Exception as error:
-            pipe.send(alone(contained(error)))
+            pipe.send(alone(as_gradcli_error(error)))
 
 
 def alone(error: GradcliError) -> GradcliError:
@@ -250,7 +250,7 @@ class _Run:
         left = iter(pieces)
         while True:
             for piece in islice(left, _AHEAD * len(self.workers) - len(tasks)):
-                tasks.append(self._begun(piece))
+                tasks.append(self._begin(piece))
                 self._hand_out()
             if not tasks:
                 return
@@ -261,7 +261,7 @@ class _Run:
             else:
                 self._listen()
 
-    def _begun(self, piece: Piece) -> Task:
+    def _begin(self, piece: Piece) -> Task:
         task = Task(piece)
         if isinstance(piece, Part) and piece.path == "-":  # only this process has the standard input
             task.found = [(0, outcome) for outcome in self.work.outcomes(piece)]
@@ -274,7 +274,7 @@ class _Run:
         for worker in self.workers:
             if self.waiting and worker not in self.busy:
                 task = self.busy[worker] = self.waiting.popleft()
-                worker.ask((task.piece, frozenset(task.dead), self.work.budget.left))
+                worker.ask((task.piece, frozenset(task.dead), self.work.budget.time_left))
 
     def _listen(self) -> None:
         """Take what the processes say, until one of them does, or has died."""

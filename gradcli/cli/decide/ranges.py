@@ -22,7 +22,7 @@ from gradcli.language.tree import Definition, Query
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
-from gradcli.query.free_variables import needed
+from gradcli.query.free_variables import names_needed
 from gradcli.query.options import Options, names_of
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.plot_chart import Chart, Row, Style
@@ -86,7 +86,7 @@ def _free_names(texts: Iterable[str], programs: Programs) -> list[str]:
     for statement in program.statements([f"{text}\n" for text in texts]):
         if isinstance(statement, GradcliError):
             continue  # it is reported where it is evaluated
-        lacking = () if isinstance(statement, Definition) else needed(statement, program.scope)
+        lacking = () if isinstance(statement, Definition) else names_needed(statement, program.scope)
         names.update(dict.fromkeys(name for name in lacking if name not in bound))
         bound.update(names_bound_by(statement))
         if not isinstance(statement, Query) and not lacking:
@@ -143,7 +143,7 @@ _USUAL = 24  # where nobody knows
 _PROMPT = 2  # rows of the shell's
 
 
-def bound(request: BoundRequest) -> int:
+def bound_all(request: BoundRequest) -> int:
     """Bound everything that was asked for."""
     limits = limits_of(request)
     options_of(request)
@@ -166,7 +166,7 @@ class OverRanges(Run):
 
 
 class Bounding(OverRanges):
-    """The results of `bound`."""
+    """The results of `bound_all`."""
 
     kind, command = BoundRecord, "bound"
 

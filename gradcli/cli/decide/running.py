@@ -9,10 +9,20 @@ from typing import Any, ClassVar, NamedTuple
 
 from gradcli.cli import interrupts
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
-from gradcli.cli.inputs import Inputs, assignments, eval_inputs, helped, instead_of_nothing, is_stream, limits_of, options_of, programs_of
+from gradcli.cli.inputs import (
+    Inputs,
+    add_file_help,
+    assignments,
+    eval_inputs,
+    instead_of_nothing,
+    is_stream,
+    limits_of,
+    options_of,
+    programs_of,
+)
 from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.results import Form, writer_for
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import UsageError, text_lines
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
@@ -72,16 +82,16 @@ class Run(ABC):
     def answers(self) -> Iterator[Any]:
         """The answers. Raises GradcliError for names that an expression alone does not have, and for records where there are none."""
         for text in texts(self.inputs, self.programs, self.state):
-            found = self._guarded(text)
+            found = self._answers_or_errors(text)
             yield from found if self.inputs.files else self._with_remarks(found)
 
-    def _guarded(self, text: Text) -> Iterator[Any]:
+    def _answers_or_errors(self, text: Text) -> Iterator[Any]:
         found = self.of_records(text) if text.program is None else self.of_program(text, text.program)
         try:
             yield from found
         except Exception as error:
             self.names.unread = True
-            yield self.kind.of_error(contained(error))
+            yield self.kind.of_error(as_gradcli_error(error))
         if text.program is not None:
             self.names.add(text.program.scope)
 
@@ -125,7 +135,7 @@ def write_all(results: Iterable[Any], writer: Form, nothing: UsageError, run: Ru
         for result in results:
             interrupts.check()
             if result.error is not None and run is not None:
-                helped(result.error, run.command, run.inputs)
+                add_file_help(result.error, run.command, run.inputs)
             writer.write(result)
             codes.add(code_of(result.error.error) if result.error is not None else FOUND if result.failed else FINE)
             if fail_fast and max(codes):
@@ -186,7 +196,7 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     """Return what ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError, and NativeError without a compiler."""
     options = options_of(request, "modes eval")
     insist(request.backend)
-    mode = next((option.removeprefix("--") for option, _ in request.given("jacobian hessian jvp hvp")), "grad")
+    mode = next((option.removeprefix("--") for option, _ in request.given_options("jacobian hessian jvp hvp")), "grad")
     kind = request.output_format
     return replace(
         options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),

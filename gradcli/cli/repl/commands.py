@@ -13,13 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcli.cli.exit_codes import FINE, asked
+from gradcli.cli.exit_codes import FINE, command_of
 from gradcli.cli.repl.session import Session, Settings, State
 from gradcli.cli.write.results import put_rows, put_text
 from gradcli.errors import UsageError, one_of, suggestion
 from gradcli.files.option_table import option_value
 from gradcli.files.stores import lines_of
-from gradcli.inert import padded, shown
+from gradcli.inert import inert_lines, pad
 from gradcli.language.python_hints import is_head
 from gradcli.limits import DEFAULT
 
@@ -31,7 +31,7 @@ _BEGIN = re.compile(r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))")  # where a
 _NAME = re.compile(r"[^\W\d]\w*,?\Z")
 
 
-def passed(name: str, *added: str) -> Callable[[Session, str], int | None]:
+def pass_on(name: str, *added: str) -> Callable[[Session, str], int | None]:
     """Return a command of gradcli, on an expression that sees the session's names."""
 
     def run(session: Session, text: str) -> int | None:
@@ -70,7 +70,7 @@ def _run(words: list[str], **how: Any) -> int:
     """Run a command of gradcli as it is typed."""
     from gradcli.cli.main import app
 
-    command: Any = asked(lambda **framework: app(words, **framework))
+    command: Any = command_of(lambda **framework: app(words, **framework))
     code: int = command if isinstance(command, int) else command(**how)
     return code
 
@@ -156,7 +156,7 @@ def _load(session: Session, text: str) -> int:
 
 
 def _vars(session: Session, text: str) -> None:
-    scope = session.made().scope
+    scope = session.make_program().scope
     rows = [(name, _short(value)) for name, value in session.names().items()]
     rows += [(name, _head(made.text)) for name, made in scope.functions.items()]
     rows += [(name, str(getattr(bound.object, "name", type(bound.object).__name__))) for name, bound in scope.objects.items()]
@@ -166,7 +166,7 @@ def _vars(session: Session, text: str) -> None:
         put_text("no names yet\n")
         return
     width = max(len(name) for name, _ in rows)
-    put_text("".join(f"  {padded(name, width)}  {shown(value)}\n" for name, value in rows))
+    put_text("".join(f"  {pad(name, width)}  {inert_lines(value)}\n" for name, value in rows))
 
 
 def _head(text: str) -> str:
@@ -204,20 +204,20 @@ def _set(session: Session, text: str) -> None:
     if name:
         one_of("a setting", name, CHOICES)
     if not value:
-        put_text("".join(f"  {each:<8} {_shown(settings, each)}\n" for each in CHOICES if name in ("", each)))
+        put_text("".join(f"  {each:<8} {_setting_text(settings, each)}\n" for each in CHOICES if name in ("", each)))
     elif name in ("check", "formula"):
         setattr(settings, name, one_of(f"'{name}'", value, ("on", "off")) == "on")
     elif name == "digits":
         settings.digits = None if value == "all" else option_value("digits", int(value) if value.isdecimal() else value, "'digits'")
     elif name == "limit":
-        DEFAULT.raised([*settings.limit, value])  # or what is wrong with it
+        DEFAULT.raise_to([*settings.limit, value])  # or what is wrong with it
         settings.limit = [each for each in settings.limit if each.partition("=")[0] != value.partition("=")[0]] + [value]
         session.program = None
     else:
         settings.wrt = None if value == "all" else value.replace(" ", ",")
 
 
-def _shown(settings: Settings, name: str) -> str:
+def _setting_text(settings: Settings, name: str) -> str:
     value = getattr(settings, name)
     if isinstance(value, list):
         return " ".join(value) or "the usual ones"
@@ -249,13 +249,13 @@ _INTRODUCTION = (
 )
 
 COMMANDS: dict[str, Command] = {
-    "explain": Command("[EXPR] [--wrt …]", "where value and gradient come from, node by node", passed("explain")),
+    "explain": Command("[EXPR] [--wrt …]", "where value and gradient come from, node by node", pass_on("explain")),
     "why": Command("NAME[INDEX]", "why an entry of the last gradient is what it is", _why),
-    "steps": Command("[EXPR]", "the derivative rule by rule", passed("explain", "--steps")),
-    "diff": Command("[EXPR] [NAME…]", "the derivative as a formula", passed("diff")),
-    "plot": Command("[EXPR] x=A..B", "value and derivative over a range", passed("plot")),
-    "bound": Command("[EXPR] x=A..B", "ranges of value and gradient over a box", passed("bound")),
-    "export": Command("[EXPR] --to LANGUAGE", "value and gradient as a function in another language", passed("export")),
+    "steps": Command("[EXPR]", "the derivative rule by rule", pass_on("explain", "--steps")),
+    "diff": Command("[EXPR] [NAME…]", "the derivative as a formula", pass_on("diff")),
+    "plot": Command("[EXPR] x=A..B", "value and derivative over a range", pass_on("plot")),
+    "bound": Command("[EXPR] x=A..B", "ranges of value and gradient over a box", pass_on("bound")),
+    "export": Command("[EXPR] --to LANGUAGE", "value and gradient as a function in another language", pass_on("export")),
     "vars": Command("[NAME…]", "the names, and what they stand for", _vars),
     "save": Command("FILE.grad", "write the session as a program, which gradcli eval -f runs", _save),
     "load": Command("FILE.grad", "run a file's lines here", _load),

@@ -28,7 +28,7 @@ from gradcli.cli.exit_codes import FINE
 from gradcli.cli.repl.commands import CHOICES, COMMANDS, is_complete
 from gradcli.cli.repl.session import Session
 from gradcli.cli.write.results import is_styled
-from gradcli.inert import shown
+from gradcli.inert import inert_lines
 from gradcli.notation import GREEK
 from gradcli.ops.calling.prefixes import ROOTS, canonical, has
 from gradcli.storage.cache import folder, make_private
@@ -115,7 +115,7 @@ def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[tuple[
     if (argument := _ARGUMENT.match(before)) is not None:
         typed, (name, blank, value) = argument[2], argument[2].partition(" ")
         if argument[1] in ("load", "save"):
-            return typed, ((path, "file") for path in files(typed, PROGRAMS) if shown(path) == path)
+            return typed, ((path, "file") for path in files(typed, PROGRAMS) if inert_lines(path) == path)
         if argument[1] == "set":
             return (value, ((each, "") for each in CHOICES.get(name, ()))) if blank else (typed, ((f"{each} ", "") for each in CHOICES))
         if argument[1] == "help":
@@ -124,7 +124,7 @@ def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[tuple[
             codes = (code.removeprefix("error-") for code in RULES)
             return typed, ((each, "") for each in (*functions_by_name(), *codes, *(f":{name}" for name in COMMANDS)))
     if (data := _DATA.search(before)) is not None:
-        return data[1], ((path, "file") for path in files(data[1], DATA) if shown(path) == path and " " not in path)
+        return data[1], ((path, "file") for path in files(data[1], DATA) if inert_lines(path) == path and " " not in path)
     dotted = _DOTTED.search(before)
     prefix, start = ("", "") if dotted is None else dotted.groups()
     if prefix:
@@ -174,13 +174,13 @@ _STYLE = Style.from_dict({"prompt": "bold ansicyan", "more": "ansibrightblack"})
 _ENDS = frozenset({"quit", "exit", "quit()", "exit()"})
 
 
-def prompted(session: Session, history: Path | None, styled: bool, **streams: Any) -> PromptSession[str]:
+def make_prompt(session: Session, history: Path | None, styled: bool, **streams: Any) -> PromptSession[str]:
     """Return what reads from the terminal, or from the streams of a test."""
     return PromptSession(
         history=InMemoryHistory() if history is None else FileHistory(str(history)),
-        completer=Completing(session.known), complete_while_typing=False,
+        completer=Completing(session.known_names), complete_while_typing=False,
         style=_STYLE if styled else None, color_depth=None if styled else ColorDepth.DEPTH_1_BIT, multiline=True,
-        key_bindings=keys(session.known), enable_open_in_editor=False,
+        key_bindings=keys(session.known_names), enable_open_in_editor=False,
         prompt_continuation=lambda width, number, soft: FormattedText([("class:more", ("" if soft else "...").ljust(width))]), **streams,
     )  # fmt: skip
 
@@ -231,14 +231,14 @@ def keys(names: Any) -> KeyBindings:
 
 def talk(session: Session, history: Path | None, **streams: Any) -> int:
     """Read, compute and show until the end; the exit code is that of a session, whose mistakes are told where they are made."""
-    reader = prompted(session, history, is_styled(session.settings.color), **streams)
+    reader = make_prompt(session, history, is_styled(session.settings.color), **streams)
     warming = threading.Thread(target=_warm, args=(session.settings.check,), daemon=True)
     warming.start()
     while not session.ends:
         try:
             text = reader.prompt(FormattedText([("class:prompt", f"{session.line + 1}> ")]))
             word = text.strip()
-            if (word in _ENDS and word not in session.known()) or word in ("help", "?"):
+            if (word in _ENDS and word not in session.known_names()) or word in ("help", "?"):
                 text = ":quit" if word in _ENDS else ":help"
             if word:
                 warming.join()  # two threads that import modules which import each other may see half of one

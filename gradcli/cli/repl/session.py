@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
 from gradcli.cli.write.results import Writer, put_text, say
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.language.python_hints import Output
 from gradcli.language.run import Program, sources
@@ -87,7 +87,7 @@ def is_expression(text: str) -> bool:
     return len(text) <= _LONGEST and not any(sign in text for sign in "\n;#") and not _DRAWS.search(text)
 
 
-def written(value: Any) -> str | None:
+def text_of_value(value: Any) -> str | None:
     """Return a value as text of the language; None for one that would be too long."""
     data = np.asarray(value)
     if data.size > _MOST or data.dtype.kind not in "fiub" or (data.size == 0 and data.ndim > 1):
@@ -137,7 +137,7 @@ class Session:
                 put_text("interrupted; all names are as they were before\n")
                 return INTERRUPTED
             except Exception as error:
-                found = contained(error)
+                found = as_gradcli_error(error)
                 say(found.render())
                 code = max(code, code_of(found))
             if self.ends:
@@ -147,11 +147,11 @@ class Session:
 
     @property
     def limits(self) -> Limits:
-        return DEFAULT.raised(self.settings.limit)
+        return DEFAULT.raise_to(self.settings.limit)
 
     # -- statements ------------------------------------------------------------------------------------------------------
 
-    def made(self) -> Program:
+    def make_program(self) -> Program:
         """Return the program, made again if a line has failed in it."""
         if self.program is None:
             programs = Programs(self.limits, self.settings.dtype, dialect=self.settings.dialect)
@@ -165,13 +165,13 @@ class Session:
         """Run statements of lines that follow so many others; the exit code that they would have."""
         lines = [*["\n"] * before, *text_lines(text)]
         found = [source for source in sources(lines, None, self.limits) if not isinstance(source, Output)]
-        self.made().scope.dialect.foresee(lambda: iter(found))
+        self.make_program().scope.dialect.foresee(lambda: iter(found))
         writer = Writer("text", self.settings.color, self.settings.digits)
         return max((self._run_source(source, writer) for source in found), default=FINE)
 
     def _run_source(self, source: Source, writer: Writer) -> int:
         """Run the statements of a logical line: all of them come into force, or none."""
-        program, state, settings = self.made(), self.state, self.settings
+        program, state, settings = self.make_program(), self.state, self.settings
         program.scope.dialect.note(source, program.scope.names)
         text = state.without_last(source.text.strip() if source.text[:1].isspace() else source.text.rstrip())
         if mentions_last(source.text):
@@ -188,7 +188,7 @@ class Session:
             if record is not None and record.error is not None:
                 failed, code = True, max(code, code_of(record.error.error))
             elif isinstance(statement, Query) and record is not None:
-                query, value = self.state.without_last(statement.text), written(record.value)
+                query, value = self.state.without_last(statement.text), text_of_value(record.value)
                 state = State(state.entries, query if is_expression(query) else value, value, query)
             elif not isinstance(statement, (GradcliError, Assertion)):
                 binds = True
@@ -221,7 +221,7 @@ class Session:
 
     def names(self) -> dict[str, Any]:
         """Return the names that have values, and these; of those that wait for others, None."""
-        scope = self.made().scope
+        scope = self.make_program().scope
         found: dict[str, Any] = {}
         for name in [*scope.names]:
             if name == "_" or name.startswith("_ "):
@@ -232,7 +232,7 @@ class Session:
                 found[name] = None
         return found
 
-    def known(self) -> list[str]:
+    def known_names(self) -> list[str]:
         """Return names for completion, without computing anything."""
         if self.program is None:
             return sorted({*_WORD.findall(self.state.program(lambda entry: entry.binds))})

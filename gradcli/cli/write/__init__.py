@@ -1,1 +1,1 @@
-"""What writes: records and reports, to terminals, pipes and files."""
+"""Writers of results: records and reports, to terminals, pipes and files."""

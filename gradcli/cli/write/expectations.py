@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gradcli.characters import normalized
+from gradcli.characters import normalize
 from gradcli.cli.write.results import say
 from gradcli.errors import InputError
-from gradcli.files.npy import opened, unreadable
+from gradcli.files.npy import open_data, unreadable
 from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
@@ -48,7 +48,7 @@ def _update(path: str, result: Result) -> tuple[int, int]:
 
 def _content(path: str) -> bytes:
     try:
-        with opened(Path(path), path) as file:
+        with open_data(Path(path), path) as file:
             return file.read()
     except OSError as error:
         raise unreadable(error, path) from None
@@ -59,7 +59,7 @@ def _with_expectation(record: Record, line: str) -> str:
     if record.error is not None or record.skip is not None or record.grad is None or record.value is None or _is_wrong(record):
         return line
     before = json.loads(line).get("expect")
-    expect = _expected(record, before or {})
+    expect = _expectation(record, before or {})
     if expect == before:
         return line
     text = json.dumps(expect, ensure_ascii=False)
@@ -73,7 +73,7 @@ def _with_expectation(record: Record, line: str) -> str:
     return f'{body}, "expect": {text}{line[len(body) :]}'
 
 
-def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
+def _expectation(record: Record, before: dict[str, Any]) -> dict[str, Any]:
     """Return what a record is to expect: everything, or, if it expects something, the same with its mistakes corrected."""
     from gradcli.report.data import plain
 
@@ -87,7 +87,7 @@ def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
     if before.get("grad"):
         corrected["grad"] = {}
         for given, claim in before["grad"].items():
-            name = normalized(given)
+            name = normalize(given)
             corrected["grad"][given] = grad[name] if name in wrong and name in grad else claim
     return corrected
 

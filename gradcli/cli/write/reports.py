@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from gradcli.cli.inputs import assignment
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.results import is_styled, prepare, reported
+from gradcli.cli.write.results import is_styled, prepare, report_outcome
 from gradcli.errors import UsageError, one_of
 from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
@@ -35,7 +35,7 @@ class Reports:
     def add(self, outcome: Outcome) -> None:
         """Say an outcome in all reports. Raises what none of them can be written for any more."""
         for each in self.all:
-            self.unwritten += not each.done(partial(reported, each.report, outcome))
+            self.unwritten += not each.attempt(partial(report_outcome, each.report, outcome))
         if all(each.broken for each in self.all) and self.all[0].broken:
             raise self.all[0].broken
 
@@ -60,7 +60,7 @@ class WrittenReport:
         self.new: Replacement | None = None
         if path == "-":
             prepare(kind)
-            self.report = _shown(kind, request)
+            self.report = _standard_report(kind, request)
             return
         try:
             self.new = Replacement(path)
@@ -70,12 +70,12 @@ class WrittenReport:
         self.report = make(kind, stream, verbose=request.verbose)
 
     def close(self, summary: Summary) -> None:
-        self.done(partial(self.report.close, summary))
+        self.attempt(partial(self.report.close, summary))
         if self.new is not None:
-            self.done(self.report.stream.flush)
-            self.done(self.new.finish)
+            self.attempt(self.report.stream.flush)
+            self.attempt(self.new.finish)
 
-    def done(self, act: Callable[[], object]) -> bool:
+    def attempt(self, act: Callable[[], object]) -> bool:
         """Act, unless that has failed before; whether an outcome could be said, or an error stands in its place."""
         if self.broken is None:
             try:
@@ -87,7 +87,7 @@ class WrittenReport:
         return True
 
 
-def _shown(kind: str, request: CheckRequest) -> Report:
+def _standard_report(kind: str, request: CheckRequest) -> Report:
     """A report on standard output: that for people in colour, where it takes colours."""
     if kind == "text" and is_styled(request.color):
         from gradcli.cli.write.terminal_report import TerminalReport
@@ -108,7 +108,7 @@ def wanted_reports(request: CheckRequest, settings: Settings) -> list[tuple[str,
             raise UsageError(both, help=f"write --report {request.output_format}=- for both")
         wanted, shown = [*((kind, path) for kind, path in wanted if path != "-"), (request.output_format, "-")], [request.output_format]
     for kinds, word in ((shown, "quiet"), (shown, "color=always"), ([kind for kind, _ in wanted], "verbose")):
-        if "text" not in kinds and (option := request.typed(word)):
+        if "text" not in kinds and (option := request.as_typed(word)):
             help = f"add --report text=-, or leave {option} out"
             raise UsageError(f"{option} is about the text report, which is not asked for", help=help)
     return wanted
@@ -165,12 +165,12 @@ class Progress:
         from rich.live import Live
         from rich.spinner import Spinner
 
-        from gradcli.cli.write.terminal import console, unstyled
+        from gradcli.cli.write.terminal import console, plain_text
 
         spinner = Spinner("dots" if (sys.stderr.encoding or "").lower().startswith("utf") else "line")
 
         def current() -> Spinner:
-            line = unstyled(self.line())
+            line = plain_text(self.line())
             line.no_wrap, line.overflow = True, "ellipsis"
             spinner.update(text=line)
             return spinner
@@ -194,7 +194,7 @@ class ChunkProgress(Progress):
         super().__init__(wanted)
         self.chunks = chunks
 
-    def done(self) -> None:
+    def finish(self) -> None:
         self.checked += 1
 
     def line(self) -> str:

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gradcli.containment import contained
+from gradcli.containment import as_gradcli_error
 from gradcli.errors import UsageError
-from gradcli.inert import LACKING, clipped, shown
+from gradcli.inert import LACKING, clip_text, inert_lines
 
 if TYPE_CHECKING:
     from gradcli.cli.request import Request
@@ -45,13 +45,13 @@ def put(text: str) -> None:
 
 def put_text(text: str) -> None:
     """Lines of text for people, without styles."""
-    put(shown(text))
+    put(inert_lines(text))
 
 
 def say(text: str) -> None:
     """Lines beside the output: errors, notes, warnings."""
     if sys.stderr is not None:  # print would take standard output for it
-        print(shown(text), file=sys.stderr, flush=True)
+        print(inert_lines(text), file=sys.stderr, flush=True)
 
 
 _LABEL = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)")
@@ -62,14 +62,14 @@ def put_rows(text: str) -> None:
     if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
         put_text(text + "\n")
         return
-    from gradcli.cli.write.terminal import console, put_lines, unstyled
+    from gradcli.cli.write.terminal import console, plain_text, put_lines
 
     terminal = console(sys.stdout, forced=False)
     for row in text.split("\n"):
         label = _LABEL.match(row)
         wide = label is not None and label.end() > terminal.width // 2  # too narrow for two columns
         line = re.sub(r"(?<=\S) {2,}", "  ", row, count=1) if wide else row
-        put_lines(terminal, unstyled(line), label.end() if label is not None and not wide else None)
+        put_lines(terminal, plain_text(line), label.end() if label is not None and not wide else None)
 
 
 _PICTURES = ("svg", "html", "mermaid")
@@ -131,9 +131,9 @@ class Writer:
             try:
                 self.save(result)
             except Exception as error:
-                result.fail(contained(error))
+                result.fail(as_gradcli_error(error))
         if not self.quiet or result.error is not None or result.failed:
-            written(self._show, result)
+            write_result(self._show, result)
 
     def _show(self, result: Any) -> None:
         self._put(result)
@@ -142,9 +142,9 @@ class Writer:
 
     def _write_plainly(self, result: Any) -> None:
         if self.form == "jsonl":
-            self.put(_encoded(result) + "\n")
+            self.put(_encode(result) + "\n")
         elif self.form == "json":
-            self.found.append(_encoded(result, 2))
+            self.found.append(_encode(result, 2))
         elif self.form == "csv":
             from gradcli.report.table import HEADER, csv_rows
 
@@ -155,7 +155,7 @@ class Writer:
             if self.form == "html" or result.error is None:
                 self._take_picture(result)
         elif result.error is None and self.form == "latex":
-            self.put(shown(result.to_latex(self.digits)))
+            self.put(inert_lines(result.to_latex(self.digits)))
         elif result.error is None:
             from gradcli.report.lines import text_of
 
@@ -198,10 +198,10 @@ class Writer:
         return text if self.out is None else f"```mermaid\n{text}```\n"
 
 
-def _encoded(result: Any, indent: int | None = None) -> str:
-    from gradcli.report.data import encoded
+def _encode(result: Any, indent: int | None = None) -> str:
+    from gradcli.report.data import encode
 
-    return encoded(result.to_dict(), indent)
+    return encode(result.to_dict(), indent)
 
 
 def writer_for(request: Request, **how: Any) -> Writer:
@@ -216,25 +216,25 @@ def writer_for(request: Request, **how: Any) -> Writer:
 _LONGEST = 2000  # characters of a text that is told again
 
 
-def written(write: Callable[[Any], None], result: Any) -> None:
+def write_result(write: Callable[[Any], None], result: Any) -> None:
     """Write a result. If that fails it becomes its own error, as which it is written: with its id and text."""
     try:
         write(result)
     except OSError:  # the output takes nothing any more
         raise
     except Exception as error:
-        write(_lost(result, error))
+        write(_as_error(result, error))
 
 
-def _lost(result: Any, error: Exception) -> Any:
+def _as_error(result: Any, error: Exception) -> Any:
     """The result as an error, without anything else that may be why it cannot be written."""
-    result.fail(contained(error))
+    result.fail(as_gradcli_error(error))
     record = getattr(result, "record", result)  # of an explanation
-    record.expr, record.read_as, record.meta, record.warnings = clipped(record.expr, _LONGEST), None, None, []
+    record.expr, record.read_as, record.meta, record.warnings = clip_text(record.expr, _LONGEST), None, None, []
     return result
 
 
-def reported(report: Report, outcome: Outcome) -> bool:
+def report_outcome(report: Report, outcome: Outcome) -> bool:
     """Give a report an outcome, or an error in its place; whether it was the outcome itself."""
     try:
         report.add(outcome)
@@ -243,7 +243,7 @@ def reported(report: Report, outcome: Outcome) -> bool:
     except Exception as error:
         from gradcli.report.outcomes import ERROR
 
-        record = _lost(replace(outcome.record, relations=[], refuted=[]), error)
+        record = _as_error(replace(outcome.record, relations=[], refuted=[]), error)
         report.add(replace(outcome, record=record, name=f"line {record.line}", status=ERROR, reason=None, details=[], identity=None))
         return False
     return True

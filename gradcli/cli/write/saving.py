@@ -81,7 +81,7 @@ class SavedArrays:
             said = f"--save takes one result, and has that of line {self.saved_from.line}"
             record.error = Failure.of(UsageError(said, help="evaluate one expression to save of it"))
             return
-        arrays = _saved(record, self.targets, _array_of)
+        arrays = _arrays_of(record, self.targets, _array_of)
         if record.error is None:
             self.saved_from = record
         for name in arrays:
@@ -120,12 +120,12 @@ def _where(path: str, name: str) -> str:
 
 def save_masks(record: Record, targets: dict[str, str]) -> None:
     """Write which entries are wrong, of the gradients (or of the value) or of claims about them."""
-    for name, mask in _saved(record, targets, _mask).items() if record.error is None else ():
+    for name, mask in _arrays_of(record, targets, _mask).items() if record.error is None else ():
         where = _where(targets[name], name)
         record.warnings.append(f"the mask of the wrong entries of {name} is {where}: {int(mask.sum())} of {mask.size}")
 
 
-def _saved(record: Record, targets: dict[str, str], array_of: Callable[[Record, str], np.ndarray]) -> dict[str, np.ndarray]:
+def _arrays_of(record: Record, targets: dict[str, str], array_of: Callable[[Record, str], np.ndarray]) -> dict[str, np.ndarray]:
     """The arrays of a record that are written; none where one cannot be, whose error is then the record's."""
     try:
         arrays = {name: array_of(record, name) for name in targets}
@@ -168,7 +168,7 @@ def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
             if _suffix(path) in CHUNKED:
                 write_at_once(Path(real(path)), name, held[name])
                 continue
-            temporary = _written(Path(path), held)
+            temporary = _write_temporary(Path(path), held)
             if temporary is not None:
                 written.append((temporary, Path(path)))
         for temporary, place in written:
@@ -181,7 +181,7 @@ def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
             discard(temporary)
 
 
-def _written(path: Path, arrays: Arrays) -> str | None:
+def _write_temporary(path: Path, arrays: Arrays) -> str | None:
     """The temporary file that has what belongs to a path; None where it is there already: in a device, which is never replaced."""
     write = WRITERS[_suffix(str(path))]
     array = next(iter(arrays.values()))
@@ -227,7 +227,7 @@ def _json(stream: BinaryIO, arrays: Arrays) -> None:
     stream.write((json.dumps(plain(array), allow_nan=False) + "\n").encode())
 
 
-def _separated(separator: str) -> Callable[[BinaryIO, Arrays], None]:
+def _separated_writer(separator: str) -> Callable[[BinaryIO, Arrays], None]:
     """Writes a vector as a column below its name, and a matrix as rows without a heading."""
 
     def write(stream: BinaryIO, arrays: Arrays) -> None:
@@ -247,7 +247,7 @@ def _cell(value: np.generic) -> str:
     return str(int(value)) if value.dtype.kind == "b" else str(value)
 
 
-WRITERS = {".npy": _npy, ".npz": _npz, ".csv": _separated(","), ".tsv": _separated("\t"), ".json": _json}
+WRITERS = {".npy": _npy, ".npz": _npz, ".csv": _separated_writer(","), ".tsv": _separated_writer("\t"), ".json": _json}
 
 
 _KNOWN = (*WRITERS, *CHUNKED)

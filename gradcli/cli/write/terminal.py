@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from gradcli.inert import display_width, padded, shown
+from gradcli.inert import display_width, inert_lines, pad
 from gradcli.report.lines import Line, Table, label_width
 from gradcli.report.verdicts import Verdict
 
@@ -53,7 +53,7 @@ class Terminal:
 
     def _put(self, *parts: tuple[str, str], hang: int | None = None) -> None:
         """A line in parts, each with its style."""
-        put_lines(self.console, Text.assemble(*((shown(text), style) for text, style in parts)), hang)
+        put_lines(self.console, Text.assemble(*((inert_lines(text), style) for text, style in parts)), hang)
 
     def _line(self, line: Line, labels: int) -> None:
         text = line.text.replace("\n", " ")
@@ -67,7 +67,7 @@ class Terminal:
             sign = _SIGNS.get(line.kind, "!") if self.unicode else "*"
             self._put((f"  {sign} {line.kind}", COLOURS[line.kind]), (text.removeprefix(line.kind), "dim"), hang=_INDENT)
         else:
-            label = "  " + padded(line.label, max(labels, display_width(line.label) + 2))
+            label = "  " + pad(line.label, max(labels, display_width(line.label) + 2))
             self._put((label, "dim"), (text, "bold cyan" if line.kind == "formula" else ""), hang=len(label))
 
     def _derivatives(self, table: Table) -> None:
@@ -89,17 +89,17 @@ class Terminal:
     def _grid(self, table: Table, beside: bool, below: bool) -> Grid:
         grid = Grid(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
         grid.add_column("", style="bold", no_wrap=True)
-        grid.add_column(unstyled(table.heading), no_wrap=True)
+        grid.add_column(plain_text(table.heading), no_wrap=True)
         if table.checked:
             grid.add_column("check")
         if beside:
             grid.add_column("derivative", style="cyan", no_wrap=True)
         for row in table.rows:
-            cells = [unstyled(row.name), unstyled("below", style="dim") if below else unstyled(row.numbers)]
+            cells = [plain_text(row.name), plain_text("below", style="dim") if below else plain_text(row.numbers)]
             if table.checked:
-                cells.append(unstyled(row.check, style=COLOURS.get(row.check.partition(",")[0], "")))
+                cells.append(plain_text(row.check, style=COLOURS.get(row.check.partition(",")[0], "")))
             if beside:
-                cells.append(unstyled(row.formula))
+                cells.append(plain_text(row.formula))
             grid.add_row(*cells)
         return grid
 
@@ -113,9 +113,9 @@ def console(stream: TextIO, forced: bool) -> Console:
     )
 
 
-def unstyled(content: str, style: str = "") -> Text:
+def plain_text(content: str, style: str = "") -> Text:
     """Text of anybody's in rich: no markup is read in it, and no character of it does anything to the terminal."""
-    return Text(shown(content), style=style)
+    return Text(inert_lines(content), style=style)
 
 
 def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
@@ -127,14 +127,14 @@ def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
         margin = len(line.plain) - len(line.plain.lstrip()) + 2 if hang is None or hang > console.width // 2 else hang
         first, rest = line.divide([margin])
         broken = first + Text("\n" + " " * margin).join(rest.wrap(console, max(20, console.width - margin)))
-        safe = shown(broken.plain)  # of which no new line is a command either
+        safe = inert_lines(broken.plain)  # of which no new line is a command either
         console.print(broken if safe == broken.plain else safe, soft_wrap=True)
 
 
 def show_error(console: Console, rendered: str) -> None:
     """An error with its head and carets coloured; only lines of the source keep to one line."""
     for line in rendered.split("\n"):
-        styled, said = unstyled(line), line.lstrip()
+        styled, said = plain_text(line), line.lstrip()
         if line.startswith("error["):
             styled.stylize("bold red", 0, line.index("]") + 1)
         elif said.startswith(("|", "=", "-->")) and "^" in line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
-from gradcli.cli.write.terminal import COLOURS, console, put_lines, show_error, unstyled
+from gradcli.cli.write.terminal import COLOURS, console, plain_text, put_lines, show_error
 from gradcli.report.describing import REPEAT
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Summary
 from gradcli.report.pages import TextReport
@@ -22,7 +22,7 @@ class TerminalReport(TextReport):
         self.console = console(stream, forced)
 
     def put_case(self, status: str, parts: list[str]) -> None:
-        line = unstyled("  ".join([f"{status:<7}", *parts]))
+        line = plain_text("  ".join([f"{status:<7}", *parts]))
         line.stylize(_STYLES[status], 0, len(status))
         put_lines(self.console, line)
 
@@ -31,22 +31,22 @@ class TerminalReport(TextReport):
         if head.startswith("error["):
             show_error(self.console, text + "\n")
             return
-        line = unstyled(head)
+        line = plain_text(head)
         if (found := _FINDING.match(head)) is not None:
             line.stylize(COLOURS.get(found[0], "bold red"), 0, found.end())
         put_lines(self.console, line)
         for text_line in rest:
             said = text_line.lstrip()
             if said.startswith("= ") and not said.startswith(f"= {REPEAT}"):
-                put_lines(self.console, unstyled(text_line))
+                put_lines(self.console, plain_text(text_line))
             else:  # excerpts, and a command, which is copied as it stands
-                self.console.print(unstyled(text_line, style="dim" if said.startswith("-->") else ""), soft_wrap=True)
+                self.console.print(plain_text(text_line, style="dim" if said.startswith("-->") else ""), soft_wrap=True)
         self.console.print()
 
     def put_note(self, text: str) -> None:
-        put_lines(self.console, unstyled(text, style="dim"))
+        put_lines(self.console, plain_text(text, style="dim"))
 
     def put_summary(self, summary: Summary) -> None:
         style = "bold red" if summary.bad or summary.interrupted else "bold green" if summary.total else ""
-        put_lines(self.console, unstyled(summary.line(), style=style))
+        put_lines(self.console, plain_text(summary.line(), style=style))
         self.console.file.flush()

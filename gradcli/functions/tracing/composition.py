@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.functions.arguments import Floats, Seeds
-from gradcli.functions.differences import JVP, along, derivative, held
+from gradcli.functions.differences import JVP, along, derivative, hold_claims
 from gradcli.functions.extrapolation import Slope, slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import REFUSED, TRACED, Claims, Exact, part_of, run_at
@@ -69,14 +69,14 @@ class Composition:
         adjoints = self._adjoints(root, 0.0 if narrow is None else 2 * narrow.unit)
         if adjoints is None:
             return None
-        whole = self.exact.added([(root, np.ones(())), *((adjoint.exit.node, adjoint.numbers) for adjoint in adjoints)])
+        whole = self.exact.add([(root, np.ones(())), *((adjoint.exit.node, adjoint.numbers) for adjoint in adjoints)])
         room = self._errors(adjoints)
         unsure = max(float(part.max(initial=0.0)) for part in room.values())
-        judged = self.exact.judged(whole, claims._replace(atol=claims.atol + unsure))
+        judged = self.exact.judge(whole, claims._replace(atol=claims.atol + unsure))
         if judged is None:
             return None
         check, grad = judged
-        if not self.exact.passage.held and not self._confirmed(seeds, grad, room):
+        if not self.exact.passage.held and not self._confirm(seeds, grad, room):
             return None
         found: dict[str, VariableCheck] = {}
         source = f"{TRACED}, with differences at {self._places(adjoints)}"
@@ -89,14 +89,14 @@ class Composition:
             slopes = np.ravel(grad[claim.of])
             tolerance = RTOL.get(str(said.dtype), 1e-6) if claims.rtol is None else claims.rtol
             estimates = [Slope(float(value), float(error), source=source) for value, error in zip(slopes, errors, strict=True)]
-            found[claim.of] = held(said, estimates.__getitem__, tolerance, claims.atol)
+            found[claim.of] = hold_claims(said, estimates.__getitem__, tolerance, claims.atol)
         if any(part.verdict is Verdict.MISMATCH for part in found.values()):
             self._explain(root, claims, found, self._places(adjoints))
         return found
 
     def _explain(self, root: Expr, claims: Claims, found: dict[str, VariableCheck], places: str) -> None:
         """Say of wrong gradients that what leaves the graph is a constant to them, if it is that."""
-        judged = self.exact.judged(root, claims)
+        judged = self.exact.judge(root, claims)
         if judged is not None and all(claim.verdict is Verdict.AGREE for claim in judged[0].claims):
             for part in found.values():
                 if part.verdict is Verdict.MISMATCH:
@@ -112,12 +112,12 @@ class Composition:
         for exit in reversed(self.exits.values()):
             seeds: dict[Expr, Any] = {later.exit.node: later.numbers for later in found}
             seeds[root] = seeds.get(root, 0.0) + np.float64(1)
-            adjoints = self.exact.pulled(seeds, hidden.values())
+            adjoints = self.exact.pull(seeds, hidden.values())
             weights = {number: np.asarray(adjoints[leaf]) for number, leaf in hidden.items() if leaf in adjoints}
             epsilon = max(epsilon_of(array.dtype) for array in (exit.numbers, *(self.exact.trace.constants[n] for n in weights)))
             numbers, errors = np.zeros(exit.numbers.size), np.zeros(exit.numbers.size)
             for entry in range(exit.numbers.size) if any(weight.any() for weight in weights.values()) else ():
-                moved = partial(self._moved, exit, entry, weights)
+                moved = partial(self._move_exit, exit, entry, weights)
                 at = float(exit.numbers.reshape(-1)[entry])
                 estimate = slope(moved, at, epsilon)
                 if coarse > epsilon and not estimate.error <= _OFF * abs(estimate.value):
@@ -140,12 +140,12 @@ class Composition:
             for entry in np.flatnonzero(adjoint.errors):
                 seed = np.zeros(adjoint.errors.size)
                 seed[entry] = adjoint.errors.reshape(-1)[entry]
-                moved = self.exact.pulled({adjoint.exit.node: seed.reshape(adjoint.errors.shape)}, leaves.values())
+                moved = self.exact.pull({adjoint.exit.node: seed.reshape(adjoint.errors.shape)}, leaves.values())
                 for name, leaf in leaves.items():
                     room[name] += np.abs(moved.get(leaf, 0.0))
         return room
 
-    def _confirmed(self, seeds: Seeds, grad: Floats, room: Floats) -> bool:
+    def _confirm(self, seeds: Seeds, grad: Floats, room: Floats) -> bool:
         """Return whether the function moves along a direction as this gradient says: nothing has left the graph unseen."""
         random = np.random.default_rng(7)
         direction = {name: random.uniform(-1, 1, x.shape) * np.where(x == 0, 1.0, x) for name, x in self.subject.floats.items()}
@@ -157,7 +157,7 @@ class Composition:
         off = abs(estimate.value - float(said.sum()))
         return off <= _OFF * float(np.abs(said).sum()) + 2 * unsure + 4 * estimate.error
 
-    def _moved(self, exit: Exit, entry: int, weights: Mapping[int, np.ndarray], step: float) -> list[float]:
+    def _move_exit(self, exit: Exit, entry: int, weights: Mapping[int, np.ndarray], step: float) -> list[float]:
         """The hidden constants times their weights, with one number of an exit moved and all others as they were."""
         instead = {index: other.numbers for index, other in self.exits.items()}
         instead[exit.node.index] = moved = np.array(exit.numbers)

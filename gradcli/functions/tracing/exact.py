@@ -30,7 +30,7 @@ from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import Trace, traced
+from gradcli.tensors.core.trace import Trace, trace_call
 
 TRACED = "the traced function"
 _MOST_BRANCHES = 4
@@ -81,7 +81,7 @@ class Exact:
             root = self.sum(seeds) if along is None else self._slope(self.sum(seeds), along)
         except (GradcliError, *OUTSIDE):
             return None
-        found = self.judged(root, claims)
+        found = self.judge(root, claims)
         if found is None:
             return None
         check, _ = found
@@ -92,22 +92,22 @@ class Exact:
         """The values of nodes at the subject's arguments: of the leaves, and of all that was asked for."""
         return dict(self.scope(self.subject.floats).values)
 
-    def pulled(self, cotangents: Mapping[Expr, Any], targets: Iterable[Expr]) -> dict[Expr, Any]:
+    def pull(self, cotangents: Mapping[Expr, Any], targets: Iterable[Expr]) -> dict[Expr, Any]:
         """Return what flows back from some nodes to others at the subject's arguments."""
         self.values.update(forward(cotangents, self.values))
         with np.errstate(all="ignore"):
             return backward(reachable(cotangents), cotangents, targets, self.values.__getitem__)
 
-    def judged(self, root: Expr, claims: Claims) -> tuple[Check, Floats] | None:
+    def judge(self, root: Expr, claims: Claims) -> tuple[Check, Floats] | None:
         """The verdict on claims about the gradient of a node that is one number, and that gradient; None where there is none."""
         scope, leaves = self.scope(self.subject.floats), self.trace.leaves
         try:
-            found = self.pulled({root: np.float64(1)}, leaves.values())
+            found = self.pull({root: np.float64(1)}, leaves.values())
             grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in leaves.items()}
             record = Record("", value=self.values[root], seed=np.float64(1), grad=grad)
             room = None if claims.narrow is None else room_of(root, leaves, scope.values, grad, claims.narrow, self.trace.kinds_of)
 
-            def decided(rooms: Mapping[str, np.ndarray]) -> Check:
+            def decide(rooms: Mapping[str, np.ndarray]) -> Check:
                 rtol = claims.rtol if room is None else claims.rtol or 0.0
                 given = [
                     Given(name, None, said.astype(np.float64), rtol, claims.atol, rooms.get(name), claims.precision)
@@ -115,10 +115,10 @@ class Exact:
                 ]
                 return cross_check(scope, root, dict(leaves), record, None, given)
 
-            check = decided({} if room is None else room.reach.rooms)
+            check = decide({} if room is None else room.reach.rooms)
             if room is None and check.worst is Verdict.MISMATCH:
                 zeros = room_at_zeros(root, leaves, scope.values, grad)
-                check = decided(zeros) if any(part.any() for part in zeros.values()) else check
+                check = decide(zeros) if any(part.any() for part in zeros.values()) else check
         except (GradcliError, *OUTSIDE):
             return None
         if room is not None:
@@ -178,15 +178,15 @@ class Exact:
 
     def sum(self, seeds: Seeds) -> Expr:
         """The one number that the gradient is of."""
-        return self.added(zip(self.results, seeds, strict=True))
+        return self.add(zip(self.results, seeds, strict=True))
 
     def _slope(self, root: Expr, along: Floats) -> Expr:
         """The derivative of that number in a direction, whose gradient is the Hessian times the direction."""
         leaves = self.trace.leaves
         slopes = ((derive("vjp", root, leaves[name], ones_like(root)), direction) for name, direction in along.items())
-        return self.added(slopes)
+        return self.add(slopes)
 
-    def added(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
+    def add(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
         """The sum of all entries of nodes with weights."""
         add, total = find("sum"), None
         for node, weights in terms:
@@ -214,23 +214,23 @@ def exact(subject: Subject, runs: Sequence[Run], held: dict[str, None]) -> Exact
 
 
 def _exact(subject: Subject, run: Run, held: dict[str, None]) -> Exact | None:
-    here = _believed(subject, run, subject.floats, held)
+    here = _believe(subject, run, subject.floats, held)
     if here is None:
         return None
-    found = [_hidden(subject, here, floats) for floats in _nearby(subject.floats)]
+    found = [_hidden_constants(subject, here, floats) for floats in _nearby(subject.floats)]
     known = [numbers for numbers in found if numbers is not None]
     if not known:
         return here if here.other_ways(here._precision) else None
     hidden = sorted({number for numbers in known for number in numbers})
     if not hidden:
         return here
-    return _believed(subject, run, subject.floats, held, hidden) if here.passage.exits else None
+    return _believe(subject, run, subject.floats, held, hidden) if here.passage.exits else None
 
 
-def _hidden(subject: Subject, here: Exact, floats: Floats) -> list[int] | None:
+def _hidden_constants(subject: Subject, here: Exact, floats: Floats) -> list[int] | None:
     """The constants of a trace that are others at these numbers; None if the function does something else there."""
     try:
-        there = _believed(subject, here.run, floats, {})
+        there = _believe(subject, here.run, floats, {})
     except REFUSED:
         return None
     return None if there is None else here.trace.differing(there.trace)
@@ -258,11 +258,11 @@ def run_at(
         return run({name: x.apply_op(clone, (x,), {}) for name, x in inputs.items()}, passage)
 
     with enable_grad():
-        results, trace = traced(whole, [], list(inputs.values()), list(inputs), hiding)
+        results, trace = trace_call(whole, [], list(inputs.values()), list(inputs), hiding)
     return results, [trace.node_of(result) for result in results], trace
 
 
-def _believed(subject: Subject, run: Run, floats: Floats, held: dict[str, None], hiding: Collection[int] = ()) -> Exact | None:
+def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None], hiding: Collection[int] = ()) -> Exact | None:
     """The trace at these numbers, if it gives the function's own value."""
     wanted, passage = subject.numbers(floats), Passage()
     try:

@@ -20,7 +20,7 @@ from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.spec import Op
 from gradcli.spelling import words
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.library_calls import caller, known
+from gradcli.tensors.dispatch.library_calls import caller, record_of
 from gradcli.tensors.torch.namespace import function
 
 Rule = Callable[..., Any]
@@ -35,12 +35,12 @@ def rule_of(name: str) -> Rule | None:
     if name in RULES:
         return RULES[name]
     own = RENAMED.get(name, name)
-    if known(f"lax.{own}", JAX) is not None:
-        return partial(_called, caller(f"lax.{own}", JAX))
-    found = known(own, JAX)
+    if record_of(f"lax.{own}", JAX) is not None:
+        return partial(_call, caller(f"lax.{own}", JAX))
+    found = record_of(own, JAX)
     if found is None or not (isinstance(found[0], Op) and found[0].elementwise):
         return None
-    return partial(_called, caller(own, JAX))
+    return partial(_call, caller(own, JAX))
 
 
 RENAMED = {
@@ -51,7 +51,7 @@ RENAMED = {
 _PLACED = ("accuracy", "sharding", "out_sharding")  # parameters that say nothing about numbers
 
 
-def _called(function: Callable[..., Any], *operands: Any, **parameters: Any) -> Any:
+def _call(function: Callable[..., Any], *operands: Any, **parameters: Any) -> Any:
     """Return what a function of the catalogue gives. Raises Untraceable for parameters that it has not."""
     given = {name: value for name, value in parameters.items() if name not in _PLACED and value is not None}
     try:
@@ -63,13 +63,13 @@ def _called(function: Callable[..., Any], *operands: Any, **parameters: Any) -> 
 def _on_tensors(call: Callable[..., Any], *operands: Any, **static: Any) -> Any:
     """Return what a function of tensors makes of operands of which one at least is traced."""
     first = next(x for x in operands if isinstance(x, Traced))
-    return first.traced(call(*(x.tensor if isinstance(x, Traced) else Tensor(np.array(x)) for x in operands), **static))
+    return first.trace_result(call(*(x.tensor if isinstance(x, Traced) else Tensor(np.array(x)) for x in operands), **static))
 
 
 # -- Places of entries ----------------------------------------------------------------------------
 
 
-def _taken(x: Any, places: np.ndarray, absent: Any) -> Any:
+def _take(x: Any, places: np.ndarray, absent: Any) -> Any:
     """Entries of an array by their places in its order; ``absent`` where the place is -1."""
     found = np.ravel(x)[np.maximum(places, 0)]
     return found if (places >= 0).all() else np.where(places >= 0, found, absent)
@@ -88,7 +88,7 @@ def _window(reduce: Callable[..., Any], absent: float) -> Rule:
 
     def rule(x: Any, window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any, window_dilation: Any, **_: Any) -> Any:
         places = _windows(np.shape(x), window_dimensions, window_strides, padding, base_dilation, window_dilation)
-        return reduce(_taken(x, places, absent), axis=-1)
+        return reduce(_take(x, places, absent), axis=-1)
 
     return rule
 
@@ -104,14 +104,14 @@ def _convolution(
     places = _windows(extents, size, window_strides, padding, lhs_dilation, rhs_dilation)
     flat = places.reshape(-1, places.shape[-1])
     starts = np.arange(batch * channels)[:, None, None] * int(np.prod(extents, dtype=int))
-    taken = _taken(x, np.where(flat < 0, -1, starts + flat), 0.0)
+    taken = _take(x, np.where(flat < 0, -1, starts + flat), 0.0)
     taken = np.reshape(taken, (batch, groups, channels // groups, *flat.shape))
     found = np.einsum("ngcpk,gock->ngop", taken, np.reshape(w, (groups, filters // groups, depth, -1)))
     found = np.reshape(found, (batch, filters, *places.shape[:-1]))
     return np.transpose(found, np.argsort(dimension_numbers.out_spec))
 
 
-def _moved(*sources: int) -> Rule:
+def _moving_rule(*sources: int) -> Rule:
     """The rule of a primitive that moves entries of these operands; what is outside of all of them is not a number."""
 
     def rule(primitive: Any, *operands: Any, **parameters: Any) -> Any:
@@ -123,12 +123,12 @@ def _moved(*sources: int) -> Rule:
         if "fill_value" in parameters:
             parameters["fill_value"] = -1
         (places,) = _own(primitive, *numbered, **parameters)
-        return _taken(np.concatenate([np.ravel(operands[i]) for i in sources]), places, np.nan)
+        return _take(np.concatenate([np.ravel(operands[i]) for i in sources]), places, np.nan)
 
     return rule
 
 
-def _added(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -> Any:
+def _add_at(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -> Any:
     """An array with entries added to some of its own."""
     size, count = int(np.prod(np.shape(x), dtype=int)), int(np.prod(np.shape(new), dtype=int))
     if size * count > _MOST:
@@ -261,6 +261,6 @@ RULES: dict[str, Rule] = {
     "cholesky": lambda x, **_: np.linalg.cholesky(x), "triangular_solve": _triangular_solve,
 }  # fmt: skip
 ASKING: dict[str, Rule] = {  # which get the primitive, too, to ask JAX with it
-    "gather": _moved(0), "dynamic_slice": _moved(0), "pad": _moved(0, 1), "dynamic_update_slice": _moved(0, 1), "scatter": _moved(0, 2),
-    "scatter-add": _added, "lu": _lu, "eigh": _eigh, "svd": _svd, "qr": _qr,
+    "gather": _moving_rule(0), "dynamic_slice": _moving_rule(0), "pad": _moving_rule(0, 1), "dynamic_update_slice": _moving_rule(0, 1), "scatter": _moving_rule(0, 2),
+    "scatter-add": _add_at, "lu": _lu, "eigh": _eigh, "svd": _svd, "qr": _qr,
 }  # fmt: skip

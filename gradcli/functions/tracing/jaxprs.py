@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.functions.places import Place, chosen, place_in
+from gradcli.functions.places import Place, best_known_place, place_in
 from gradcli.functions.tracing.jax_rules import ASKING, Untraceable, rule_of
 from gradcli.functions.tracing.numpy_arrays import Traced
 from gradcli.functions.tracing.passage import Passage
@@ -34,7 +34,7 @@ class _Run:
     custom: bool = False
     place: Callable[[], Place | None] = lambda: None
 
-    def evaluated(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+    def evaluate(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
         """The results of a program at these arguments."""
         literal = import_module("jax.extend.core").Literal
         values: dict[Any, Any] = {}
@@ -47,19 +47,19 @@ class _Run:
         for equation in jaxpr.eqns:
             self.passage.place = partial(_place, equation, self.place)
             operands = [read(x) for x in equation.invars]
-            found = self._applied(equation, operands)
+            found = self._apply(equation, operands)
             if any(isinstance(x, (Traced, Chosen)) for x in operands):
                 found = [x if isinstance(x, Traced) else np.asarray(x).view(Chosen) for x in found]
             values.update(zip(equation.outvars, found, strict=True))
         return [read(x) for x in jaxpr.outvars]
 
-    def _applied(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
+    def _apply(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
         """The results of a primitive."""
         name, parameters = equation.primitive.name, equation.params
         inner = next((parameters[key] for key in _INNER if key in parameters), None)
         if inner is not None and name in _CALLS:
             run = replace(self, custom=self.custom or name.startswith("custom"), place=self.passage.place)
-            return run.evaluated(inner.jaxpr, inner.consts, operands) if hasattr(inner, "jaxpr") else run.evaluated(inner, (), operands)
+            return run.evaluate(inner.jaxpr, inner.consts, operands) if hasattr(inner, "jaxpr") else run.evaluate(inner, (), operands)
         if name in _FLOWS:
             return _FLOWS[name](self, parameters, operands)
         if name == "stop_gradient":
@@ -85,55 +85,55 @@ class _Run:
         found = equation.primitive.bind(*given, **equation.params)
         return [_plain(part) for part in (found if equation.primitive.multiple_results else [found])]
 
-    def branched(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+    def branch(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``cond`` and ``switch``: what the index says, which JAX holds to the branches there are."""
         index, *rest = operands
         if isinstance(index, Chosen):
             self.passage.decide()
         branches = parameters["branches"]
         branch = branches[min(max(int(index), 0), len(branches) - 1)]
-        return self.evaluated(branch.jaxpr, branch.consts, rest)
+        return self.evaluate(branch.jaxpr, branch.consts, rest)
 
-    def looped(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+    def loop(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``while_loop``: as long as its condition is true."""
         conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
         asked, done, carried = operands[:conditions], operands[conditions : conditions + bodies], list(operands[conditions + bodies :])
         condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
-        while bool(self.evaluated(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
-            carried = self.evaluated(body.jaxpr, body.consts, [*done, *carried])
+        while bool(self.evaluate(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
+            carried = self.evaluate(body.jaxpr, body.consts, [*done, *carried])
         return carried
 
-    def scanned(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+    def scan(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``scan``: its body for each row."""
         constants, carries, body = parameters["num_consts"], parameters["num_carry"], parameters["jaxpr"]
         fixed, carried, rows = operands[:constants], list(operands[constants : constants + carries]), operands[constants + carries :]
         order = range(parameters["length"])
         given: list[list[Any]] = []
         for i in reversed(order) if parameters["reverse"] else order:
-            found = self.evaluated(body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)])
+            found = self.evaluate(body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)])
             carried = found[:carries]
             given.append(found[carries:])
         if parameters["reverse"]:
             given.reverse()
         return [*carried, *(np.stack(column) for column in zip(*given, strict=True))]
 
-    def solved(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+    def solve(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``custom_linear_solve``: as its own solver does, of what it keeps for that."""
         counts, solve = parameters["const_lengths"], parameters["jaxprs"].solve
         begin = counts.matvec + counts.vecmat
         kept, right = operands[begin : begin + counts.solve], operands[begin + counts.solve + counts.transpose_solve :]
-        return self.evaluated(solve.jaxpr, solve.consts, [*kept, *right])
+        return self.evaluate(solve.jaxpr, solve.consts, [*kept, *right])
 
 
 _FLOWS: dict[str, Callable[[_Run, Any, Sequence[Any]], list[Any]]] = {
-    "cond": _Run.branched, "while": _Run.looped, "scan": _Run.scanned, "linear_solve": _Run.solved, "custom_linear_solve": _Run.solved,
+    "cond": _Run.branch, "while": _Run.loop, "scan": _Run.scan, "linear_solve": _Run.solve, "custom_linear_solve": _Run.solve,
 }  # fmt: skip
 
 
-def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage) -> list[Any]:
+def evaluate_jaxpr(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage) -> list[Any]:
     """The results of a program of JAX's at these arguments, of which those that are traced tell the passage."""
     passage.price = _PRICE
-    return _Run(passage).evaluated(jaxpr, constants, arguments)
+    return _Run(passage).evaluate(jaxpr, constants, arguments)
 
 
 def _plain(x: Any) -> Any:
@@ -162,7 +162,7 @@ def _frame(equation: Any) -> int | None:
     if traceback is None:
         return None
     codes, _ = traceback.raw_frames()
-    number = chosen([code.co_filename for code in codes[::-1]])
+    number = best_known_place([code.co_filename for code in codes[::-1]])
     return None if number is None else len(codes) - 1 - number
 
 

@@ -22,7 +22,7 @@ from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import cast, get, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
-from gradcli.tensors.transforms.vectorizing import mapped
+from gradcli.tensors.transforms.vectorizing import map_ends
 
 _IN_PLACE = ("partition", "put", "resize", "sort")  # methods of arrays that are not NumPy's function of their name
 
@@ -44,7 +44,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, how: str, *inputs: Any, out: tuple[Any, ...] | None = None, **keywords: Any) -> Any:
         operands = _plain(inputs)
         first = next((x for x in operands if isinstance(x, Tensor)), self.tensor)
-        result = self.traced(ufunc_on_tensors(first, ufunc, how, *operands, **_plain(keywords)))
+        result = self.trace_result(ufunc_on_tensors(first, ufunc, how, *operands, **_plain(keywords)))
         if out is None or result is NotImplemented:
             return result
         (target,) = out
@@ -54,11 +54,11 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if keywords.get("order") is not None and function.__name__ in _ORDERED and isinstance(arguments[0], Traced):
             return getattr(arguments[0], function.__name__)(*arguments[1:], **keywords)
-        return self.traced(function_on_tensors(self.tensor, function, types, *_plain((arguments, keywords))))
+        return self.trace_result(function_on_tensors(self.tensor, function, types, *_plain((arguments, keywords))))
 
-    def traced(self, result: Any) -> Any:
+    def trace_result(self, result: Any) -> Any:
         """Return a result, in which tensors are traced arrays."""
-        return mapped(lambda part: Traced(part, self.passage) if isinstance(part, Tensor) else part, result)
+        return map_ends(lambda part: Traced(part, self.passage) if isinstance(part, Tensor) else part, result)
 
     # -- entries -----------------------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
 def _plain(value: Any) -> Any:
     """Return what holds traced arrays, with their tensors in it."""
-    return mapped(lambda part: part.tensor if isinstance(part, Traced) else part, value)
+    return map_ends(lambda part: part.tensor if isinstance(part, Traced) else part, value)
 
 
 # -- Arrays that code makes to write into: ``out = np.zeros(3); out[0] = x[0]**2`` keeps what is
@@ -196,19 +196,19 @@ _OF_OTHERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 def new_arrays(passage: Passage) -> Iterator[None]:
     """While it lasts, arrays of floats that code of theirs makes by NumPy's functions are traced."""
     makers = {name: partial(_empty, passage) for name in _EMPTY} | {name: partial(_of_others, passage) for name in _OF_OTHERS}
-    with _replaced(np, makers):
+    with _replace_makers(np, makers):
         yield
 
 
 @contextmanager
 def new_tensors(_: Passage) -> Iterator[None]:
     """While it lasts, tensors of floats that code of theirs makes by PyTorch's functions are ours."""
-    with _replaced(import_module("torch"), dict.fromkeys(_OF_TORCH, _tensor)):
+    with _replace_makers(import_module("torch"), dict.fromkeys(_OF_TORCH, _tensor)):
         yield
 
 
 class _Theirs:
-    """Whether a maker of this name is called by the code that is asked about, while it runs: not by compiled code that this one calls."""
+    """Test of whether a maker of this name is called by the code that is asked about, while it runs: not by compiled code that this one calls."""
 
     lasts = True
 
@@ -221,7 +221,7 @@ Maker = Callable[[Callable[..., Any], _Theirs], Callable[..., Any]]
 
 
 @contextmanager
-def _replaced(module: Any, makers: Mapping[str, Maker]) -> Iterator[None]:
+def _replace_makers(module: Any, makers: Mapping[str, Maker]) -> Iterator[None]:
     """While it lasts, functions of a module are others."""
     before = {name: getattr(module, name) for name in makers}
     theirs = _Theirs()
@@ -236,7 +236,7 @@ def _replaced(module: Any, makers: Mapping[str, Maker]) -> Iterator[None]:
 
 
 def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
-    def made(*arguments: Any, **keywords: Any) -> Any:
+    def make(*arguments: Any, **keywords: Any) -> Any:
         found = function(*arguments, **keywords)
         if isinstance(found, Tensor):
             return Traced(found, passage)
@@ -246,36 +246,36 @@ def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> C
             return Traced(Tensor(found), passage)
         return found
 
-    return made
+    return make
 
 
 def _of_others(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
-    def made(value: Any, dtype: Any = None, *arguments: Any, **keywords: Any) -> Any:
+    def make(value: Any, dtype: Any = None, *arguments: Any, **keywords: Any) -> Any:
         if not _holds_traced(value) or (dtype is not None and np.dtype(dtype).kind != "f") or not theirs(function.__name__):
             return function(value, dtype, *arguments, **keywords)
-        found = _stacked(value)
+        found = _stack(value)
         if function.__name__ == "array" and keywords.get("copy", True):
             found = np.copy(found)
         return found if dtype is None or found.dtype == dtype else found.astype(dtype)
 
-    return made
+    return make
 
 
 def _tensor(function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
-    def made(*arguments: Any, **keywords: Any) -> Any:
+    def make(*arguments: Any, **keywords: Any) -> Any:
         found = function(*arguments, **keywords)
         if not found.is_floating_point() or found.requires_grad or not theirs(function.__name__):
             return found
         numbers = of_torch(found)
         return Tensor(np.zeros_like(numbers) if function.__name__ == "empty" else numbers)
 
-    return made
+    return make
 
 
 def _holds_traced(value: Any) -> bool:
     return isinstance(value, Traced) or (isinstance(value, (list, tuple)) and any(map(_holds_traced, value)))
 
 
-def _stacked(value: Any) -> Any:
+def _stack(value: Any) -> Any:
     """Nested lists as an array; the shapes are compared by NumPy."""
-    return np.stack([_stacked(part) for part in value]) if isinstance(value, (list, tuple)) else value
+    return np.stack([_stack(part) for part in value]) if isinstance(value, (list, tuple)) else value

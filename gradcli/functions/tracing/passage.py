@@ -1,4 +1,4 @@
-"""What a run of a function says beside its results: where it takes numbers out of its arrays, and where it branches on them.
+"""Notes that a run of a function leaves beside its results: where it takes numbers out of its arrays, and where it branches on them.
 
 A number that leaves the graph comes back into it as a constant, if at all. What depends on it then is found by another run, in which
 the code gets another number at the same place (`composition.py`).
@@ -97,7 +97,7 @@ class Passage:
         found: Tensor = tensor.apply_op(detach, (tensor,), {})
         return found
 
-    def decided(self, hidden: Collection[int]) -> list[str]:
+    def list_decisions(self, hidden: Collection[int]) -> list[str]:
         """The places of decisions, those among them that take a number of which no constant in the graph is made."""
         last = max(hidden, default=-1)
         idle = [exit.place for exit in self.exits if exit.before > last and exit.place is not None and not is_dropped(exit.place)]

@@ -54,7 +54,7 @@ def _torch(subject: Subject) -> Run:
 
 
 def _jax(subject: Subject) -> Run:
-    from gradcli.functions.tracing.jaxprs import evaluated
+    from gradcli.functions.tracing.jaxprs import evaluate_jaxpr
 
     programs: list[Any] = []
 
@@ -65,7 +65,7 @@ def _jax(subject: Subject) -> Run:
             programs.append(flat({name: jax.numpy.asarray(x.array) for name, x in tensors.items()}))
         (program,) = programs
         # JAX sorts a dictionary by its names
-        found = evaluated(program.jaxpr, program.consts, [Traced(tensors[name], passage) for name in sorted(tensors)], passage)
+        found = evaluate_jaxpr(program.jaxpr, program.consts, [Traced(tensors[name], passage) for name in sorted(tensors)], passage)
         return [_tensor_of(part) for part in found]
 
     return run

@@ -25,7 +25,7 @@ from gradcli.tensors.core.in_place import write
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.namespace import resolve
-from gradcli.tensors.transforms.vectorizing import mapped
+from gradcli.tensors.transforms.vectorizing import map_ends
 
 # -- Tensors of ours as code of PyTorch's takes them for its own: their dtypes, and what tells the
 # passage that numbers leave the graph.
@@ -37,22 +37,22 @@ _OF_DTYPES = ("to", "type", "new_zeros", "new_ones", "new_full", "new_empty", "n
 def methods(passage: Passage) -> dict[str, Any]:
     """The methods and attributes of tensors that are others while code of PyTorch's runs."""
 
-    def detached(x: Tensor) -> Tensor:
+    def detach(x: Tensor) -> Tensor:
         return x if in_forward() else passage.held_constant(x)
 
-    def counted(x: Tensor) -> int:
+    def count(x: Tensor) -> int:
         passage.decide()
         return int(x.array)
 
-    def branched(x: Tensor) -> bool:
+    def branch(x: Tensor) -> bool:
         return passage.branch(x)
 
-    def written(_: Tensor, __: Any) -> None:
+    def refuse_writing(_: Tensor, __: Any) -> None:
         passage.held.clear()  # what is put back behind the graph's back was no constant
         raise AttributeError("no trace follows what is written to .data")
 
     def detached_in_place(x: Tensor) -> Tensor:
-        write(x, ..., detached(x))
+        write(x, ..., detach(x))
         return x
 
     def with_theirs(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,16 +62,16 @@ def methods(passage: Passage) -> dict[str, Any]:
         **{name: with_theirs(getattr(Tensor, name)) for name in _OF_DTYPES},
         "dtype": property(_dtype),
         "device": property(_device),
-        "data": property(detached, written),
-        "detach": detached,
+        "data": property(detach, refuse_writing),
+        "detach": detach,
         "detach_": detached_in_place,
         "item": lambda x: passage.out(x).item(),
         "tolist": lambda x: passage.out(x).tolist(),
         "numpy": lambda x, **_: passage.out(x),
         "__array__": lambda x, dtype=None, copy=None: passage.out(x).astype(dtype or x.array.dtype, copy=False),
         "__float__": lambda x: float(passage.out(x)),
-        "__int__": counted,
-        "__bool__": branched,
+        "__int__": count,
+        "__bool__": branch,
     }
 
 
@@ -85,7 +85,7 @@ def in_forward() -> bool:
 
 
 def records() -> bool:
-    """Whether a gradient flows through what is computed now: not under ``torch.no_grad``, but for the forward of a custom function."""
+    """Return whether a gradient flows through what is computed now: not under ``torch.no_grad``, but for the forward of a custom function."""
     return bool(import_module("torch").is_grad_enabled()) or in_forward()
 
 
@@ -113,7 +113,7 @@ def ours(value: Any) -> Any:
             return str(part)
         return dtypes.NAMES[str(part).removeprefix("torch.")] if isinstance(part, torch.dtype) else part
 
-    return mapped(own, value)
+    return map_ends(own, value)
 
 
 _PARTS = ("linalg", "special")  # whose functions carry the part in their name: linalg_inv
@@ -130,15 +130,15 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
     autocast = import_module("torch").autocast
     entered, chosen = autocast.__enter__, set()
 
-    def noted(self: Any) -> Any:
+    def note(self: Any) -> Any:
         if self._enabled:
             chosen.add(dtypes.as_numpy(self.fast_dtype))
         return entered(self)
 
     passage.records = records
     patches: dict[tuple[type, str], Any] = {(Tensor, name): method for name, method in methods(passage).items()}
-    patches[Tensor, "__torch_function__"] = classmethod(_dispatched)
-    patches[autocast, "__enter__"] = noted
+    patches[Tensor, "__torch_function__"] = classmethod(_dispatch)
+    patches[autocast, "__enter__"] = note
     # which wants tensors of PyTorch's, for a rule that plays no part
     patches[import_module("torch.autograd.function").FunctionCtx, "save_for_forward"] = lambda *_: None
     before = {(owner, name): vars(owner).get(name) for owner, name in patches}
@@ -176,11 +176,11 @@ class _Holding:
         return getattr(self._trace, name)
 
 
-def _dispatched(cls: type[Tensor], function: Any, types: Any, arguments: tuple[Any, ...] = (), keywords: Any = None) -> Any:
+def _dispatch(cls: type[Tensor], function: Any, types: Any, arguments: tuple[Any, ...] = (), keywords: Any = None) -> Any:
     """Return what a function of PyTorch's is of these arguments, among which is a tensor of ours."""
     if arguments and isinstance(arguments[0], import_module("torch").Tensor) and _writes(function.__name__):
         raise TypeError("a tensor of PyTorch's own cannot hold what is recorded")
-    return _called(function, ours(arguments), ours({key: value for key, value in (keywords or {}).items() if key not in _PLACED}))
+    return _call(function, ours(arguments), ours({key: value for key, value in (keywords or {}).items() if key not in _PLACED}))
 
 
 def _writes(name: str) -> bool:
@@ -190,7 +190,7 @@ def _writes(name: str) -> bool:
 _IN_PLACE = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "pow"))
 
 
-def _called(function: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+def _call(function: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     name = function.__name__
     if name == "__get__":  # of an attribute
         return getattr(given[0], _attribute(function))
@@ -198,7 +198,7 @@ def _called(function: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> 
         return setattr(given[0], _attribute(function), given[1])
     if isinstance(given[0] if given else None, Tensor) and _is_method(function) and hasattr(Tensor, name):
         return getattr(given[0], name)(*given[1:], **named)
-    return _found(function, name)(*given, **named)
+    return _find(function, name)(*given, **named)
 
 
 def _attribute(function: Any) -> str:
@@ -209,7 +209,7 @@ def _is_method(function: Any) -> bool:
     return getattr(function, "__objclass__", None) is not None or str(getattr(function, "__qualname__", "")).startswith("Tensor.")
 
 
-def _found(function: Any, name: str) -> Callable[..., Any]:
+def _find(function: Any, name: str) -> Callable[..., Any]:
     """The function of ours that bears the name. Raises AttributeError if there is none."""
     part, _, rest = name.partition("_")
     if part in _PARTS:

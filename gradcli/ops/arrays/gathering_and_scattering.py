@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.joining_and_splitting import concatenate, enlarged, flat_join, mixed
-from gradcli.ops.arrays.reshaping import at_least_1d, axes_last, common_shape, inverse, one_number, permuted
+from gradcli.ops.arrays.joining_and_splitting import concatenate, enlarge, flat_join, mix
+from gradcli.ops.arrays.reshaping import at_least_1d, axes_last, common_shape, inverse, one_number, permute
 from gradcli.ops.arrays.shapes import (
     StaticArray,
     add_along,
@@ -25,7 +25,7 @@ from gradcli.ops.arrays.shapes import (
     take_along,
     vector_of,
 )
-from gradcli.ops.axes import numbered, numpy_index
+from gradcli.ops.axes import entry_numbers, numpy_index
 from gradcli.ops.elementwise.logic import equal, greater, maximum, not_equal, where
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
@@ -168,7 +168,7 @@ def _sum(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
     return x + add_along(source if is_number(alpha) and alpha == 1 else source * alpha, index, axis=axis, shape=tuple(x.shape))
 
 
-def _counted(index: Any, n: int) -> Any:
+def _count_from_front(index: Any, n: int) -> Any:
     """An index counted from the front. Raises IndexError beyond either end."""
     return to_int(reshape(take_along(np.arange(n), vector_of(index), axis=0), shape=tuple(index.shape)))
 
@@ -177,27 +177,27 @@ def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     """The source at the index: of several entries put to one place the last one, at which a run of equal indices ends in their order."""
     if 0 in index.shape:
         return x
-    shape, index = tuple(x.shape), _counted(index, x.shape[axis])
+    shape, index = tuple(x.shape), _count_from_front(index, x.shape[axis])
     order = argsort(index, axis=axis)
     ordered = take_along(index, order, axis=axis)
     ends = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
     end = np.ones(shape_with(index.shape, axis, 1), int)
     last = add_along(concatenate(where(ends, 1, 0), end, axis=axis), order, axis=axis, shape=tuple(index.shape))
-    number, reached = (add_along(part, index, axis=axis, shape=shape) for part in (last * numbered(index.shape, math.prod(shape)), last))
-    places = to_int(where(greater(reached, 0), number, numbered(shape)))
+    number, reached = (add_along(part, index, axis=axis, shape=shape) for part in (last * entry_numbers(index.shape, math.prod(shape)), last))
+    places = to_int(where(greater(reached, 0), number, entry_numbers(shape)))
     return reshape(take_along(flat_join(x, source), vector_of(places), axis=0), shape=shape)
 
 
 def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: int) -> Any:
     """A reduction of each entry of x and of those put to its place: the rows of a table, with a unit where others are put."""
     last = axes_last(len(index.shape), (axis,))
-    x, index, source = (permuted(v, last) for v in (x, index, source))
+    x, index, source = (permute(v, last) for v in (x, index, source))
     *lead, k = index.shape
     index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))
-    put = where(equal(_counted(index, x.shape[-1]), np.arange(x.shape[-1])[:, None]), source, unit)
+    put = where(equal(_count_from_front(index, x.shape[-1]), np.arange(x.shape[-1])[:, None]), source, unit)
     widths = tuple((0, whole - part) for whole, part in zip(x.shape, put.shape[:-1], strict=True))
-    table = concatenate(reshape(x, shape=(*x.shape, 1)), enlarged(put, (*widths, (0, 0)), unit), axis=-1)
-    return permuted(reduce(table, axis=-1), inverse(last))
+    table = concatenate(reshape(x, shape=(*x.shape, 1)), enlarge(put, (*widths, (0, 0)), unit), axis=-1)
+    return permute(reduce(table, axis=-1), inverse(last))
 
 
 _UNITS = {"sum": 0.0, "prod": 1.0, "mean": 0.0, "amin": math.inf, "amax": -math.inf}
@@ -276,9 +276,9 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, i
 )  # fmt: skip
 def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
     """The base with new entries at an index."""
-    places, region = numbered(base.shape), indexed_shape(base.shape, index=index)
-    places[numpy_index(index)] = numbered(region, places.size)
-    return mixed(base, broadcast_to(new, shape=region), places)
+    places, region = entry_numbers(base.shape), indexed_shape(base.shape, index=index)
+    places[numpy_index(index)] = entry_numbers(region, places.size)
+    return mix(base, broadcast_to(new, shape=region), places)
 
 
 @function(numpy="x, indices, values, accumulate")

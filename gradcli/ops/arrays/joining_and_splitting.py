@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, PlaceError, ShapeError, UnreadArgumentError
-from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d, axes_last, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d, axes_last, permute
 from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
@@ -39,7 +39,7 @@ from gradcli.ops.registry import (
     structural,
     witness,
 )
-from gradcli.ops.text import listed
+from gradcli.ops.text import list_shapes
 
 # -- Arrays in a row, along an axis that they have -------------------------------------------------
 
@@ -57,7 +57,7 @@ concatenate = structural(
     "concatenate cat concat", "*arrays", _concatenate, witness("arrays.concatenate"), vjp=_concatenate_vjp,
     shape=shape_by_example(_concatenate), static={"axis": 0}, ulps=0,
     doc="Arrays joined along an axis. >>> concatenate([x, y])", backward="Cat",
-    numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",
+    numpy=lambda shapes, axis: f"np.concatenate([{list_shapes(shapes)}], {axis})",
 )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def flat_join(x: Any, y: Any) -> Any:
     return concatenate(vector_of(x), vector_of(y), axis=0)
 
 
-def mixed(x: Any, source: Any, places: np.ndarray) -> Any:
+def mix(x: Any, source: Any, places: np.ndarray) -> Any:
     """The entries of x and then of source, at constant places among all of these."""
     every = vector_of(x) if 0 in source.shape else flat_join(x, source)
     return getitem(every, index=(StaticArray(places),))
@@ -329,7 +329,7 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     if not x.shape:
         return rows_of(rows, np.arange(length), 0)
     windows = rows_of(rows, starts[:, None] + np.arange(length), place)
-    return permuted(windows, axes_last(ndim + 1, (place + 1,)))
+    return permute(windows, axes_last(ndim + 1, (place + 1,)))
 
 
 # -- Arrays made longer at their ends --------------------------------------------------------------
@@ -338,7 +338,7 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
 Widths = tuple[tuple[int, int], ...]
 
 
-def enlarged(x: Any, widths: Widths, fill: Any) -> Any:
+def enlarge(x: Any, widths: Widths, fill: Any) -> Any:
     """x with other numbers around it."""
     if not any(width for pair in widths for width in pair):
         return x
@@ -371,7 +371,7 @@ def pad(x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Numb
     if mode not in _MODES:
         raise ArgumentError(f"pad: the mode must be one of {', '.join(_MODES)}, not {mode!r}")
     if mode == "constant":
-        return enlarged(x, widths, constant_values)
+        return enlarge(x, widths, constant_values)
     if not (type(constant_values) is int and constant_values == 0):
         raise UnreadArgumentError(f"pad: the mode {mode!r} does not read constant_values", help="constant_values is for mode='constant'")
     for axis, width in enumerate(widths):
@@ -443,5 +443,5 @@ def block_diag(*arrays: Any) -> Any:
     width = sum(b.shape[1] for b in blocks)
     room_for(sum(b.shape[0] for b in blocks), width)
     ends = [*itertools.accumulate(b.shape[1] for b in blocks)]
-    rows = [enlarged(b, ((0, 0), (end - b.shape[1], width - end)), 0.0) for b, end in zip(blocks, ends, strict=True)]
+    rows = [enlarge(b, ((0, 0), (end - b.shape[1], width - end)), 0.0) for b, end in zip(blocks, ends, strict=True)]
     return concatenate(*rows, axis=0)

@@ -162,7 +162,7 @@ def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
 # -- Axes in another order -------------------------------------------------------------------------
 
 
-def permuted(x: Any, order: tuple[int, ...]) -> Any:
+def permute(x: Any, order: tuple[int, ...]) -> Any:
     """The axes in an order, unless they are in it already."""
     return x if order == tuple(range(len(order))) else transpose(x, axes=order)
 
@@ -194,7 +194,7 @@ def movedim(x: Any, *, source: Any, destination: Any) -> Any:
     if len(taken) != len(places):
         raise ShapeError("movedim: source and destination must name equally many axes")
     rest = iter(a for a in range(len(x.shape)) if a not in taken)
-    return permuted(x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape))))
+    return permute(x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape))))
 
 
 @function(numpy="x, dim0|axis1, dim1|axis2", torch="x, dim0|axis0, dim1|axis1", backward="Transpose", memory="view")
@@ -255,14 +255,14 @@ def _triangle(part: Any) -> Function:
     """Register the definition of a triangle of matrices."""
     name: str = part.__name__
 
-    def checked(x: Any, k: int) -> Any:
+    def check(x: Any, k: int) -> Any:
         if not np.ndim(x):
             raise ShapeError(f"{name} needs a matrix, not a number")
         return part(x, k)
 
     def define(body: Function) -> Op:
         op: Op = function(
-            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape_by_example(checked),
+            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=check, shape=shape_by_example(check),
             ulps=0,
             example=f"{name}(x)",
             numpy=lambda shapes, k: f"np.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
@@ -313,7 +313,7 @@ def diagonal(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
     >>> diagonal(x, 1)
     """
-    moved = permuted(x, matrices_last(len(x.shape), axis1, axis2))
+    moved = permute(x, matrices_last(len(x.shape), axis1, axis2))
     return getitem(moved, index=on_diagonal(moved.shape, offset))
 
 
@@ -323,7 +323,7 @@ def diag_embed(x: Any, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> 
     need_axes("diag_embed", x, 1)
     n = x.shape[-1] + abs(offset)
     matrices = scatter_add(x, index=on_diagonal((n, n), offset), shape=(*x.shape[:-1], n, n))
-    return permuted(matrices, inverse(matrices_last(len(x.shape) + 1, axis1, axis2)))
+    return permute(matrices, inverse(matrices_last(len(x.shape) + 1, axis1, axis2)))
 
 
 @function(numpy="x|v, k|diagonal")

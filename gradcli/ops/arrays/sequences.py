@@ -121,7 +121,7 @@ def _steps(x: Any, place: int) -> Any:
     return part_of(x, place, 1, None) - part_of(x, place, None, -1)
 
 
-def _attached(part: Any, x: Any, place: int) -> Any:
+def _attach(part: Any, x: Any, place: int) -> Any:
     """Entries to put before or after; a number is put there on every row."""
     return part if part.shape else broadcast_to(part, shape=shape_with(x.shape, place, 1))
 
@@ -135,7 +135,7 @@ def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: i
     place = place_along("diff", x, axis)
     if n == 0:
         return x
-    parts = [_attached(p, x, place) for p in (prepend, x, append) if p is not None]
+    parts = [_attach(p, x, place) for p in (prepend, x, append) if p is not None]
     result = concatenate(*parts, axis=place) if len(parts) > 1 else x
     for _ in range(min(n, result.shape[place])):
         result = _steps(result, place)

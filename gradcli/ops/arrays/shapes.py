@@ -13,9 +13,21 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.carrying import added, taken
+from gradcli.ops.carrying import error_of_adding, error_of_taking
 from gradcli.ops.constants import number_inside, same_shape
-from gradcli.ops.registry import Op, Shape, axes_of, declare, function, named, one_axis, room_for, shape_by_example, structural, witness
+from gradcli.ops.registry import (
+    Op,
+    Shape,
+    axes_of,
+    declare,
+    function,
+    one_axis,
+    record_named,
+    room_for,
+    shape_by_example,
+    structural,
+    witness,
+)
 from gradcli.ops.text import (
     ATOM,
     LARGEST_ARRAY,
@@ -24,9 +36,9 @@ from gradcli.ops.text import (
     Piece,
     Unprintable,
     fits_along,
-    indexed,
+    index_text,
     indexed_in_latex,
-    listed,
+    list_shapes,
     order_text,
     runs_backwards,
     subscript_text,
@@ -94,7 +106,7 @@ reshape: Op = structural(
     ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
     backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
-    axes=axes.reshaped,
+    axes=axes.reshape,
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
@@ -120,10 +132,10 @@ def _broadcast(x: Any, shape: Shape) -> Any:
 
 broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("arrays.broadcast_to"),
-    vjp=lambda wanted, cotangent, out, x, shape: (named("sum_to_size")(cotangent, shape=x.shape),),
+    vjp=lambda wanted, cotangent, out, x, shape: (record_named("sum_to_size")(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, ulps=0,
     written="broadcast_to({x}, {shape})", algebra="repetition",
-    axes=lambda m, x, shape: m.repeated(x, shape),
+    axes=lambda m, x, shape: m.repeat(x, shape),
     simpler=same_shape, backward="Expand", memory="view",
     doc="The entries repeated along new or one-entry axes. >>> broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
@@ -150,7 +162,7 @@ transpose: Op = structural(
     static={"axes": None}, ulps=0,
     doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
     written=_transpose_written, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
-    simpler=_simpler_transpose, axes=axes.transposed,
+    simpler=_simpler_transpose, axes=axes.transpose,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
     torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
 )  # fmt: skip
@@ -209,8 +221,8 @@ def behind(lead: Shape, index: Index) -> Index:
 getitem: Op = structural(
     "getitem", "x", _getitem, witness("arrays.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     ulps=0, public=False, doc="x[index], as in NumPy.",
-    backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
-    axes=lambda m, x, index: m.chosen(x, index),
+    backward=pytorch.node_of_getitem, memory="view", written=index_text, latex=indexed_in_latex, simpler=_simpler_getitem,
+    axes=lambda m, x, index: m.choose(x, index),
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -233,7 +245,7 @@ scatter_add: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
-    axes=lambda m, x, index, shape: m.added(x, index, shape),
+    axes=lambda m, x, index, shape: m.scatter(x, index, shape),
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
@@ -264,8 +276,8 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 take_along: Op = structural(
     "take_along", "x index:index", _take_along, witness("arrays.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
-    shape=_take_along_shape, static={"axis": -1}, saves="index", dtype="same", ulps=0, carries=taken,
-    backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
+    shape=_take_along_shape, static={"axis": -1}, saves="index", dtype="same", ulps=0, carries=error_of_taking,
+    backward="Gather", axes=lambda m, x, index, axis: m.pick(x, index, axis),
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
     torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, {axis})" if fits_along(shapes, axis) else "",
@@ -283,7 +295,7 @@ add_along: Op = structural(
     "add_along", "x index:index", _add_along, witness("arrays.add_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, saves="index",
-    public=False, ulps=4, rounding="terms", carries=added,
+    public=False, ulps=4, rounding="terms", carries=error_of_adding,
     axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
     doc="Zeros with x added at indices along an axis: the transpose of take_along.",
     numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
@@ -307,7 +319,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 @function(
     vjp=_stack_vjp, forward=lambda *arrays, axis: np.stack(arrays, axis), shape=_stack_shape, ulps=0, parts=None,
-    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
+    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{list_shapes(shapes)}], {axis})",
 )  # fmt: skip
 def stack(*arrays: Any, axis: int = 0) -> Any:
     """Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).
@@ -316,7 +328,7 @@ def stack(*arrays: Any, axis: int = 0) -> Any:
     """
     shape = tuple(arrays[0].shape)
     place = axes_of(axis, len(shape) + 1)[0]
-    return named("concatenate")(*(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place)
+    return record_named("concatenate")(*(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place)
 
 
 def _flip_shape(old: Shape, axis: Any) -> Shape:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.joining_and_splitting import mixed
+from gradcli.ops.arrays.joining_and_splitting import mix
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add, vector_of
-from gradcli.ops.axes import numbered
+from gradcli.ops.axes import entry_numbers
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import Shape, function
 
@@ -38,7 +38,7 @@ def _memory(shape: Shape, size: Shape, stride: Strides, offset: int, source: Str
     own, region = _places(shape, source, 0), _places(size, stride, offset)
     first, last = (extreme(own, initial=extreme(region, initial=0)) for extreme in (np.min, np.max))
     memory = np.full(last - first + 1, -1)
-    memory[own - first] = numbered(shape)
+    memory[own - first] = entry_numbers(shape)
     return memory, own - first, region - first
 
 
@@ -65,7 +65,7 @@ def as_strided(x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 
 def _sources(shape: Shape, size: Shape, **region: Any) -> Any:
     """For each entry of an array into whose memory another is written, return its number among those of both."""
     memory, own, places = _memory(shape, size, **region)
-    memory[places] = numbered(size, math.prod(shape))
+    memory[places] = entry_numbers(size, math.prod(shape))
     return memory[own]
 
 
@@ -80,4 +80,4 @@ def as_strided_scatter(
 ) -> Any:
     """The base with new entries in a region of the memory that it is laid out in."""
     places = _sources(base.shape, size, stride=stride, offset=offset, source=source)
-    return mixed(base, broadcast_to(new, shape=size), places)
+    return mix(base, broadcast_to(new, shape=size), places)

@@ -145,12 +145,12 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
     if value is None and (default is None or (key == "axis" and record.variadic)):  # arrays in a row are joined as they stand
         return None
-    return _checked(kind, key, (value,) if key == "shape" and not isinstance(value, tuple) else value)
+    return _check(kind, key, (value,) if key == "shape" and not isinstance(value, tuple) else value)
 
 
-def _checked(kind: str, key: str, value: Any) -> Any:
+def _check(kind: str, key: str, value: Any) -> Any:
     if isinstance(value, tuple) and kind in _NESTED:
-        return tuple(_checked(kind, key, part) for part in value)
+        return tuple(_check(kind, key, part) for part in value)
     fits, wanted = _FITS[kind]
     if not fits(value):
         raise (TypeMismatchError if kind == "text" else MistypedArgumentError)(f"{key} must be {wanted}, not {value!r}")
@@ -160,7 +160,7 @@ def _checked(kind: str, key: str, value: Any) -> Any:
 
 
 def is_quantity(record: Op | Composite, key: str) -> bool:
-    """Whether a static parameter is a number by which one could differentiate, if it were an operand: no axis, extent, flag or mask."""
+    """Return whether a static parameter is a number by which one could differentiate, if it were an operand: no axis, extent, flag or mask."""
     default = record.static.get(key)
     if isinstance(default, (bool, str)) and key != "ord":
         return False
@@ -203,7 +203,7 @@ class Host(Protocol):
 def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments by the parameter names of our own records."""
     given: dict[str, Any] = {}
-    taken, left = signature.taken(arguments, lambda argument: isinstance(argument, (list, tuple)))
+    taken, left = signature.take(arguments, lambda argument: isinstance(argument, (list, tuple)))
     if left:
         count = sum(not parameter.by_name for parameter in signature.parameters)
         most = "1 argument" if count == 1 else f"{count} arguments"
@@ -215,7 +215,7 @@ def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], 
         else:
             given[parameter.name] = argument
     for keyword, argument in keywords.items():
-        parameter = _spelled(name, signature, keyword)
+        parameter = _parameter_of(name, signature, keyword)
         if parameter.ignored:
             _refuse_unless_harmless(host, name, parameter.name, keyword, argument)
             continue
@@ -243,7 +243,7 @@ def usage(name: str, signature: Signature) -> str:
     return f"{name}({', '.join(p.name for p in signature.parameters if not p.ignored)})"
 
 
-def _spelled(name: str, signature: Signature, keyword: str) -> Parameter:
+def _parameter_of(name: str, signature: Signature, keyword: str) -> Parameter:
     taking = [parameter for parameter in signature.parameters if keyword in parameter.spellings]
     for parameter in taking:
         if parameter.name == keyword:  # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
@@ -255,7 +255,7 @@ def _spelled(name: str, signature: Signature, keyword: str) -> Parameter:
     raise UnreadArgumentError(f"{name} has no argument {keyword!r}", help=f"did you mean {close!r}?" if close else f"it has {known}")
 
 
-def chosen(host: Host, record: Op | Composite, given: Mapping[str, Any]) -> Op | Composite:
+def choose_record(host: Host, record: Op | Composite, given: Mapping[str, Any]) -> Op | Composite:
     """The operation, or the function made of operations that it is where these arguments are more than it takes."""
     if isinstance(record, Composite):
         return record
@@ -263,7 +263,7 @@ def chosen(host: Host, record: Op | Composite, given: Mapping[str, Any]) -> Op |
     return general(record) if more or any(host.varies(given[key]) for key in record.numbers if key in given) else record
 
 
-def prepared(
+def prepare(
     host: Host, record: Op | Composite, name: str, signature: Signature, given: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The operands and the static parameters that bound arguments become."""
@@ -302,18 +302,18 @@ def missing(name: str, key: str, signature: Signature) -> MistypedArgumentError:
 
 def _varying(host: Host, name: str, key: str, value: Any) -> Any:
     """Return what has a derivative in the place of a number: a number, too."""
-    operand = host.value(_listed(value))
+    operand = host.value(_as_lists(value))
     if operand.shape:
         raise ArgumentError(f"{name}: {key} must be a number, not an array of shape {tuple(operand.shape)}")
     return operand
 
 
-def _listed(value: Any) -> Any:
+def _as_lists(value: Any) -> Any:
     """Tuples of numbers as lists, which are arrays."""
-    return [_listed(part) for part in value] if isinstance(value, (list, tuple)) else value
+    return [_as_lists(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def applied(host: Host, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
+def apply(host: Host, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
     """A function of operands and static parameters."""
     if isinstance(record, Op):
         return host.call_op(record, operands, static)

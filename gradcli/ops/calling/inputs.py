@@ -1,4 +1,4 @@
-"""What people hand over as numbers, as arrays: refused by name where something of it would be lost."""
+"""Numbers that people hand over, as arrays: refused by name where something of it would be lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def kind_of(value: np.ndarray | np.generic) -> str:
 _LOST = (str, bytes, complex, type(None), np.datetime64, np.timedelta64)
 
 
-def unmasked(value: Any, what: str) -> Any:
+def unmask(value: Any, what: str) -> Any:
     """The value, which is no masked array any more. Masked entries would be numbers again, so they are refused."""
     masked = sys.modules.get("numpy.ma")
     if masked is None or not isinstance(value, masked.MaskedArray):
@@ -51,7 +51,7 @@ def numbers(value: Any, what: str, *, booleans: bool = False, copy: bool = True)
     """An array of real numbers, of its own with ``copy``. ``what`` is "the value of 'x'" and the like, for errors."""
     if getattr(value, "requires_grad", False) is True:
         raise InputTypeError(f"{what} is a tensor that requires grad", help="write x.detach()")
-    value = unmasked(value, what)
+    value = unmask(value, what)
     if isinstance(value, (list, tuple)):
         _refuse_parts(value, what)
     try:
@@ -66,7 +66,7 @@ def numbers(value: Any, what: str, *, booleans: bool = False, copy: bool = True)
     if array.dtype.kind == "O":
         array = _floats(array, what)
     elif array.dtype.kind == "f" and array.dtype.itemsize > _DOUBLE.itemsize:
-        array = _shortened(array, what)
+        array = _shorten(array, what)
     if array.dtype.kind not in ("fiub" if booleans else "fiu"):
         raise InputTypeError(f"{what} must be real numbers, not {array.dtype}", help=_HELPS.get(array.dtype.kind))
     return array
@@ -87,12 +87,12 @@ def _refuse_parts(value: Any, what: str) -> None:
             if isinstance(part, (list, tuple)):
                 waiting.append(part)
             elif not isinstance(part, (float, int)):
-                unmasked(part, what)
+                unmask(part, what)
                 if getattr(part, "requires_grad", False) is True:
                     raise InputTypeError(f"{what} has a tensor that requires grad in it", help="write x.detach()")
 
 
-def _shortened(array: np.ndarray, what: str) -> np.ndarray:
+def _shorten(array: np.ndarray, what: str) -> np.ndarray:
     """Long doubles at their nearest floats."""
     with np.errstate(all="ignore"):
         found = array.astype(_DOUBLE)

@@ -1,4 +1,4 @@
-"""What one call means in several libraries, and whether that differs: read from what is declared for its name, not from a list of names."""
+"""Meanings of one call in several libraries, and whether they differ: read from what is declared for its name, not from a list of names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gradcli.ops.calling.prefixes import DIALECTS, JAX, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import (
     Signature,
     declare,
-    declared,
     declared_elsewhere,
     declared_names,
     declared_parts,
+    declared_signature,
     own_signature,
     signature,
 )
-from gradcli.ops.registry import load, named, registry
+from gradcli.ops.registry import load, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 from gradcli.spelling import words
 
@@ -101,14 +101,14 @@ def lookup(name: str, library: str) -> Signature | None:
     """The signature of a name in a library, or None if it is no function there. Those of the language alone are elsewhere."""
     if library != NUMPY:
         load()  # so that every family has said what libraries call its functions
-    found = declared(name, library)
+    found = declared_signature(name, library)
     if found is not None:
         return found
     try:
-        record = named(name)
+        record = record_named(name)
     except KeyError:
-        return declared(name, library) or declared_elsewhere(name)
-    found = declared(name, library)  # which a family may have said that is read now
+        return declared_signature(name, library) or declared_elsewhere(name)
+    found = declared_signature(name, library)  # which a family may have said that is read now
     if found is not None:
         return found
     if not record.public or record.name in CALLED_OTHERWISE:
@@ -125,11 +125,11 @@ def _of_a_pair(name: str) -> Signature:
     return signature(name, f"{_PAIRS[1]}, {_PAIRS[0]}")
 
 
-def qualified(name: str, path: str, library: str) -> str:
+def qualified_name(name: str, path: str, library: str) -> str:
     """The name under which a function is declared that means something else in a part of a library: linalg.cross."""
     load()
     last = ".".join(path.split(".")[-2:])
-    return last if declared(last, library) is not None else name
+    return last if declared_signature(last, library) is not None else name
 
 
 def is_part(name: str, library: str) -> bool:
@@ -156,7 +156,7 @@ CALL = "__call__"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Class:
-    """What a constructor keeps, and the functions that its objects are.
+    """A constructor's own arguments, and the functions that its objects are.
 
     name        what the library calls it
     keeps       the constructor's parameters, under the names of the functions that get them
@@ -179,7 +179,7 @@ class Class:
         return signature(self.name, self.keeps)
 
     def function(self, method: str) -> Signature | None:
-        """What a method takes: the parameters of its function that the constructor has not taken. None where there is no such method."""
+        """Return what a method takes: the parameters of its function that the constructor has not taken. None where there is no such method."""
         name = self.methods.get(method)
         found = None if name is None else lookup(name, self.library)
         if found is None:
@@ -324,11 +324,11 @@ class Call(NamedTuple):
 
 
 @cache
-def stated(name: str) -> str:
+def stated_parameter(name: str) -> str:
     """The parameter without which a function means two things of an array of several axes; empty if it has none."""
     found = lookup(name, NUMPY)
     record = registry().get(found.target) if found is not None else None
-    return "".join(record.stated) if isinstance(record, Op) else ""
+    return "".join(record.stated_names) if isinstance(record, Op) else ""
 
 
 @cache
@@ -377,13 +377,13 @@ def meaning(call: Call, library: str) -> object:
         return None
     if found.target == "transpose" and len(call.listed) == 2 and call.listed[1:] == (True,):
         return None if library == TORCH else "transpose"
-    given = _given(call, found)
+    given = _arguments_by_parameter(call, found)
     return None if given is None else _canonical(found, given)
 
 
-def _given(call: Call, signature: Signature) -> dict[str, Any] | None:
+def _arguments_by_parameter(call: Call, signature: Signature) -> dict[str, Any] | None:
     """The places of arguments, and keywords, by the parameters that take them; None if there are others than the signature reads."""
-    taken, left = signature.taken(range(len(call.listed)), call.listed.__getitem__)
+    taken, left = signature.take(range(len(call.listed)), call.listed.__getitem__)
     if left or any(parameter.ignored for parameter, _ in taken):  # what is written is read by somebody
         return None
     given = {parameter.name: places[0] if isinstance(places, tuple) and len(places) == 1 else places for parameter, places in taken}
@@ -399,7 +399,7 @@ def _canonical(signature: Signature, given: dict[str, Any]) -> object:
     target = signature.target
     defaults = tuple((name, value) for name, value in signature.defaults if name not in given)
     try:
-        record: Op | Composite | None = named(target)
+        record: Op | Composite | None = record_named(target)
     except KeyError:
         record = None  # a function of the language
     if record is not None:
@@ -415,7 +415,7 @@ def _canonical(signature: Signature, given: dict[str, Any]) -> object:
         signs = {parameter[0] for parameter in parameters if parameter[1:] in given}
         if "-" not in signs or "+" in signs:
             target = alike
-            names = named(target).operands if target != "multi_dot" else ()
+            names = record_named(target).operands if target != "multi_dot" else ()
             own = record.operands if record is not None else ()
             swap = dict(zip(own, names, strict=False))
             given = {swap.get(name, name): places for name, places in given.items()}

@@ -53,7 +53,7 @@ class Signature:
     parameters: tuple[Parameter, ...]
     defaults: tuple[tuple[str, Any], ...] = ()
 
-    def taken(self, arguments: Sequence[Any], is_list: Callable[[Any], bool]) -> tuple[list[tuple[Parameter, Any]], list[Any]]:
+    def take(self, arguments: Sequence[Any], is_list: Callable[[Any], bool]) -> tuple[list[tuple[Parameter, Any]], list[Any]]:
         """Parameters with the arguments by position that they take, and the arguments that none takes."""
         found: list[tuple[Parameter, Any]] = []
         left = list(arguments)
@@ -112,7 +112,7 @@ def declare(table: str) -> None:
             _TABLES[library][name] = target.strip() or name, parameters
 
 
-def declared(name: str, library: str) -> Signature | None:
+def declared_signature(name: str, library: str) -> Signature | None:
     """Return what was declared for a name; PyTorch, SciPy, JAX and math fall back to NumPy's."""
     found = _TABLES[library].get(name) or _TABLES[NUMPY].get(name)
     return None if found is None else signature(*found)
@@ -120,7 +120,7 @@ def declared(name: str, library: str) -> Signature | None:
 
 def declared_elsewhere(name: str) -> Signature | None:
     """Return what any library calls by a name that NumPy does not have: SciPy first, then PyTorch."""
-    return declared(name, SCIPY) or declared(name, TORCH)
+    return declared_signature(name, SCIPY) or declared_signature(name, TORCH)
 
 
 def declared_names() -> set[str]:

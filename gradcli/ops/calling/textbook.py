@@ -47,7 +47,7 @@ _LETTER = rf"{'|'.join(sorted(GREEK, key=len, reverse=True))}|pi|[^\W\d_]"
 _LONGEST = 24  # characters of a name that may be functions and their arguments
 
 
-def catalogued(name: str) -> str:
+def catalogue_name(name: str) -> str:
     """The name by which the catalogue has a function of textbooks, itself for any other name."""
     return CALLED.get(name) or SPELLINGS.get(name, name)
 
@@ -65,13 +65,13 @@ def is_own(name: str) -> bool:
 
 def is_bare(name: str) -> bool:
     """Return whether a function takes its argument without brackets: ``sin 2x``."""
-    return catalogued(name) in _inverses() or base_of_log(name) is not None
+    return catalogue_name(name) in _inverses() or base_of_log(name) is not None
 
 
 def inverse(name: str, argument: str) -> str:
     """The inverse of such a function, of an argument, as text of the language."""
     base = base_of_log(name)
-    return f"{base}**({argument})" if base is not None else _inverses()[catalogued(name)].format(argument)
+    return f"{base}**({argument})" if base is not None else _inverses()[catalogue_name(name)].format(argument)
 
 
 def ends_at_numbers(name: str) -> bool:

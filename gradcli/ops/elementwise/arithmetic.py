@@ -220,26 +220,26 @@ def reciprocal(x: Any) -> Any:
     return 1 / x
 
 
-def _scaled(y: Any, alpha: float) -> Any:
+def _scale(y: Any, alpha: float) -> Any:
     return y if alpha == 1 else y * alpha
 
 
 @function()
 def torch_add(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """torch.add: x + alpha*y."""
-    return x + _scaled(y, alpha)
+    return x + _scale(y, alpha)
 
 
 @function()
 def torch_sub(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """torch.sub: x - alpha*y."""
-    return x - _scaled(y, alpha)
+    return x - _scale(y, alpha)
 
 
 @function(torch="x, y|other, *, alpha")
 def rsub(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """y - alpha*x, as in PyTorch."""
-    return y - _scaled(x, alpha)
+    return y - _scale(x, alpha)
 
 
 @function()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops import extended, pytorch
-from gradcli.ops.carrying import grown, logarithm, power, root
+from gradcli.ops.carrying import error_of_exponential, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.elementwise.logic import Pieces, equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.extended import Entrywise
@@ -96,7 +96,7 @@ cbrt = elementwise(
 exp = elementwise(
     "exp", "x", np.exp, "exp", lambda out, x: out, saves="out",
     algebra="exponential", doc="e to the power x.", ulps=3,
-    carries=grown,
+    carries=error_of_exponential,
 )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops import extended
-from gradcli.ops.carrying import chosen, no_number
-from gradcli.ops.constants import number_of, unrepeated
+from gradcli.ops.carrying import error_of_choice, no_number
+from gradcli.ops.constants import number_of, without_repeats
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, flat, function, piecewise
 from gradcli.ops.text import SUM, Form
@@ -136,13 +136,13 @@ def _guards_zero(condition: Any, product: Any) -> bool:
         condition = condition.operand
     if condition.op is not equal or number_of(condition.operands[1]) != 0:
         return False
-    guarded = unrepeated(condition.operand)
+    guarded = without_repeats(condition.operand)
     stack, seen = [product], 0
     while stack and seen < 64:
-        part = unrepeated(stack.pop())
+        part = without_repeats(stack.pop())
         seen += 1
         role = part.op.algebra if part.op is not None else ""
-        if part is guarded or (role in ("logarithm", "power") and unrepeated(part.operand) is guarded):
+        if part is guarded or (role in ("logarithm", "power") and without_repeats(part.operand) is guarded):
             return True
         if role in ("product", "quotient", "negation"):
             stack += part.operands
@@ -165,7 +165,7 @@ where = piecewise(
     simpler=_simpler_where,
     latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",
     ulps=0,
-    carries=chosen,
+    carries=error_of_choice,
     numpy="np.where({0}, {1}, {2})",
 )
 

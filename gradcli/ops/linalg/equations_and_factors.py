@@ -23,13 +23,13 @@ from gradcli.ops.linalg.matrices import (
     parts_of,
     row_range,
     square,
-    transposed,
+    transpose_matrix,
     with_unit_diagonal,
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.registry import REQUIRED, Index, Op, Shape, axes_of, declare, function, structural, witness
-from gradcli.ops.structure import output, valued
+from gradcli.ops.structure import output, with_values
 
 # -- Equations with triangular matrices, by substitution; and those whose Cholesky factor is known -
 
@@ -57,15 +57,15 @@ def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
 def _solve_triangular_vjp(
     wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool
 ) -> tuple[Any, Any]:
-    back = solve_triangular(transposed(x), cotangent, upper=not upper, unitriangular=unitriangular)
+    back = solve_triangular(transpose_matrix(x), cotangent, upper=not upper, unitriangular=unitriangular)
     by_x = None
     if wanted[0]:
-        slope = -matmul(back, transposed(out))
+        slope = -matmul(back, transpose_matrix(out))
         by_x = triu(slope, k=int(unitriangular)) if upper else tril(slope, k=-int(unitriangular))
     return by_x, back
 
 
-def _solved(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
+def _text_of_solve(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
     if len(shapes[0]) != 2:
         return ""
     return f"linalg.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
@@ -84,7 +84,7 @@ solve_triangular: Op = structural(
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read. "
     ">>> solve_triangular(A, b, lower=True)",
-    numpy=_solved,
+    numpy=_text_of_solve,
     torch=_solved_in_torch,
 )  # fmt: skip
 
@@ -94,7 +94,7 @@ def torch_solve_triangular(x: Any, y: Any, *, upper: bool, left: bool = True, un
     """torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y."""
     if left:
         return solve_triangular(x, y, upper=upper, unitriangular=unitriangular)
-    return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
+    return transpose_matrix(solve_triangular(transpose_matrix(x), transpose_matrix(y), upper=not upper, unitriangular=unitriangular))
 
 
 @function()
@@ -104,7 +104,7 @@ def scipy_solve_triangular(
     """scipy.linalg.solve_triangular: the z with x @ z = y, x being upper triangular unless lower=True."""
     above = upper if upper is not None else not lower
     if trans in (1, "T", 2, "C"):
-        x, above = transposed(x), not above
+        x, above = transpose_matrix(x), not above
     elif trans not in (None, 0, "N"):
         raise ArgumentError(f"solve_triangular: trans must be 0, 1 or 2, not {trans!r}")
     if len(y.shape) == 1:
@@ -118,23 +118,23 @@ def triangular_solve(y: Any, x: Any, *, upper: bool = True, transpose: bool = Fa
 
     >>> triangular_solve(b, A)[0]
     """
-    factor, above = (transposed(x), not upper) if transpose else (x, upper)
+    factor, above = (transpose_matrix(x), not upper) if transpose else (x, upper)
     solution = solve_triangular(factor, y, upper=above, unitriangular=unitriangular)
     return solution, broadcast_to(x, shape=(*solution.shape[:-2], *x.shape[-2:]))
 
 
 def _read(x: Any, upper: bool) -> Any:
     """A matrix of which one triangle is read, with the gradient of one of which all entries are."""
-    return valued(x, (triu if upper else tril)(x))
+    return with_values(x, (triu if upper else tril)(x))
 
 
 def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
     back = cholesky_solve(cotangent, x, upper=upper)
     by_x = None
     if wanted[1]:
-        factor = transposed(_read(x, True)) if upper else _read(x, False)
-        by_factor = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
-        by_x = transposed(by_factor) if upper else by_factor
+        factor = transpose_matrix(_read(x, True)) if upper else _read(x, False)
+        by_factor = -(matmul(back, matmul(transpose_matrix(out), factor)) + matmul(out, matmul(transpose_matrix(back), factor)))
+        by_x = transpose_matrix(by_factor) if upper else by_factor
     return back, by_x
 
 
@@ -153,7 +153,7 @@ def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     >>> cholesky_solve(b, cholesky(A))
     """
     factor = _read(x, upper)
-    other = transposed(factor)
+    other = transpose_matrix(factor)
     return solve(matmul(other, factor) if upper else matmul(factor, other), y)
 
 
@@ -183,8 +183,8 @@ def _solve(x: Any, y: Any) -> Any:
 
 def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     vector = len(y.shape) == 1
-    back = solve(transposed(x), as_column(cotangent) if vector else cotangent)
-    by_x = -matmul(back, transposed(as_column(out) if vector else out)) if wanted[0] else None
+    back = solve(transpose_matrix(x), as_column(cotangent) if vector else cotangent)
+    by_x = -matmul(back, transpose_matrix(as_column(out) if vector else out)) if wanted[0] else None
     return by_x, reshape(back, shape=cotangent.shape) if vector else back
 
 
@@ -204,13 +204,13 @@ def torch_solve(x: Any, y: Any, *, left: bool = True) -> Any:
             raise ShapeError("solve with left=False needs matrices on the right side")
         found = solve(x, as_column(y))
         return reshape(found, shape=found.shape[:-1])
-    return solve(x, y) if left else transposed(solve(transposed(x), transposed(y)))
+    return solve(x, y) if left else transpose_matrix(solve(transpose_matrix(x), transpose_matrix(y)))
 
 
 @function()
 def scipy_solve(x: Any, y: Any, *, transpose: Any = False) -> Any:
     """scipy.linalg.solve: the z with x @ z = y, or with the transpose of x."""
-    return solve(transposed(x) if transpose else x, y)
+    return solve(transpose_matrix(x) if transpose else x, y)
 
 
 @function(numpy="x, y|b, axes")
@@ -244,11 +244,11 @@ def _cholesky(x: Any, upper: bool) -> Any:
 
 
 def _cholesky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
-    factor, slope = (out, transposed(cotangent)) if upper else (transposed(out), cotangent)
+    factor, slope = (out, transpose_matrix(cotangent)) if upper else (transpose_matrix(out), cotangent)
     inner = tril(matmul(factor, slope))
-    both = inner + transposed(tril(inner, k=-1))
+    both = inner + transpose_matrix(tril(inner, k=-1))
     half = solve_triangular(factor, both, upper=True)
-    return (0.5 * transposed(solve_triangular(factor, transposed(half), upper=True)),)
+    return (0.5 * transpose_matrix(solve_triangular(factor, transpose_matrix(half), upper=True)),)
 
 
 def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
@@ -274,13 +274,13 @@ def cholesky_ex(x: Any, *, upper: Any = False, check_errors: Any = False) -> Any
 def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
     q, r = output(out, place=0), output(out, place=1)
     by_q, by_r = cotangent
-    inner = 0.0 if by_r is None else matmul(by_r, transposed(r))
+    inner = 0.0 if by_r is None else matmul(by_r, transpose_matrix(r))
     if by_q is not None:
-        inner = inner - matmul(transposed(q), by_q)
-    slope = matmul(q, triu(inner) + transposed(triu(inner, k=1)))
+        inner = inner - matmul(transpose_matrix(q), by_q)
+    slope = matmul(q, triu(inner) + transpose_matrix(triu(inner, k=1)))
     if by_q is not None:
         slope = slope + by_q
-    return (transposed(solve_triangular(r, transposed(slope), upper=True)),)
+    return (transpose_matrix(solve_triangular(r, transpose_matrix(slope), upper=True)),)
 
 
 qr_of_columns: Op = structural(
@@ -307,7 +307,7 @@ def qr(x: Any, *, mode: str = "reduced") -> Any:
         q, r = parts_of(qr_of_columns, x)
     else:
         q, r = parts_of(qr_of_columns, column_range(x, None, rows))
-        r = concatenate(r, matmul(transposed(q), column_range(x, rows, None)), axis=-1)
+        r = concatenate(r, matmul(transpose_matrix(q), column_range(x, rows, None)), axis=-1)
     return r if mode == "r" else (q, r)
 
 
@@ -386,20 +386,20 @@ def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> t
     n, by_w, by_g = max(rows, columns), 0.0, 0.0
     # factors of a matrix that is not square are completed by rows and columns of the identity
     ones = np.diag((np.arange(n) >= min(rows, columns)).astype(float))
-    lower, upper = _padded(lower, n) + ones, _padded(upper, n) + ones
+    lower, upper = _pad(lower, n) + ones, _pad(upper, n) + ones
     if by_l is not None:
-        by_w = matmul(transposed(lower), _padded(by_l, n))
+        by_w = matmul(transpose_matrix(lower), _pad(by_l, n))
     if by_u is not None:
-        by_g = triu(_padded(by_u, n))
-        by_w = by_w - matmul(by_g, transposed(upper))
+        by_g = triu(_pad(by_u, n))
+        by_w = by_w - matmul(by_g, transpose_matrix(upper))
     # nothing is divided by the pivot of the last row, which may be 0
     divisors = where(np.diag(np.arange(n) == rows - 1), 1.0, upper)
-    by_g = by_g + transposed(solve_triangular(divisors, transposed(tril(by_w, k=-1)), upper=True))
-    slope = matmul(p, row_range(solve_triangular(transposed(lower), by_g, upper=True, unitriangular=True), None, rows))
+    by_g = by_g + transpose_matrix(solve_triangular(divisors, transpose_matrix(tril(by_w, k=-1)), upper=True))
+    slope = matmul(p, row_range(solve_triangular(transpose_matrix(lower), by_g, upper=True, unitriangular=True), None, rows))
     return (column_range(slope, None, columns),)
 
 
-def _padded(x: Any, n: int) -> Any:
+def _pad(x: Any, n: int) -> Any:
     """Zeros behind the rows and columns, up to n of each."""
     *batch, rows, columns = x.shape
     return x if rows == columns == n else scatter_add(x, index=(..., (None, rows, None), (None, columns, None)), shape=(*batch, n, n))
@@ -449,19 +449,19 @@ def _matrix_of(pivots: Any, n: int, like: Any) -> Any:
     return where(permutation(pivots, n=n), 1.0, zeros((n, n), like))
 
 
-def _packed(lower: Any, upper: Any) -> Any:
+def _pack(lower: Any, upper: Any) -> Any:
     """L and U in one matrix, without the diagonal of L."""
     rows, columns = lower.shape[-2], upper.shape[-1]
     n = max(rows, columns)
-    return column_range(row_range(_padded(tril(lower, k=-1), n) + _padded(upper, n), None, rows), None, columns)
+    return column_range(row_range(_pad(tril(lower, k=-1), n) + _pad(upper, n), None, rows), None, columns)
 
 
 def _solved_by_factors(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     """The z with P @ L @ U @ z = y, or with its transpose in their place."""
     if adjoint:
-        half = solve_triangular(transposed(x), y, upper=False)
-        return matmul(p, solve_triangular(transposed(x), half, upper=True, unitriangular=True))
-    half = solve_triangular(x, matmul(transposed(p), y), upper=False, unitriangular=True)
+        half = solve_triangular(transpose_matrix(x), y, upper=False)
+        return matmul(p, solve_triangular(transpose_matrix(x), half, upper=True, unitriangular=True))
+    half = solve_triangular(x, matmul(transpose_matrix(p), y), upper=False, unitriangular=True)
     return solve_triangular(x, half, upper=True)
 
 
@@ -478,7 +478,7 @@ def lu_factor(x: Any) -> Any:
     >>> lu_factor(A)[0]
     """
     _, lower, upper = parts_of(lu, x)
-    return _packed(lower, upper), pivots_of(x)
+    return _pack(lower, upper), pivots_of(x)
 
 
 @function(results="LU pivots:int32 infos:int32", backward="LinalgLuFactorEx")
@@ -505,7 +505,7 @@ def lu_solve(x: Any, pivots: Index, y: Any, *, left: bool = True, adjoint: bool 
     """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
     p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
     if not left:
-        return transposed(_solved_by_factors(x, p, transposed(y), not adjoint))
+        return transpose_matrix(_solved_by_factors(x, p, transpose_matrix(y), not adjoint))
     return _solved_by_factors(x, p, y, adjoint)
 
 

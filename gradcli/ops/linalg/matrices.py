@@ -1,4 +1,4 @@
-"""What rules about matrices share: the last two axes, triangles, diagonals, several results."""
+"""Common parts of rules about matrices: the last two axes, triangles, diagonals, several results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def nothing(x: Any) -> Any:
     return zeros((0,), x)
 
 
-def transposed(x: Any) -> Any:
+def transpose_matrix(x: Any) -> Any:
     return transpose(x, axes=None) if len(x.shape) == 2 else swapaxes(x, axis1=-1, axis2=-2)
 
 

@@ -27,7 +27,7 @@ from gradcli.ops.linalg.matrices import (
     parts_of,
     row_range,
     square,
-    transposed,
+    transpose_matrix,
     with_unit_diagonal,
     zeros,
 )
@@ -62,7 +62,7 @@ def _inv_shape(x: Shape, check_errors: bool = True) -> Shape:
 
 
 def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) -> tuple[Any]:
-    return (-matmul(matmul(transposed(out), cotangent), transposed(out)),)
+    return (-matmul(matmul(transpose_matrix(out), cotangent), transpose_matrix(out)),)
 
 
 @function(
@@ -87,7 +87,7 @@ def _adjugate(x: Any) -> Any:
     u, s, vt = np.linalg.svd(x)
     others = np.prod(np.where(np.eye(x.shape[-1]) == 0, s[..., None, :], 1.0), axis=-1)
     orientation = np.round(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
-    return transposed(vt) * others[..., None, :] @ transposed(u) * orientation
+    return transpose_matrix(vt) * others[..., None, :] @ transpose_matrix(u) * orientation
 
 
 def _minors(x: Any) -> Any:
@@ -104,7 +104,7 @@ def _signs(x: Any) -> np.ndarray:
 
 
 def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    slopes = sum_(transposed(adjugate(_minors(x))) * _minors(transposed(cotangent)), axis=(-2, -1))
+    slopes = sum_(transpose_matrix(adjugate(_minors(x))) * _minors(transpose_matrix(cotangent)), axis=(-2, -1))
     return (slopes * _signs(x),)
 
 
@@ -114,7 +114,7 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 )  # fmt: skip
 def adjugate(x: Any) -> Any:
     """The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well."""
-    return transposed(det(_minors(x)) * _signs(x))
+    return transpose_matrix(det(_minors(x)) * _signs(x))
 
 
 def _det_shape(x: Shape) -> Shape:
@@ -122,7 +122,7 @@ def _det_shape(x: Shape) -> Shape:
 
 
 def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    return (as_matrix(cotangent) * transposed(adjugate(x)),)
+    return (as_matrix(cotangent) * transpose_matrix(adjugate(x)),)
 
 
 det = structural(
@@ -135,7 +135,7 @@ det = structural(
 
 
 def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
-    return (as_matrix(cotangent[1]) * transposed(inv(x, check_errors=False)) if cotangent[1] is not None else None,)
+    return (as_matrix(cotangent[1]) * transpose_matrix(inv(x, check_errors=False)) if cotangent[1] is not None else None,)
 
 
 @function(
@@ -206,7 +206,7 @@ def _matrix_exp(x: Any) -> Any:
 
 
 def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    return (matrix_exp_jvp(transposed(x), cotangent),)
+    return (matrix_exp_jvp(transpose_matrix(x), cotangent),)
 
 
 matrix_exp: Op = structural(
@@ -230,10 +230,10 @@ def _matrix_exp_jvp(x: Any, h: Any) -> Any:
 
 
 def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
-    turned, by_x = transposed(x), None
+    turned, by_x = transpose_matrix(x), None
     if wanted[0]:
         n, none = x.shape[-1], zeros(x.shape, x)
-        inner = matrix_exp_jvp(_blocks(turned, none, transposed(h), turned), _blocks(none, cotangent, none, none))
+        inner = matrix_exp_jvp(_blocks(turned, none, transpose_matrix(h), turned), _blocks(none, cotangent, none, none))
         by_x = column_range(row_range(inner, None, n), None, n) + column_range(row_range(inner, n, None), n, None)
     return by_x, matrix_exp_jvp(turned, cotangent) if wanted[1] else None
 
@@ -306,7 +306,7 @@ def householder_product(x: Any, tau: Any) -> Any:
     below, y = with_unit_diagonal(tril(x, k=-1)), with_unit_diagonal(zeros(x.shape, x))
     for i in reversed(range(tau.shape[-1])):
         vector = column_range(below, i, i + 1)
-        y = y - matmul(as_row(column_range(tau, i, i + 1)) * vector, matmul(transposed(vector), y))
+        y = y - matmul(as_row(column_range(tau, i, i + 1)) * vector, matmul(transpose_matrix(vector), y))
     return y
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import diagonal, inverse, matrices_last, movedim, permuted
+from gradcli.ops.arrays.reshaping import diagonal, inverse, matrices_last, movedim, permute
 from gradcli.ops.arrays.shapes import getitem, reshape, stack, transpose
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
-from gradcli.ops.linalg.matrices import as_column, as_matrix, as_row, transposed
+from gradcli.ops.linalg.matrices import as_column, as_matrix, as_row, transpose_matrix
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import (
     Function,
@@ -63,8 +63,8 @@ def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: A
         if wanted[1]:
             by_y = matmul(cotangent, x) if len(x.shape) == 2 else vecmat(cotangent, x)
     else:
-        by_x = matmul(cotangent, transposed(y)) if wanted[0] else None
-        by_y = matmul(transposed(x), cotangent) if wanted[1] else None
+        by_x = matmul(cotangent, transpose_matrix(y)) if wanted[0] else None
+        by_y = matmul(transpose_matrix(x), cotangent) if wanted[1] else None
     return by_x, by_y
 
 
@@ -117,7 +117,7 @@ def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1
     order = matrices_last(len(x.shape), axis1, axis2)
     rows, columns = (x.shape[axis] for axis in order[-2:])
     room_for(rows, columns)
-    return (permuted(as_matrix(cotangent) * np.eye(rows, columns, offset), inverse(order)),)
+    return (permute(as_matrix(cotangent) * np.eye(rows, columns, offset), inverse(order)),)
 
 
 @function(
@@ -194,7 +194,7 @@ def vecmat(x: Any, y: Any) -> Any:
 
     >>> vecmat(x, [[1], [2], [3]])
     """
-    return matvec(transposed(y), x)
+    return matvec(transpose_matrix(y), x)
 
 
 _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
@@ -206,7 +206,7 @@ _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
 def _declare_sum(name: str, factors: str, multiply: Function, words: str) -> None:
     """Register a sum of an array and a product; with beta = 0 the array is not read."""
 
-    def added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+    def add(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
         product = multiply(x, y)
         scaled = product if is_number(alpha) and alpha == 1 else product * alpha
         if is_number(beta) and beta == 0:
@@ -217,7 +217,7 @@ def _declare_sum(name: str, factors: str, multiply: Function, words: str) -> Non
         return found
 
     composite(
-        name, f"input {factors} beta:number alpha:number", added, static={"beta": 1, "alpha": 1},
+        name, f"input {factors} beta:number alpha:number", add, static={"beta": 1, "alpha": 1},
         doc=f"beta*input + alpha times {words}; with beta=0 the input is not read.",
     )  # fmt: skip
     declare(f"torch:\n{name}(input, {factors.replace(' ', ', ')}, *, beta, alpha)")
@@ -353,7 +353,7 @@ class _Named(NamedTuple):
     letters: str
 
 
-def _named(x: Any, term: str, extents: dict[str, int], elsewhere: str) -> _Named:
+def _name_axes(x: Any, term: str, extents: dict[str, int], elsewhere: str) -> _Named:
     """Each letter once: a repeated one reads a diagonal, and one entry along an axis goes with any number of them.
 
     A letter that stands twice here, and not elsewhere, is that of a trace.
@@ -373,7 +373,7 @@ def _named(x: Any, term: str, extents: dict[str, int], elsewhere: str) -> _Named
     return _Named(reshape(x, shape=tuple(extents[letter] for letter in kept)), kept)
 
 
-def _summed(x: _Named, wanted: Collection[str]) -> _Named:
+def _sum_letters(x: _Named, wanted: Collection[str]) -> _Named:
     axes = tuple(i for i, letter in enumerate(x.letters) if letter not in wanted)
     if not axes:
         return x
@@ -381,7 +381,7 @@ def _summed(x: _Named, wanted: Collection[str]) -> _Named:
     return _Named(sum_(x.array, axis=axes if kept else None), kept)
 
 
-def _arranged(x: _Named, letters: Iterable[str]) -> Any:
+def _arrange_letters(x: _Named, letters: Iterable[str]) -> Any:
     order = tuple(x.letters.index(letter) for letter in letters)
     return x.array if order == tuple(range(len(order))) else transpose(x.array, axes=order)
 
@@ -390,28 +390,28 @@ def _in_shape(x: Any, shape: Shape) -> Any:
     return x if tuple(x.shape) == shape else reshape(x, shape=shape)
 
 
-def _multiplied(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
+def _multiply_over(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
     """The sum of products of entries over the letters that are not wanted: a product of matrices where both have some of them."""
-    x, y = _summed(x, {*wanted, *y.letters}), _summed(y, {*wanted, *x.letters})
+    x, y = _sum_letters(x, {*wanted, *y.letters}), _sum_letters(y, {*wanted, *x.letters})
     extents = {**dict(zip(x.letters, x.array.shape, strict=True)), **dict(zip(y.letters, y.array.shape, strict=True))}
     both = [letter for letter in x.letters if letter in y.letters]
     batch, over = "".join(c for c in both if c in wanted), "".join(c for c in both if c not in wanted)
     rows, columns = "".join(c for c in x.letters if c not in both), "".join(c for c in y.letters if c not in both)
 
-    def grouped(array: Any, *groups: str) -> Any:
+    def group(array: Any, *groups: str) -> Any:
         """The axes of each group as one, and none for rows or columns that there are not."""
         sizes = [math.prod(extents[c] for c in group) for group in groups if group or batch]
         return _in_shape(array, (*(extents[c] for c in batch), *sizes))
 
     letters = batch + rows + columns
     if over:
-        left = grouped(_arranged(x, batch + rows + over), rows, over)
-        right = grouped(_arranged(y, batch + over + columns), over, columns)
+        left = group(_arrange_letters(x, batch + rows + over), rows, over)
+        right = group(_arrange_letters(y, batch + over + columns), over, columns)
         return _Named(_in_shape(matmul(left, right), tuple(extents[c] for c in letters)), letters)
     if not batch and len(rows) == len(columns) == 1:
         return _Named(outer(x.array, y.array), letters)
     left, right = (
-        _in_shape(_arranged(z, [c for c in letters if c in z.letters]), tuple(extents[c] if c in z.letters else 1 for c in letters))
+        _in_shape(_arrange_letters(z, [c for c in letters if c in z.letters]), tuple(extents[c] if c in z.letters else 1 for c in letters))
         for z in (x, y)
     )
     return _Named(left * right, letters)
@@ -427,12 +427,12 @@ def einsum(*operands: Any, subscripts: str = "") -> Any:
     terms, result = parse_subscripts(subscripts, shapes)
     extents = _extents(terms, shapes)
     elsewhere = [result + "".join((*terms[:i], *terms[i + 1 :])) for i in range(len(terms))]
-    left = [_named(x, term, extents, others) for x, term, others in zip(operands, terms, elsewhere, strict=True)]
+    left = [_name_axes(x, term, extents, others) for x, term, others in zip(operands, terms, elsewhere, strict=True)]
     while len(left) > 1:
         x = left.pop(0)
         y = left.pop(next((i for i, other in enumerate(left) if set(other.letters) & set(x.letters)), 0))
-        left.insert(0, _multiplied(x, y, set(result).union(*(part.letters for part in left))))
-    return _arranged(_summed(left[0], result), result)
+        left.insert(0, _multiply_over(x, y, set(result).union(*(part.letters for part in left))))
+    return _arrange_letters(_sum_letters(left[0], result), result)
 
 
 @function(numpy="x|a, y|b, axes|dims", torch="x|a|input, y|b|other, axes|dims")

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, MistypedArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.carrying import reduced
+from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import greater, isnan, logical_and, logical_not, where
 from gradcli.ops.extended import Whole
@@ -24,7 +24,7 @@ from gradcli.ops.linalg.matrices import (
     parts_of,
     row_range,
     square,
-    transposed,
+    transpose_matrix,
     with_unit_diagonal,
     without_diagonal,
 )
@@ -78,9 +78,9 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
     by_values, by_vectors = cotangent
     inner = 0.0 if by_values is None else on_diagonal(by_values)
     if by_vectors is not None:
-        turned = matmul(transposed(vectors), by_vectors)
-        inner = inner + 0.5 * (turned - transposed(turned)) / _differences(values, values)
-    return (matmul(vectors, matmul(inner, transposed(vectors))),)
+        turned = matmul(transpose_matrix(vectors), by_vectors)
+        inner = inner + 0.5 * (turned - transpose_matrix(turned)) / _differences(values, values)
+    return (matmul(vectors, matmul(inner, transpose_matrix(vectors))),)
 
 
 eigh: Op = structural(
@@ -115,24 +115,24 @@ def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, ful
     if by_u is not None or by_vh is not None:
         squares = _differences(s, s) * with_unit_diagonal(as_row(s) + as_column(s))
         if by_u is not None:
-            inner = inner + _skew(matmul(transposed(u), by_u)) / squares * as_row(s)
+            inner = inner + _skew(matmul(transpose_matrix(u), by_u)) / squares * as_row(s)
         if by_vh is not None:
-            inner = inner + as_column(s) * (_skew(matmul(vh, transposed(by_vh))) / squares)
+            inner = inner + as_column(s) * (_skew(matmul(vh, transpose_matrix(by_vh))) / squares)
     slope = matmul(u, matmul(inner, vh))
     if by_u is not None and n > k:
-        slope = slope + matmul(_beside(u, by_u / as_row(s)), vh)
+        slope = slope + matmul(_orthogonal_part(u, by_u / as_row(s)), vh)
     if by_vh is not None and m > k:
-        slope = slope + matmul(u, transposed(_beside(transposed(vh), transposed(by_vh / as_column(s)))))
+        slope = slope + matmul(u, transpose_matrix(_orthogonal_part(transpose_matrix(vh), transpose_matrix(by_vh / as_column(s)))))
     return (slope,)
 
 
 def _skew(x: Any) -> Any:
-    return without_diagonal(x - transposed(x))
+    return without_diagonal(x - transpose_matrix(x))
 
 
-def _beside(u: Any, x: Any) -> Any:
+def _orthogonal_part(u: Any, x: Any) -> Any:
     """The part of columns that is orthogonal to those of u."""
-    return x - matmul(u, matmul(transposed(u), x))
+    return x - matmul(u, matmul(transpose_matrix(u), x))
 
 
 svd: Op = structural(
@@ -194,7 +194,7 @@ def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any,
     u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv))
     if not compute_uv:
         u, vh = 0.0 * u, 0.0 * vh  # of all columns, as PyTorch has it
-    return u, s, transposed(vh)
+    return u, s, transpose_matrix(vh)
 
 
 _MATRIX = "x|A|input"
@@ -224,10 +224,10 @@ def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
 
 
 def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> tuple[Any]:
-    g, pt = transposed(cotangent), transposed(out)
+    g, pt = transpose_matrix(cotangent), transpose_matrix(out)
     k = matmul(out, g)
     pk = matmul(pt, k)
-    return (pk - matmul(pk, matmul(out, x)) - transposed(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)
+    return (pk - matmul(pk, matmul(out, x)) - transpose_matrix(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)
 
 
 pinv: Op = structural(
@@ -333,7 +333,7 @@ def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
         raise ArgumentError(f"a norm of matrices has the order 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, not {ord!r}")
     if 0 in (x.shape[axes[0]], x.shape[axes[1]]):
         return sum_(x, axis=axes, keepdims=keepdims)
-    kept = reduced(x.shape, axes, True)
+    kept = reduced_shape(x.shape, axes, True)
     x = movedim(x, source=axes, destination=_LAST)
     sizes = svdvals(x) if ord in (2, -2, "nuc") else sum_(abs_(x), axis=-2 if ord in (1, -1) else -1)
     choose = sum_ if ord == "nuc" else max_ if ord > 0 else min_

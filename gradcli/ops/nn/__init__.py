@@ -1,1 +1,1 @@
-"""What networks are made of: activations, layers, convolutions, attention, losses."""
+"""Parts of networks: activations, layers, convolutions, attention, losses."""

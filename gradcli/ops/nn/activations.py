@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import repeat_interleave
 from gradcli.ops.arrays.shapes import part_of, reshape, swapaxes
-from gradcli.ops.carrying import reduced
+from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
@@ -45,7 +45,7 @@ from gradcli.ops.registry import (
     function,
     is_number,
     need_axes,
-    noted,
+    noted_kink,
     one_axis,
     piecewise,
     room_for,
@@ -62,7 +62,7 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
     top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)  # infinity less infinity is no number
     total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
-    return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
+    return np.reshape(total, reduced_shape(np.shape(x), axis, keepdims))[()]
 
 
 def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -74,7 +74,7 @@ def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, kee
 def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
     top = max_(x, axis=axis, keepdims=True)
     found = log(sum_(exp(x - top), axis=axis, keepdims=True)) + top
-    return found if keepdims else reshape(found, shape=reduced(x.shape, axis))
+    return found if keepdims else reshape(found, shape=reduced_shape(x.shape, axis))
 
 
 _LARGEST_EXPONENT = 709.0  # whose exponential is finite
@@ -90,7 +90,7 @@ def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
     above = x - top
     raised = b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
     size = log(sum_(raised, axis=axis, keepdims=True)) + top
-    return reshape(size, shape=reduced(tuple(counted.shape), axis, keepdims))
+    return reshape(size, shape=reduced_shape(tuple(counted.shape), axis, keepdims))
 
 
 logsumexp: Op = reduction(
@@ -254,7 +254,7 @@ def _hardtanh_in_jax(x: Any, min_val: float, max_val: float) -> Any:
 
 @function(
     vjp=_hardtanh_vjp, saves="x", ulps=0,
-    kinks=noted("x = min_val or x = max_val", "0", Choice("1", _hardtanh_in_jax)),
+    kinks=noted_kink("x = min_val or x = max_val", "0", Choice("1", _hardtanh_in_jax)),
 )  # fmt: skip
 def hardtanh(x: Any, *, min_val: Number = -1.0, max_val: Number = 1.0) -> Any:
     """x limited to the range from min_val to max_val; the derivative is 0 at both.
@@ -272,13 +272,13 @@ def relu6(x: Any) -> Any:
     return hardtanh(x, min_val=0.0, max_val=6.0)
 
 
-@function(kinks=noted("x = -3 or x = 3", "0", SAME))
+@function(kinks=noted_kink("x = -3 or x = 3", "0", SAME))
 def hardsigmoid(x: Any) -> Any:
     """x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)"""
     return (hardtanh(x, min_val=-3.0, max_val=3.0) + 3) / 6
 
 
-@function(kinks=noted("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME))
+@function(kinks=noted_kink("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME))
 def hardswish(x: Any) -> Any:
     """x*hardsigmoid(x)."""
     return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
@@ -292,7 +292,7 @@ def _leaky_in_jax(x: Any, negative_slope: float) -> Any:
     return where(less(x, 0), x * negative_slope, x)
 
 
-@function(vjp=_leaky_vjp, saves="x", kinks=noted("x = 0", "negative_slope", Choice("1", _leaky_in_jax)))
+@function(vjp=_leaky_vjp, saves="x", kinks=noted_kink("x = 0", "negative_slope", Choice("1", _leaky_in_jax)))
 def leaky_relu(x: Any, *, negative_slope: Number = 0.01) -> Any:
     """x where it is positive, negative_slope*x elsewhere.
 
@@ -314,7 +314,7 @@ def _exponential_slope(cotangent: Any, x: Any, scale: float, alpha: float, width
 
 @function(
     vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8,
-    kinks=noted("x = 0", "alpha", SAME),
+    kinks=noted_kink("x = 0", "alpha", SAME),
 )  # fmt: skip
 def elu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x) - 1) elsewhere.
@@ -340,7 +340,7 @@ _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 
 @function(
     vjp=lambda wanted, cotangent, out, x: _exponential_slope(cotangent, x, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
-    kinks=noted("x = 0", f"{_SLOPE}, the slope from below", SAME),
+    kinks=noted_kink("x = 0", f"{_SLOPE}, the slope from below", SAME),
 )  # fmt: skip
 def selu(x: Any) -> Any:
     """elu with alpha and a scale that keep mean 0 and variance 1 through many layers."""
@@ -373,7 +373,7 @@ def gelu(x: Any, *, approximate: str = "none") -> Any:
     return x * sigmoid(SQRT_2_BY_PI * (2 * x + 44715 * x * x * x / 500000))
 
 
-_AT_LAMBDA = (noted("|x| = lambd", "0"),)
+_AT_LAMBDA = (noted_kink("|x| = lambd", "0"),)
 
 
 @function(kinks=_AT_LAMBDA)
@@ -402,7 +402,7 @@ def softsign(x: Any) -> Any:
     return x / (1 + abs_(x))
 
 
-@function(kinks=noted("x = threshold", "0"))
+@function(kinks=noted_kink("x = threshold", "0"))
 def threshold(x: Any, *, threshold: Number, value: Number) -> Any:
     """x where it is more than the threshold, the value elsewhere.
 
@@ -417,7 +417,7 @@ def logsigmoid(x: Any) -> Any:
     return -softplus(-x)
 
 
-@function(backward="PreluKernel", kinks=noted("x = 0", "weight"))
+@function(backward="PreluKernel", kinks=noted_kink("x = 0", "weight"))
 def prelu(x: Any, weight: Any) -> Any:
     """x where it is positive, weight*x elsewhere; one weight, or one for each channel (the second axis)."""
     channels = 1 if len(x.shape) < 2 else x.shape[1]

@@ -24,7 +24,7 @@ from gradcli.ops.elementwise.logic import greater_equal, less_equal, logical_and
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import declare, function, need_axes, noted, room_for
+from gradcli.ops.registry import declare, function, need_axes, noted_kink, room_for
 from gradcli.ops.structure import to_int
 
 # -- Windows ---------------------------------------------------------------------------------------
@@ -66,11 +66,11 @@ def sliding(
             windows -= 1
         if windows < 1:
             raise ShapeError(f"{name}: no window of size {steps[0]} fits into the axes {tuple(lengths)}")
-        tables.append(strided(windows, size, stride, before, dilation))
+        tables.append(strided_table(windows, size, stride, before, dilation))
     return tables
 
 
-def strided(windows: int, size: int, stride: int, before: int, dilation: int) -> Table:
+def strided_table(windows: int, size: int, stride: int, before: int, dilation: int) -> Table:
     """The table of evenly spaced windows, the first of which begins before the first entry."""
     room_for(3, windows, size)
     return np.arange(windows)[:, None] * stride + np.arange(size) * dilation - before
@@ -118,14 +118,14 @@ def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
     return x
 
 
-def nested(entries: str, depth: int) -> str:
+def nested_text(entries: str, depth: int) -> str:
     """Text of an array of that many axes in which all axes but those of the entries have one entry, for examples."""
     return "[" * depth + entries + "]" * depth
 
 
 def small_image(n: int) -> str:
     """Text of an image of n dimensions with one channel, for examples."""
-    return nested("x" if n == 1 else "x, y", n)
+    return nested_text("x" if n == 1 else "x, y", n)
 
 
 @function(torch="x, kernel_size, dilation, padding, stride", backward="Im2Col")
@@ -167,7 +167,7 @@ def _batch(name: str, x: Any, weight: Any, n: int, place: int, groups: int = 1) 
     return x if len(x.shape) == n + 2 else reshape(x, shape=(1, *x.shape))
 
 
-def _finished(name: str, result: Any, bias: Any, n: int, batched: bool) -> Any:
+def _finish(name: str, result: Any, bias: Any, n: int, batched: bool) -> Any:
     if bias is not None:
         if tuple(bias.shape) != (result.shape[1],):
             raise ShapeError(f"{name}: a bias of shape {tuple(bias.shape)} for {result.shape[1]} channels")
@@ -175,7 +175,7 @@ def _finished(name: str, result: Any, bias: Any, n: int, batched: bool) -> Any:
     return result if batched else reshape(result, shape=result.shape[1:])
 
 
-def _grouped(name: str, groups: int, channels: int) -> int:
+def _channels_per_group(name: str, groups: int, channels: int) -> int:
     """Return how many channels each group has."""
     if groups < 1 or channels % groups:
         raise ArgumentError(f"{name}: {channels} channels do not fall into {groups} groups")
@@ -197,7 +197,7 @@ def _around(name: str, padding: Any, sizes: tuple[int, ...], strides: tuple[int,
 def _convolutions(n: int) -> None:
     """Register the functions for n dimensions."""
     name, transposed = f"conv{n}d", f"conv_transpose{n}d"
-    example = f"{small_image(n)}, {nested('w', n + 1)}"
+    example = f"{small_image(n)}, {nested_text('w', n + 1)}"
 
     @function(name, backward="Convolution", example=f"F.{name}({example})")
     def convolution(
@@ -205,7 +205,7 @@ def _convolutions(n: int) -> None:
     ) -> Any:
         """The cross-correlation of images with filters, as layers of networks compute it."""
         images = _batch(name, input, weight, n, 1, groups)
-        filters, per_group = _grouped(name, groups, weight.shape[0]), weight.shape[1]
+        filters, per_group = _channels_per_group(name, groups, weight.shape[0]), weight.shape[1]
         steps = tuple(weight.shape[2:]), each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
         tables = sliding(name, images.shape[2:], steps, _around(name, padding, *steps))
         columns = read(images, tables, 0.0)
@@ -213,7 +213,7 @@ def _convolutions(n: int) -> None:
         rows = reshape(columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows)))
         products = matmul(reshape(weight, shape=(groups, filters, per_group * places)), rows)
         result = reshape(products, shape=(images.shape[0], weight.shape[0], *windows))
-        return _finished(name, result, bias, n, len(input.shape) == n + 2)
+        return _finish(name, result, bias, n, len(input.shape) == n + 2)
 
     @function(transposed, backward="Convolution", example=f"F.{transposed}({example})")
     def transpose(
@@ -222,7 +222,7 @@ def _convolutions(n: int) -> None:
     ) -> Any:  # fmt: skip
         """The transpose of a convolution by its images: it adds multiples of the filters up."""
         images = _batch(transposed, input, weight, n, 0)
-        per_group, channels = _grouped(transposed, groups, weight.shape[0]), groups * weight.shape[1]
+        per_group, channels = _channels_per_group(transposed, groups, weight.shape[0]), groups * weight.shape[1]
         sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
         steps, gaps = each(transposed, "stride", stride, n, 1), each(transposed, "dilation", dilation, n, 1)
         around, further = each(transposed, "padding", padding, n), each(transposed, "output_padding", output_padding, n)
@@ -237,14 +237,14 @@ def _convolutions(n: int) -> None:
         rows = reshape(images, shape=(images.shape[0], groups, per_group, math.prod(windows)))
         filters = swapaxes(reshape(weight, shape=(groups, per_group, -1)), axis1=1, axis2=2)
         columns = reshape(matmul(filters, rows), shape=(images.shape[0], channels, *sizes, *windows))
-        tables = [strided(*along) for along in zip(windows, sizes, steps, around, gaps, strict=True)]
-        return _finished(transposed, add_up(columns, tables, lengths), bias, n, len(input.shape) == n + 2)
+        tables = [strided_table(*along) for along in zip(windows, sizes, steps, around, gaps, strict=True)]
+        return _finish(transposed, add_up(columns, tables, lengths), bias, n, len(input.shape) == n + 2)
 
 
 # -- Pooling -----------------------------------------------------------------------------------------
 
 
-def _checked(name: str, x: Any, n: int) -> tuple[int, ...]:
+def _spatial_shape(name: str, x: Any, n: int) -> tuple[int, ...]:
     need_axes(name, x, n + 1, n + 2)
     return tuple(x.shape[-n:])
 
@@ -253,14 +253,14 @@ def _windows(
     name: str, x: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[list[Table], list[np.ndarray]]:
     """Tables of pooling windows, and how many places each has within the padded axes."""
-    lengths, steps, around = _checked(name, x, n), steps_of(name, n, kernel_size, stride, dilation), each_twice(name, padding, n)
+    lengths, steps, around = _spatial_shape(name, x, n), steps_of(name, n, kernel_size, stride, dilation), each_twice(name, padding, n)
     if any(2 * pad > size for (pad, _), size in zip(around, steps[0], strict=True)):
         raise ArgumentError(f"{name}: the padding may be at most half of the kernel_size, not {padding} of {kernel_size}")
     tables = sliding(name, lengths, steps, around, ceil_mode)
     return tables, [(table < length + pad).sum(axis=1) for table, length, (pad, _) in zip(tables, lengths, around, strict=True)]
 
 
-def _summed(x: Any, tables: Sequence[Table]) -> Any:
+def _sum_windows(x: Any, tables: Sequence[Table]) -> Any:
     n = len(tables)
     return sum_(read(x, tables, 0.0), axis=tuple(range(-2 * n, -n)))
 
@@ -285,7 +285,7 @@ def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
 
 
 def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
-    lengths = _checked(name, x, n)
+    lengths = _spatial_shape(name, x, n)
     wanted = tuple(output_size) if isinstance(output_size, tuple) else (output_size,) * n
     if len(wanted) == n:
         wanted = tuple(length if w is None else w for w, length in zip(wanted, lengths, strict=True))
@@ -293,10 +293,10 @@ def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
 
 
 def covering_means(x: Any, tables: Sequence[Table]) -> Any:
-    return _summed(x, tables) / reduce(np.multiply.outer, _inside(x, tables)).astype(float)
+    return _sum_windows(x, tables) / reduce(np.multiply.outer, _inside(x, tables)).astype(float)
 
 
-_FIRST = (noted("equal largest entries", "the whole gradient to the first of them"),)
+_FIRST = (noted_kink("equal largest entries", "the whole gradient to the first of them"),)
 
 
 def _pooling(n: int) -> None:
@@ -319,7 +319,7 @@ def _pooling(n: int) -> None:
         if divisor_override == 0:
             raise ArgumentError(f"{average}: divisor_override must not be 0")
         whole = reduce(np.multiply.outer, counts if count_include_pad else _inside(input, tables))
-        return _summed(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
+        return _sum_windows(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
 
     @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
     def extremes(
@@ -373,7 +373,7 @@ def _neighbours(at: Any, cubic: bool) -> list[tuple[Any, Any]]:
     return [(below + k, weight) for k, weight in (enumerate(_cubic_weights(t), -1) if cubic else enumerate((1 - t, t)))]
 
 
-def _resampled(x: Any, axis: int, size: int, scale: float | None, mode: str, corners: bool) -> Any:
+def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corners: bool) -> Any:
     """An axis in another size. The centres of the results lie evenly among those of the entries, whose ends are ends if corners."""
     length, at = x.shape[axis], np.arange(size, dtype=float)
     step = (length - 1) / max(size - 1, 1) if corners else 1 / scale if scale else length / size
@@ -432,7 +432,7 @@ def interpolate(
         return covering_means(input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)])
     for axis, (wanted, scale) in enumerate(zip(lengths, scales, strict=True), 2):
         room_for(4, wanted)
-        input = _resampled(input, axis, wanted, scale, mode, bool(align_corners))
+        input = _resample(input, axis, wanted, scale, mode, bool(align_corners))
     return input
 
 

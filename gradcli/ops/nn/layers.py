@@ -83,7 +83,7 @@ def standardized(x: Any, *, axis: Any, eps: float) -> Any:
     return apart * rsqrt(mean(square(apart), axis=axis, keepdims=True) + eps)
 
 
-def _normalized(x: Any, axis: Any, eps: Any) -> Any:
+def _normalize(x: Any, axis: Any, eps: Any) -> Any:
     return (standardized if is_number(eps) else standardized.definition)(x, axis=axis, eps=eps)
 
 
@@ -126,7 +126,7 @@ def _channelwise(
     if of_input and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(f"{name}: more than one value per channel is wanted, not the shape {tuple(x.shape)}")
     if of_input:
-        found = _normalized(x, axes, eps)
+        found = _normalize(x, axes, eps)
     elif any(statistic is None for statistic in running):
         raise ArgumentError(f"{name}: running_mean and running_var are needed without statistics of the input")
     else:
@@ -170,7 +170,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape
 
     >>> layer_norm(x, normalized_shape=(3,))
     """
-    return _affine(_normalized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
+    return _affine(_normalize(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
 
 
 @function(torch="x, normalized_shape, weight, eps")
@@ -186,7 +186,7 @@ def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int,
     if len(x.shape) < 2 or num_groups < 1 or x.shape[1] % num_groups:
         raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
     extent = math.prod(x.shape[1:]) // num_groups
-    groups = _normalized(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
+    groups = _normalize(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
     return _affine(reshape(groups, shape=x.shape), *_by_channel(x, weight, bias))
 
 

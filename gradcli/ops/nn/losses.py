@@ -33,7 +33,7 @@ from gradcli.ops.registry import (
     function,
     is_number,
     need_axes,
-    noted,
+    noted_kink,
     one_axis,
     room_for,
     signature_of,
@@ -42,15 +42,15 @@ from gradcli.ops.registry import (
 )
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.integrals import rel_entr
-from gradcli.ops.structure import detach, to_int, valued
+from gradcli.ops.structure import detach, to_int, with_values
 
 
 def held_at(x: Any, low: float) -> Any:
     """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under no_grad)."""
-    return valued(x, maximum(x, low))
+    return with_values(x, maximum(x, low))
 
 
-_KINKS = (noted("equal points", "0"),)
+_KINKS = (noted_kink("equal points", "0"),)
 
 
 def _length(difference: Any, p: float, axis: int | None = None) -> Any:
@@ -130,7 +130,7 @@ def renorm(x: Any, *, p: float, axis: int, maxnorm: float) -> Any:
 # -- Directions and distances of vectors along an axis ---------------------------------------------
 
 
-_AT_ZERO = (noted("a vector of zeros", "the length has the slope 0"),)
+_AT_ZERO = (noted_kink("a vector of zeros", "the length has the slope 0"),)
 
 
 def _row_norm(x: Any, p: float, axis: Any, keepdims: bool = True) -> Any:
@@ -222,7 +222,7 @@ def mse_loss(input: Any, target: Any) -> Any:
     return square(input - target)
 
 
-_TIE = (noted("input = target", "0"),)
+_TIE = (noted_kink("input = target", "0"),)
 
 
 @loss("input, target, size_average, reduce, reduction", kinks=_TIE)
@@ -532,7 +532,7 @@ def one_hot(x: Index, *, num_classes: int) -> Any:
 
 
 _REDUCED = "size_average, reduce, reduction"
-_FREE = (noted("exactly at the margin", "the slope of what is within it"),)
+_FREE = (noted_kink("exactly at the margin", "the slope of what is within it"),)
 
 
 def _above(x: Any, low: float = 0.0) -> Any:
@@ -591,7 +591,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, *, margin: Numb
     return where(equal(target, 1), 1 - cosine, 0.0) + where(equal(target, -1), _above(cosine - margin), 0.0)
 
 
-_AT_MARGIN = (noted("exactly at the margin", "0"),)
+_AT_MARGIN = (noted_kink("exactly at the margin", "0"),)
 
 
 @loss(f"input, target, p, margin, weight, {_REDUCED}", kinks=_AT_MARGIN)

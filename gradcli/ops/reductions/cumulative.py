@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops import carrying
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import axes_last, inverse, permuted
+from gradcli.ops.arrays.reshaping import axes_last, inverse, permute
 from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, vector_of
 from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.elementwise.exponential import exp, log
@@ -32,7 +32,7 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
 
 def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
     """An array with the entries along axes in one axis, the last."""
-    moved = permuted(x, axes_last(len(x.shape), axes))
+    moved = permute(x, axes_last(len(x.shape), axes))
     lead = len(x.shape) - len(axes)
     return reshape(moved, shape=(*moved.shape[:lead], math.prod(moved.shape[lead:])))
 
@@ -40,7 +40,7 @@ def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
 def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     """An array of a shape from its rows."""
     order = axes_last(len(shape), axes)
-    return permuted(reshape(rows, shape=tuple(shape[a] for a in order)), inverse(order))
+    return permute(reshape(rows, shape=tuple(shape[a] for a in order)), inverse(order))
 
 
 def _running(combine: Function, x: Any, axis: int | None) -> Any:
@@ -76,13 +76,13 @@ def exclusive_products(x: Any, axis: Any) -> Any:
     if not rows.shape[-1]:
         return x
     one = part_of(rows, -1, 0, 1) ** 0
-    before = _delayed(cumprod(rows, axis=-1), -1, one)
-    behind = _delayed(cumprod(flip(rows, axis=-1), axis=-1), -1, one)
+    before = _delay(cumprod(rows, axis=-1), -1, one)
+    behind = _delay(cumprod(flip(rows, axis=-1), axis=-1), -1, one)
     # a copy, which no formula writes out
     return clone(_put_back(before * flip(behind, axis=-1), x.shape, axes))
 
 
-def _delayed(x: Any, axis: int, first: Any) -> Any:
+def _delay(x: Any, axis: int, first: Any) -> Any:
     """Entries moved by one along an axis, behind a first one."""
     return concatenate(first, part_of(x, axis, 0, x.shape[axis] - 1), axis=axis)
 
@@ -95,7 +95,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
         return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
     if not x.shape[axis]:
         return (cotangent,)
-    return (_delayed(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis),)
+    return (_delay(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis),)
 
 
 @function(
@@ -120,8 +120,8 @@ def _horner(c: Any, x: Any, axis: int) -> Any:
 def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
     # The transpose runs forwards: T_i = t_i + x_i T_{i-1}; dc = T and dx_i = T_{i-1} S_i.
     none = part_of(x, axis, 0, 1) * 0.0
-    forwards = flip(reversed_horner(flip(cotangent, axis=axis), _delayed(flip(x, axis=axis), axis, none), axis=axis), axis=axis)
-    return forwards, _delayed(forwards, axis, none) * out
+    forwards = flip(reversed_horner(flip(cotangent, axis=axis), _delay(flip(x, axis=axis), axis, none), axis=axis), axis=axis)
+    return forwards, _delay(forwards, axis, none) * out
 
 
 @function(
@@ -154,7 +154,7 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
     # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is positive.
     if not x.shape or not x.shape[axis]:
         return (cotangent,)
-    before = _delayed(out, axis, part_of(out, axis, 0, 1))
+    before = _delay(out, axis, part_of(out, axis, 0, 1))
     fall = where(equal(before, out), 0.0, before - out)
     return (chain(reversed_horner(cotangent, exp(fall), axis=axis), exp(x - out)),)
 

@@ -15,17 +15,17 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops import carrying
 from gradcli.ops.arrays.shapes import part_of, reshape, take_along, transpose, vector_of
-from gradcli.ops.carrying import count, ordered_shape, reduced
+from gradcli.ops.carrying import count, ordered_shape, reduced_shape
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, where
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
-from gradcli.ops.registry import REQUIRED, Function, Op, axes_of, declare, function, noted, one_axis, structural, witness
+from gradcli.ops.registry import REQUIRED, Function, Op, axes_of, declare, function, noted_kink, one_axis, structural, witness
 from gradcli.ops.structure import to_int
 from gradcli.ops.text import reduced_text
 
-TIES = (noted("equal entries", "the whole gradient to the first of them"),)
-_LAST_TIES = (noted("equal entries", "the whole gradient to the last of them"),)
+TIES = (noted_kink("equal entries", "the whole gradient to the first of them"),)
+_LAST_TIES = (noted_kink("equal entries", "the whole gradient to the last of them"),)
 
 
 def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any:
@@ -39,14 +39,14 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
 
 
 argmax = structural(
-    "argmax", "x", _first, witness("arrays.argmax"), shape=reduced, static=AXES, dtype="int", ulps=0, carries=carrying.largest_place,
+    "argmax", "x", _first, witness("arrays.argmax"), shape=reduced_shape, static=AXES, dtype="int", ulps=0, carries=carrying.largest_place,
     kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
     numpy=partial(reduced_text, "np.argmax"),
 )  # fmt: skip
 
 
 @function(
-    forward=partial(_first, best=np.argmin), shape=reduced, dtype="int", ulps=0, parts=None, kinks=TIES,
+    forward=partial(_first, best=np.argmin), shape=reduced_shape, dtype="int", ulps=0, parts=None, kinks=TIES,
     numpy=partial(reduced_text, "np.argmin"),
 )  # fmt: skip
 def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -116,12 +116,12 @@ def sort(x: Any, *, axis: Any = -1) -> Any:
     return torch_sort(x, axis=axis)[0]
 
 
-def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
+def take_chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
     """Entries at indices that have one entry along an axis, and the indices."""
     values = take_along(x, index, axis=axis)
     if keepdims or not x.shape:
         return values, index
-    rest = reduced(x.shape, axis)
+    rest = reduced_shape(x.shape, axis)
     return reshape(values, shape=rest), reshape(index, shape=rest)
 
 
@@ -138,7 +138,7 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> None:
                 raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
             return reduce(x)
         place = one_axis(axis, len(x.shape))
-        return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
+        return take_chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
 
     body.__doc__ = f"torch.{reduce.name}: of all entries; of two arrays; or along an axis, then with the indices."
     function(f"torch_{reduce.name}", results=PAIR, kinks=TIES)(body)
@@ -171,7 +171,7 @@ def kthvalue(x: Any, *, k: int, axis: int = -1, keepdims: bool = False) -> Any:
     place = one_axis(axis, len(x.shape))
     if not x.shape:
         return x, argsort(x, axis=0)
-    return chosen(x, part_of(argsort(x, axis=place), place, k - 1, k), place, keepdims)
+    return take_chosen(x, part_of(argsort(x, axis=place), place, k - 1, k), place, keepdims)
 
 
 @function(results=PAIR, memory="own", kinks=TIES)
@@ -204,7 +204,7 @@ lower_median = structural(
     "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
     public=False, dtype="number", static={"ignore_nan": False},
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
-    kinks=noted("several entries equal to the median", "shared evenly among them"),
+    kinks=noted_kink("several entries equal to the median", "shared evenly among them"),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are numbers, if NaN is ignored.",
     carries=(),
 )  # fmt: skip
@@ -229,7 +229,7 @@ def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False, ignore_nan
     # NaN is sorted last: it is the median unless it is ignored
     rank = floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
     rank = where(less(rank, 0), n - 1.0, rank)
-    return chosen(x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims)
+    return take_chosen(x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims)
 
 
 METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
@@ -261,22 +261,22 @@ def quantile(
     )
     rounded = {"lower": floor, "higher": ceil, "nearest": rint}.get(interpolation)
     if rounded is not None:
-        found = _ranked(ordered, rounded(ranks))
+        found = _take_rank(ordered, rounded(ranks))
     else:
         whole, upper = floor(ranks), ceil(ranks)
         if interpolation == "linear":  # at an entry the slope by q is that to the next one; of infinite ones only what is between counts
             after = where(less(whole, n - 1.0), whole + 1, ranks)
-            upper = where(isfinite(_ranked(ordered, after)), after, upper)
-        below = _ranked(ordered, whole)
-        found = below + (_ranked(ordered, upper) - below) * (0.5 if interpolation == "midpoint" else ranks - whole)
-    shape = reduced(x.shape, axis, keepdims)
+            upper = where(isfinite(_take_rank(ordered, after)), after, upper)
+        below = _take_rank(ordered, whole)
+        found = below + (_take_rank(ordered, upper) - below) * (0.5 if interpolation == "midpoint" else ranks - whole)
+    shape = reduced_shape(x.shape, axis, keepdims)
     if not q.shape:
         return reshape(found, shape=shape)
     order = (len(lead), *range(len(lead)))
     return reshape(transpose(found, axes=order), shape=(q.shape[0], *shape))
 
 
-def _ranked(ordered: Any, rank: Any) -> Any:
+def _take_rank(ordered: Any, rank: Any) -> Any:
     """Entries by their rank; the last one, a NaN, where the rank is NaN. A rank below 0 is none, as of a share below 0."""
     last = ordered.shape[-1] - 1.0
     place = to_int(where(isnan(rank), last, where(less(rank, 0), last + 1, rank)))

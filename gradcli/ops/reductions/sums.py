@@ -12,7 +12,7 @@ from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMisma
 from gradcli.ops import axes, carrying, extended, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
-from gradcli.ops.carrying import count, reduced
+from gradcli.ops.carrying import count, reduced_shape
 from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.exponential import sqrt
@@ -41,7 +41,7 @@ from gradcli.ops.registry import (
     declare,
     function,
     is_number,
-    noted,
+    noted_kink,
     structural,
     witness,
 )
@@ -69,7 +69,7 @@ def mask_for(name: str, x: Any, mask: Any) -> Any:
     return broadcast_to(mask, shape=tuple(x.shape)) if tuple(mask.shape) != tuple(x.shape) else mask
 
 
-def _chosen(name: str, x: Any, mask: Any, without_nan: bool) -> Any:
+def _mask_of_counted(name: str, x: Any, mask: Any, without_nan: bool) -> Any:
     """The mask of the entries that count, None where all do."""
     chosen = None if mask is None else mask_for(name, x, mask)
     if not without_nan:
@@ -78,7 +78,7 @@ def _chosen(name: str, x: Any, mask: Any, without_nan: bool) -> Any:
     return number if chosen is None else logical_and(chosen, number)
 
 
-def _kept(x: Any, chosen: Any, otherwise: float) -> Any:
+def _keep(x: Any, chosen: Any, otherwise: float) -> Any:
     return x if chosen is None else where(chosen, x, otherwise)
 
 
@@ -86,17 +86,17 @@ def _how_many(x: Any, chosen: Any, axis: Any, keepdims: bool) -> Any:
     return count(tuple(x.shape), axis) if chosen is None else sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
 
 
-def _begun(
+def _begin_with(
     reduce: Op, unit: float, combine: Function, x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool, without_nan: bool
 ) -> Any:
     """A reduction of the chosen entries and a first number: of none it is that number."""
-    chosen, start = _chosen(reduce.name, x, mask, without_nan), initial if initial is None else one_number(reduce.name, initial)
+    chosen, start = _mask_of_counted(reduce.name, x, mask, without_nan), initial if initial is None else one_number(reduce.name, initial)
     if math.isinf(unit):
         if start is None and not without_nan:
             raise ArgumentError(f"{reduce.name} of the entries where a mask holds needs initial=, its value where there are none")
         if start is not None and not count(tuple(x.shape), axis):
-            return broadcast_to(start, shape=reduced(tuple(x.shape), axis, keepdims))
-    result = reduce(_kept(x, chosen, unit), axis=axis, keepdims=keepdims)
+            return broadcast_to(start, shape=reduced_shape(tuple(x.shape), axis, keepdims))
+    result = reduce(_keep(x, chosen, unit), axis=axis, keepdims=keepdims)
     if start is None and without_nan and math.isinf(unit):  # where there is no number
         return where(equal(_how_many(x, chosen, axis, keepdims), 0), math.nan, result)
     return result if start is None else combine(result, start)
@@ -104,15 +104,15 @@ def _begun(
 
 def _average(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, without_nan: bool) -> Any:
     """The mean of the chosen entries."""
-    chosen = _chosen(name, x, mask, without_nan)
-    return sum_(_kept(x, chosen, 0.0), axis=axis, keepdims=keepdims) / _how_many(x, chosen, axis, keepdims)
+    chosen = _mask_of_counted(name, x, mask, without_nan)
+    return sum_(_keep(x, chosen, 0.0), axis=axis, keepdims=keepdims) / _how_many(x, chosen, axis, keepdims)
 
 
 def variation(name: str, root: bool, x: Any, mask: Any, axis: Any, keepdims: bool, ddof: float, without_nan: bool = False) -> Any:
     """The variance (or its root) of the chosen entries."""
-    chosen = _chosen(name, x, mask, without_nan)
-    kept, n = _kept(x, chosen, 0.0), _how_many(x, chosen, axis, True)
-    apart = _kept(kept - sum_(kept, axis=axis, keepdims=True) / n, chosen, 0.0)
+    chosen = _mask_of_counted(name, x, mask, without_nan)
+    kept, n = _keep(x, chosen, 0.0), _how_many(x, chosen, axis, True)
+    apart = _keep(kept - sum_(kept, axis=axis, keepdims=True) / n, chosen, 0.0)
     result = norm(apart, axis=axis, keepdims=keepdims) if root else sum_(square(apart), axis=axis, keepdims=keepdims)
     left = n - ddof if chosen is None else reshape(n - ddof, shape=tuple(result.shape))
     left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
@@ -126,7 +126,7 @@ def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
     """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
     if not reduction.shape or len(reduction.shape) == len(shape):  # its axes were kept
         return reduction
-    return reshape(reduction, shape=reduced(shape, axis, True))
+    return reshape(reduction, shape=reduced_shape(shape, axis, True))
 
 
 def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None:
@@ -138,7 +138,7 @@ def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None
 
 def reduction(names: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
     static = {**AXES, **record.pop("static", {})}
-    return structural(names, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced, static=static, **record)
+    return structural(names, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced_shape, static=static, **record)
 
 
 def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -152,7 +152,7 @@ sum_: Op = reduction(
     axes=axes.Reduction(axes.SUM),
     numpy=partial(reduced_text, "np.sum"),
 )
-_with_keywords(sum_, "x where? initial?", partial(_begun, sum_, 0.0, add))
+_with_keywords(sum_, "x where? initial?", partial(_begin_with, sum_, 0.0, add))
 
 
 @function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
@@ -175,7 +175,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, shape=reduced, algebra="mean", rounding="terms", ulps=4,
+    vjp=_mean_vjp, shape=reduced_shape, algebra="mean", rounding="terms", ulps=4,
     refuses=pytorch.only_floats,
 )  # fmt: skip
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -195,7 +195,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats,
+    vjp=_var_vjp, shape=reduced_shape, saves="x", refuses=pytorch.only_floats,
     ulps=8,
 )  # fmt: skip
 def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
@@ -213,7 +213,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8, extended=extended.STD,
+    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced_shape, saves="x out", ulps=8, extended=extended.STD,
     refuses=pytorch.only_floats,
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
 )  # fmt: skip
@@ -239,36 +239,36 @@ prod: Op = reduction(
     numpy=partial(reduced_text, "np.prod"),
     torch=product_in_torch,
 )
-_with_keywords(prod, "x where? initial?", partial(_begun, prod, 1.0, mul))
+_with_keywords(prod, "x where? initial?", partial(_begin_with, prod, 1.0, mul))
 
 
 def equal_to_result_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     """The gradient of a result that is one of the entries: shared evenly by the entries equal to it."""
     best = spread(out, x.shape, axis)
     chosen = logical_or(equal(x, best), logical_and(isnan(x), isnan(best)))
-    return (_shared(spread(cotangent, x.shape, axis), chosen, axis),)
+    return (_share(spread(cotangent, x.shape, axis), chosen, axis),)
 
 
-def _shared(cotangent: Any, chosen: Any, axis: Any) -> Any:
+def _share(cotangent: Any, chosen: Any, axis: Any) -> Any:
     """A cotangent in even parts to the entries chosen; to the others nothing goes back, however large it is."""
     return where(chosen, cotangent / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=True), 0.0)
 
 
 def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pair: Op, example: str = "", **record: Any) -> Op:
-    def checked(x: Any, axis: Any, keepdims: bool) -> Any:
+    def check(x: Any, axis: Any, keepdims: bool) -> Any:
         if not np.size(x) and not count(np.shape(x), axis):
             raise EvaluationError("the largest or smallest of no entries does not exist")
         return forward(x, axis=axis, keepdims=keepdims)
 
     made: Op = reduction(
-        f"{name} a{name}", checked, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", ulps=0, dtype="number",
-        kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
+        f"{name} a{name}", check, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", ulps=0, dtype="number",
+        kinks=noted_kink(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python. "
         f"{example}", axes=axes.Reduction(rule),
         carries=(), numpy=partial(reduced_text, f"np.a{name}"),
         **record,
     )  # fmt: skip
-    _with_keywords(made, "x where? initial?", partial(_begun, made, unit, pair))
+    _with_keywords(made, "x where? initial?", partial(_begin_with, made, unit, pair))
     return made
 
 
@@ -283,7 +283,7 @@ def _scaled_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     top = max_(abs_(x), axis=axis, keepdims=True)
     top = where(logical_and(greater(top, 0.0), less(top, math.inf)), top, 1.0)
     root = sqrt(sum_(square(x / top), axis=axis, keepdims=True)) * top
-    return root if keepdims else reshape(root, shape=reduced(x.shape, axis, False))
+    return root if keepdims else reshape(root, shape=reduced_shape(x.shape, axis, False))
 
 
 def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -293,7 +293,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     if ord == 1:
         return (scale * sign(x),)
     if ord in (math.inf, -math.inf):
-        return (_shared(scale * sign(x), equal(abs_(x), best), axis),)
+        return (_share(scale * sign(x), equal(abs_(x), best), axis),)
     slope = x / best
     if ord not in (None, 2):
         slope = where(equal(x, 0), 0.0, sign(x) * abs_(slope) ** difference(ord, 1))
@@ -301,7 +301,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 
 @function(
-    vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
+    vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced_shape, parts=_scaled_norm,
     saves="x out", ulps=4, carries=carrying.norm_errors, rounding=carrying.norm_rounds,
     kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
 )  # fmt: skip
@@ -322,7 +322,7 @@ def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -
     return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** exactly(f"(1/{ord!r})", lambda m: 1 / m.mpf(ord))
 
 
-def _corrected(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
+def _correct(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
     ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     axis = None if axis == () else axis
     if not is_number(ddof):
@@ -331,13 +331,13 @@ def _corrected(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool,
 
 
 def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
-    return _corrected(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
+    return _correct(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
 
 
 for _op in (var, std):
     _parameters: dict[str, Any] = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
     composite(
-        f"torch_{_op.name}", "x correction:number", partial(_corrected, _op), static=_parameters,
+        f"torch_{_op.name}", "x correction:number", partial(_correct, _op), static=_parameters,
         doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
     )  # fmt: skip
     composite(

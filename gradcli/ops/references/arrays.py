@@ -56,7 +56,7 @@ def number(value: Any) -> Array:
     return array([value], ())
 
 
-def picked(x: Any, places: Any) -> Array:
+def pick(x: Any, places: Any) -> Array:
     """The entries of an array at places, which are numbers in its order."""
     return np.asarray(x, dtype=object).ravel()[np.ravel(places)].reshape(np.shape(places))
 
@@ -69,7 +69,7 @@ def which(axis: Any, ndim: int) -> list[int]:
     return [a + ndim if a < 0 else a for a in named] if ndim else []
 
 
-def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
+def reduce_lines(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
     """One scalar made of the entries along some axes."""
     shape, inside = np.shape(x), sorted(which(axis, np.ndim(x)))
     others = [a for a in range(len(shape)) if a not in inside]
@@ -79,7 +79,7 @@ def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any])
     return array([make(line) for line in lines.tolist()], left)
 
 
-def lined(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -> Array:
+def replace_lines(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -> Array:
     """Each line along an axis replaced by another, which may be shorter or longer."""
     lines = np.asarray(x, dtype=object).swapaxes(axis, -1)
     made = [change(line) for line in lines.reshape(math.prod(lines.shape[:-1]), lines.shape[-1]).tolist()]
@@ -205,7 +205,7 @@ def _sums(m: Any, places: Any, values: Any, shape: Sequence[int]) -> Array:
 
 
 def getitem(m: Any, x: Any, index: Any) -> Array:
-    return picked(x, _numbers(np.shape(x), index))
+    return pick(x, _numbers(np.shape(x), index))
 
 
 def scatter_add(m: Any, x: Any, index: Any, shape: Any) -> Array:
@@ -222,7 +222,7 @@ def _columns(index: Any, shape: Sequence[int], axis: int) -> Any:
 
 
 def take_along(m: Any, x: Any, index: Any, axis: int) -> Array:
-    return picked(x, _columns(index, np.shape(x), axis))
+    return pick(x, _columns(index, np.shape(x), axis))
 
 
 def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
@@ -234,7 +234,7 @@ def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
 
 def by_rows(make: Callable[[Any, list[Any]], Any]) -> Callable[..., Array]:
     """Return the reference of a reduction, by what it makes of the scalars of a row."""
-    return lambda m, x, axis, keepdims: reduced(x, axis, keepdims, lambda row: make(m, row))
+    return lambda m, x, axis, keepdims: reduce_lines(x, axis, keepdims, lambda row: make(m, row))
 
 
 sum_, prod = by_rows(total), by_rows(product)
@@ -273,7 +273,7 @@ def argsort(m: Any, x: Any, axis: int | None, descending: bool) -> Array:
         return array(order(m, entries(x), descending), [np.size(x)])
     if not np.ndim(x):
         return number(0)
-    return lined(x, axis, lambda row: order(m, row, descending))
+    return replace_lines(x, axis, lambda row: order(m, row, descending))
 
 
 def running_best(m: Any, row: list[Any]) -> list[int]:
@@ -290,7 +290,7 @@ def running_best(m: Any, row: list[Any]) -> list[int]:
 
 
 def argcummax(m: Any, x: Any, axis: int) -> Array:
-    return lined(x, axis, lambda row: running_best(m, row)) if np.ndim(x) else number(0)
+    return replace_lines(x, axis, lambda row: running_best(m, row)) if np.ndim(x) else number(0)
 
 
 def logarithm_of_sum(m: Any, row: list[Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.references.arrays import Matrix, lined, matmul, over_batches, total
+from gradcli.ops.references.arrays import Matrix, matmul, over_batches, replace_lines, total
 
 GUARD = 6  # digits that rounding may take
 _FEW = 3  # rows up to which single steps are as good as functions of whole matrices, and exact where numbers are
@@ -28,7 +28,7 @@ def floats(m: Any, x: Matrix) -> Matrix:
     return np.array([float(m.plain(v)) for v in x.ravel()]).reshape(x.shape)
 
 
-def valued(m: Any, x: Matrix, values: Matrix) -> Matrix:
+def with_values(m: Any, x: Matrix, values: Matrix) -> Matrix:
     """Scalars that have other values, and the derivatives of x."""
     moved: Matrix = x + (plainly(m, values) - plainly(m, x))
     return moved
@@ -63,7 +63,7 @@ def without_derivative(m: Any, x: Any) -> Any:
     return m.sqrt(x - m.plain(x))
 
 
-def blurred(m: Any, x: Matrix, source: Matrix) -> Matrix:
+def without_derivatives(m: Any, x: Matrix, source: Matrix) -> Matrix:
     """Scalars without derivatives by the source; nor have their sums any."""
     weights = np.array([m.m.sqrt(k + 2) for k in range(x.size)], dtype=object).reshape(x.shape)
     moved: Matrix = x + without_derivative(m, source.sum()) * weights
@@ -100,8 +100,8 @@ def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
     factors, order, _ = doolittle(m, x)
     if any(m.plain(pivot) == 0 for pivot in factors.diagonal()):
         raise EvaluationError("the matrix is singular")
-    half = substituted(m, factors, rhs[order], upper=False, unitriangular=True)
-    return substituted(m, factors, half, upper=True, unitriangular=False)
+    half = substitute(m, factors, rhs[order], upper=False, unitriangular=True)
+    return substitute(m, factors, half, upper=True, unitriangular=False)
 
 
 def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
@@ -120,7 +120,7 @@ def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
     return x, order, pivots
 
 
-def completed(m: Any, basis: Matrix, others: Matrix) -> Matrix:
+def complete_basis(m: Any, basis: Matrix, others: Matrix) -> Matrix:
     """A library's vectors, to full precision orthogonal to a basis and to each other: columns without a history."""
     found = plainly(m, basis)
     for candidate in others.T:
@@ -165,7 +165,7 @@ def _turn(m: Any, clusters: list[list[int]], like: Matrix, vectors: Matrix) -> N
     for places in clusters:
         overlap = plainly(m, vectors[:, places]).T @ like[:, start : start + len(places)]
         several = len(places) > 1
-        turn = completed(m, np.empty((len(places), 0), dtype=object), overlap) if several else np.where(overlap < 0, -m.one, m.one)
+        turn = complete_basis(m, np.empty((len(places), 0), dtype=object), overlap) if several else np.where(overlap < 0, -m.one, m.one)
         vectors[:, places] = vectors[:, places] @ turn
         start += len(places)
 
@@ -182,10 +182,10 @@ def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any]
     _turn(m, clusters, like, v)
     for places in clusters:
         if len(places) > 1:  # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
-            m.approximated("eigh")
+            m.note_approximation("eigh")
             vectors = plainly(m, v[:, places])
             values[places] = (vectors * (x @ vectors)).sum(axis=0)
-            v[:, places] = blurred(m, vectors, x)
+            v[:, places] = without_derivatives(m, vectors, x)
     return values, v
 
 
@@ -200,7 +200,7 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
     def root(square: Any) -> Any:
         if m.plain(square) > tiny:
             return m.sqrt(square)
-        m.approximated("svd")
+        m.note_approximation("svd")
         return without_derivative(m, square)
 
     squares, right = symmetric_eigen(m, matmul(m, x.T, x), like[:, ::-1], root)
@@ -212,7 +212,7 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
 def symmetric(m: Any, x: Matrix, upper: bool) -> Matrix:
     """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
     above = np.arange(len(x))[:, None] <= np.arange(len(x))
-    return valued(m, (x + x.T) / (2 * m.one), np.where(above if upper else above.T, x, x.T))
+    return with_values(m, (x + x.T) / (2 * m.one), np.where(above if upper else above.T, x, x.T))
 
 
 def _same(*shapes: Any, **_: Any) -> Any:
@@ -220,7 +220,7 @@ def _same(*shapes: Any, **_: Any) -> Any:
 
 
 
-def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
+def substitute(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
     """The z with x @ z = y, row by row."""
     found, n = y.copy(), len(y)
     for i in range(n - 1, -1, -1) if upper else range(n):
@@ -232,7 +232,7 @@ def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) 
     return found
 
 
-solve_triangular = over_batches(substituted, _same)
+solve_triangular = over_batches(substitute, _same)
 
 
 def _solve_matrices(m: Any, x: Any, y: Any) -> Any:
@@ -249,7 +249,7 @@ def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     n, columns = x.shape
     tiny = rounding(m, largest(m, x))
     if any(abs(m.plain(pivot)) <= tiny for pivot in factors.diagonal()[: n - 1]):
-        factors = blurred(m, factors, x)
+        factors = without_derivatives(m, factors, x)
     k, row, column = min(n, columns), np.arange(n)[:, None], np.arange(columns)
     lower = np.where(row > column, factors, np.where(row == column, m.one, m.zero))
     return np.where(row == order, m.one, m.zero), lower[:, :k], np.where(row > column, m.zero, factors)[:k]
@@ -270,7 +270,7 @@ def permutation(m: Any, pivots: Any, n: int) -> Any:
             at[i], at[j - 1] = at[j - 1], at[i]
         return at
 
-    return lined(pivots, -1, order)[..., None, :] == np.arange(n)[:, None]
+    return replace_lines(pivots, -1, order)[..., None, :] == np.arange(n)[:, None]
 
 
 def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
@@ -308,8 +308,8 @@ def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
             r[j, j] = m.sqrt(square) * (-1 if signs[j, j] < 0 else 1)
             q[:, j] = q[:, j] / r[j, j]
         else:
-            q[:, j], r[j, j], dependent = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero, True
-    return (blurred(m, q, x), blurred(m, r, x)) if dependent else (q, r)
+            q[:, j], r[j, j], dependent = complete_basis(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero, True
+    return (without_derivatives(m, q, x), without_derivatives(m, r, x)) if dependent else (q, r)
 
 
 qr = over_batches(_qr, lambda x: [x, (x[1], x[1])])
@@ -343,8 +343,8 @@ def _tall_svd(m: Any, x: Matrix, u: Matrix, v: Matrix) -> tuple[Matrix, Matrix, 
     left, sizes, right = singular_values(m, x, v)
     rank = sum(m.plain(s) != 0 for s in sizes)
     left = left[:, :rank]
-    beyond = completed(m, left, u[:, rank:])
-    beyond[:, : len(sizes) - rank] = blurred(m, beyond[:, : len(sizes) - rank], x)
+    beyond = complete_basis(m, left, u[:, rank:])
+    beyond[:, : len(sizes) - rank] = without_derivatives(m, beyond[:, : len(sizes) - rank], x)
     return np.column_stack([left, beyond]), sizes, right
 
 

@@ -268,7 +268,7 @@ def _stirling(x: Any, y: Any, n: int) -> Any:
 
     numbers = enumerate(special.bernoulli(22)[2::2], 1)
     factors = ((k, number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)) for k, number in numbers)
-    return -((-1) ** n) * sum(factor * _fallen(x, y, 2 * k + n) for k, factor in factors)
+    return -((-1) ** n) * sum(factor * _difference_of_powers(x, y, 2 * k + n) for k, factor in factors)
 
 
 def _rise(x: Any, y: Any, n: int) -> Any:
@@ -276,14 +276,14 @@ def _rise(x: Any, y: Any, n: int) -> Any:
     start = np.maximum(x, 0)
     step, far = np.maximum(y, -start), start + _STEPS
     sign = -((-1) ** n) * math.factorial(n)
-    total = sign * sum(_fallen(start + j, step, n + 1) for j in range(_STEPS))
-    total = total + (np.log1p(step / far) if n == 0 else sign / n * _fallen(far, step, n))
-    total = total + sign / 2 * _fallen(far, step, n + 1) + _stirling(far, step, n)
+    total = sign * sum(_difference_of_powers(start + j, step, n + 1) for j in range(_STEPS))
+    total = total + (np.log1p(step / far) if n == 0 else sign / n * _difference_of_powers(far, step, n))
+    total = total + sign / 2 * _difference_of_powers(far, step, n + 1) + _stirling(far, step, n)
     plain = _polygamma(x + y, n) - _polygamma(x, n)
     return np.where((x > 0) & (x + y > 0), total, plain)[()]
 
 
-def _fallen(x: Any, y: Any, power: int) -> Any:
+def _difference_of_powers(x: Any, y: Any, power: int) -> Any:
     """(x + y)**-power - x**-power, without cancellation."""
     return x**-float(power) * np.expm1(-power * np.log1p(y / x))
 
@@ -334,11 +334,11 @@ def _in_double(forward: Function) -> Function:
     """The same in double precision: gamma functions overflow float32 where their ratios are moderate, or lose its digits."""
 
     @functools.wraps(forward)
-    def wrapped(*operands: Any) -> Any:
+    def run(*operands: Any) -> Any:
         kind = np.result_type(*operands, np.float32)
         return np.asarray(forward(*[np.asarray(x, np.float64) for x in operands])).astype(kind, copy=False)[()]
 
-    return wrapped
+    return run
 
 
 @_in_double

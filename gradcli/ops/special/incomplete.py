@@ -248,7 +248,7 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
     return np.where(inside, found, outside)[()]
 
 
-def _differentiated(name: str, function: Any, orders: Any) -> Any:
+def _derivative_by_parameters(name: str, function: Any, orders: Any) -> Any:
     """A derivative by parameters: by their series, where scalars have them, and by mpmath's differences at as many digits as they take."""
 
     def at(m: Any, *arguments: Any) -> Any:
@@ -267,7 +267,7 @@ def _differentiated(name: str, function: Any, orders: Any) -> Any:
     return at
 
 
-def _regularized(sign: int) -> Function:
+def _regularized_gamma(sign: int) -> Function:
     """The reference of P(a, x) (sign 1) or Q(a, x), and of its n-th derivative by a: by the smaller of the two."""
 
     def reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
@@ -277,13 +277,13 @@ def _regularized(sign: int) -> Function:
             return m.one if not n and (x > 0) == (sign > 0) else m.zero
         is_far = bool(x > a + 1)
         name, start = ("gammaincc", ()) if is_far else ("gammainc", (0,))
-        found = _differentiated(name, lambda m, a, x: m.gammainc(a, *start, x, regularized=True), (n,))(m, a, x)
+        found = _derivative_by_parameters(name, lambda m, a, x: m.gammainc(a, *start, x, regularized=True), (n,))(m, a, x)
         return found if is_far == (sign < 0) else -found if n else 1 - found
 
     return reference
 
 
-_gammainc_reference, _gammaincc_reference = _regularized(1), _regularized(-1)
+_gammainc_reference, _gammaincc_reference = _regularized_gamma(1), _regularized_gamma(-1)
 
 
 def _density_in_sympy(sign: int) -> Any:
@@ -384,7 +384,7 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
     def part(m: Any, a: Any, b: Any, x: Any) -> Any:
         return below(a, b, x) if x * (a + b) <= a else 1 - below(b, a, 1 - x)
 
-    return _differentiated("betainc", part, (n, k))(m, a, b, x)
+    return _derivative_by_parameters("betainc", part, (n, k))(m, a, b, x)
 
 
 def _beta_in_sympy(s: Any, function: Any, values: Any, orders: Any) -> Any:

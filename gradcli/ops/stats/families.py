@@ -133,7 +133,7 @@ class Family:
         return tuple(end(*shapes) if callable(end) else end for end in (self._low, self._high))
 
     def _density(self, name: str, formula: Function, loc: Any, scale: Any, x: Any, *shapes: Any) -> Any:
-        z = _placed(x, loc, scale)
+        z = _standardize(x, loc, scale)
         low, high = self._support(shapes)
         outside = [] if low is None else [less(z, low)]
         outside += [] if high is None else [greater(z, high)]
@@ -146,7 +146,7 @@ class Family:
 
     def _tail(self, name: str, formula: Function, loc: Any, scale: Any, x: Any, *shapes: Any) -> Any:
         """cdf, sf and their logarithms; of whole numbers that at or below x."""
-        z = _placed(x, loc, scale)
+        z = _standardize(x, loc, scale)
         z, is_below, is_above = (floor(z), less, greater_equal) if self._discrete else (z, less_equal, greater)
         value, (below, above) = formula(z, *shapes), _ENDS[name]
         low, high = self._support(shapes)
@@ -165,7 +165,7 @@ class Family:
         return value if loc is None else value + 0 * loc  # which has a shape
 
 
-def _placed(x: Any, loc: Any, scale: Any) -> Any:
+def _standardize(x: Any, loc: Any, scale: Any) -> Any:
     moved = x if loc is None else x - loc
     return moved if scale is None else moved / scale
 
@@ -343,7 +343,7 @@ Family("vonmises", "kappa", {
 _METHODS = {"log_prob": "logpdf", "cdf": "cdf", "icdf": "ppf", "entropy": "entropy", "mean": "mean", }
 
 
-def _declared(name: str, parameters: str, methods: Mapping[str, Any]) -> None:
+def _declare(name: str, parameters: str, methods: Mapping[str, Any]) -> None:
     declare_family(TORCH, name, parameters, methods, ignored="-validate_args", properties="mean")
 
 
@@ -358,11 +358,11 @@ def _of_scipy(name: str, family: str, keeps: str, parameters: Function | None = 
     for method, theirs in _METHODS.items():
         made = MADE.get(f"{family}_{theirs}")
         if made is not None:
-            methods.setdefault(method, made if parameters is None else _moved(made, count, parameters))
-    _declared(name, keeps, methods)
+            methods.setdefault(method, made if parameters is None else _move_parameters(made, count, parameters))
+    _declare(name, keeps, methods)
 
 
-def _moved(function: Function, count: int, parameters: Function) -> Function:
+def _move_parameters(function: Function, count: int, parameters: Function) -> Function:
     return lambda *operands: function(*operands[:-count], *parameters(*operands[-count:]))
 
 
@@ -386,7 +386,7 @@ _of_scipy(
     "Uniform", "uniform", "low, high", lambda low, high: (low, high - low),
     log_prob=lambda x, low, high: where(logical_and(greater_equal(x, low), less(x, high)), -log(high - low), -INF),
 )  # fmt: skip
-_declared("Poisson", "rate", {
+_declare("Poisson", "rate", {
     "log_prob": lambda x, rate: xlogy(x, rate) - rate - lgamma(x + 1), "mean": lambda rate: rate,
 
 })  # fmt: skip
@@ -394,7 +394,7 @@ _declared("Poisson", "rate", {
 _EPSILON = 2.0**-52
 
 
-def held(probs: Any) -> Any:
+def clamp_probabilities(probs: Any) -> Any:
     """Probabilities as PyTorch's logarithms take them: away from 0 and 1 by a unit in the last place."""
     return clip(probs, _EPSILON, 1 - _EPSILON)
 
@@ -407,14 +407,14 @@ def _successes(x: Any, y: Any, probs: Any, logits: Any) -> Any:
     """The logarithm of the probability of x successes and y failures in one order."""
     if probs is None:
         return -x * softplus(-logits) - y * softplus(logits)
-    return xlogy(x, held(probs)) + xlog1py(y, -held(probs))
+    return xlogy(x, clamp_probabilities(probs)) + xlog1py(y, -clamp_probabilities(probs))
 
 
 def _choices(n: Any, k: Any) -> Any:
     return -betaln(n - k + 1, k + 1) - log(n + 1)
 
 
-_declared("Bernoulli", "probs?, logits?", {
+_declare("Bernoulli", "probs?, logits?", {
     "log_prob": lambda x, p, logits: _successes(x, 1 - x, p, logits), "mean": _chance,
     "entropy": lambda p, logits: entr(_chance(p, logits)) + entr(_rest(p, logits)),
 
@@ -426,7 +426,7 @@ def _rest(probs: Any, logits: Any) -> Any:
     return sigmoid(-logits) if probs is None else 1 - probs
 
 
-_declared("Binomial", "total_count?, probs?, logits?", {
+_declare("Binomial", "total_count?, probs?, logits?", {
     "log_prob": lambda x, n, p, logits: _choices(_trials(n), x) + _successes(x, _trials(n) - x, p, logits),
     "mean": lambda n, p, logits: _trials(n) * _chance(p, logits),
 
@@ -437,11 +437,11 @@ def _trials(n: Any) -> Any:
     return 1.0 if n is None else n
 
 
-_declared("Geometric", "probs?, logits?", {
+_declare("Geometric", "probs?, logits?", {
     "log_prob": lambda x, p, logits: _successes(1.0, x, p, logits), "mean": lambda p, logits: _rest(p, logits) / _chance(p, logits),
 
 })  # fmt: skip
-_declared("NegativeBinomial", "total_count, probs?, logits?", {
+_declare("NegativeBinomial", "total_count, probs?, logits?", {
     "log_prob": lambda x, n, p, logits: _successes(x, n, p, logits) - betaln(n, x + 1) - log(n + x),
     "mean": lambda n, p, logits: n * _chance(p, logits) / _rest(p, logits),
 
@@ -604,7 +604,7 @@ declare_family(
 def _log_shares(probs: Any, logits: Any) -> Any:
     if probs is None:
         return log_softmax(logits, axis=-1)
-    return log(held(probs / sum_(probs, axis=-1, keepdims=True)))
+    return log(clamp_probabilities(probs / sum_(probs, axis=-1, keepdims=True)))
 
 
 def _categorical(x: Any, probs: Any, logits: Any) -> Any:

@@ -93,7 +93,7 @@ class UnusableError(Exception):
     """Fault of a compiler, or of what it made."""
 
 
-def told(command: list[str], text: str = "", *, patience: int, files: Path | None = None) -> str:
+def run_compiler(command: list[str], text: str = "", *, patience: int, files: Path | None = None) -> str:
     """Return what a compiler says, given a text to read. Its own files go into a folder, if one is given. Raises UnusableError.
 
     patience  seconds, after which it hangs
@@ -174,21 +174,21 @@ class Compiler(NamedTuple):
         return f"{self.kind}-{number[0] if number else '0'}"
 
 
-def found() -> Compiler | None:
+def find_compiler() -> Compiler | None:
     """The machine's compiler; None where none works (`missing` says why)."""
-    compiler = _found(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
+    compiler = _find(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
     return compiler if isinstance(compiler, Compiler) else None
 
 
 def missing() -> NativeError:
     """Return what to say where native code is asked for and no compiler works."""
-    why = _found(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
+    why = _find(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
     return NativeError("there is no C compiler that works", help=_advice(), note=why if isinstance(why, str) else None)
 
 
 def library(source: str) -> ctypes.CDLL:
     """C as a loaded library, compiled if it is not kept from another time. Raises NativeError."""
-    compiler = found()
+    compiler = find_compiler()
     if compiler is None:
         raise missing()
     try:
@@ -201,7 +201,7 @@ def library(source: str) -> ctypes.CDLL:
 
 
 @cache
-def _found(said: str, path: str) -> Compiler | str:
+def _find(said: str, path: str) -> Compiler | str:
     """The compiler for what CC and PATH say, or why there is none."""
     if os.name != "posix":
         return "native code is compiled by gcc and clang on Linux, macOS and other systems of their kind; MSVC is not supported"
@@ -212,13 +212,13 @@ def _found(said: str, path: str) -> Compiler | str:
     problems = []
     for name, *arguments in [named] if named else [[name] for name in _NAMES]:
         try:
-            return _tried(name, arguments, path)
+            return _try(name, arguments, path)
         except UnusableError as error:
             problems.append(f"{'CC=' if named else ''}{name}: {error}")
     return "; ".join(problems)
 
 
-def _tried(name: str, arguments: list[str], path: str) -> Compiler:
+def _try(name: str, arguments: list[str], path: str) -> Compiler:
     """The compiler of that name. Raises UnusableError."""
     where = shutil.which(name, path=path)
     if where is None:
@@ -227,15 +227,15 @@ def _tried(name: str, arguments: list[str], path: str) -> Compiler:
     if refused:
         raise UnusableError(f"{refused[0]} changes what numbers are")
     if sys.platform == "darwin" and where.startswith("/usr/bin/"):  # where no tools are installed, what stands there would open a window
-        told(["/usr/bin/xcode-select", "-p"], patience=_PATIENCE)
+        run_compiler(["/usr/bin/xcode-select", "-p"], patience=_PATIENCE)
     command = (os.path.abspath(where), *arguments)
-    version = told([*command, "--version"], patience=_PATIENCE)
+    version = run_compiler([*command, "--version"], patience=_PATIENCE)
     kind = _kind(version)
     *better, last = flags(kind, arguments)
     for those in better:
         with suppress(UnusableError):  # it is too old for some of them
-            return _proved(command, kind, version, those)
-    return _proved(command, kind, version, last)
+            return _prove(command, kind, version, those)
+    return _prove(command, kind, version, last)
 
 
 def _kind(version: str) -> Kind:
@@ -247,7 +247,7 @@ def _kind(version: str) -> Kind:
     raise UnusableError(f"neither gcc nor clang, but '{version.strip().partition(chr(10))[0][:80]}'")
 
 
-def _proved(command: tuple[str, ...], kind: Kind, version: str, those: tuple[str, ...]) -> Compiler:
+def _prove(command: tuple[str, ...], kind: Kind, version: str, those: tuple[str, ...]) -> Compiler:
     """A compiler with flags, if it works with them. Raises UnusableError."""
     compiler = Compiler(command, kind, version.partition("\n")[0].strip(), those, libraries())
     if _library(compiler, _PROBE).gradcli_probe(ctypes.c_double(float("nan"))) != 1:
@@ -281,7 +281,7 @@ def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
                 raise UnusableError(_failed[key])
             if key not in _loaded:
                 try:
-                    _loaded[key] = _kept(key) or _compiled(compiler, source, key)
+                    _loaded[key] = _load_kept(key) or _compile(compiler, source, key)
                 except UnusableError as error:
                     _failed[key] = str(error)
                     raise
@@ -294,7 +294,7 @@ def _system() -> tuple[str, ...]:
     return platform.system(), platform.machine(), *platform.libc_ver()
 
 
-def _kept(key: str) -> ctypes.CDLL | None:
+def _load_kept(key: str) -> ctypes.CDLL | None:
     path = NATIVE.path_of(key)
     if path is not None:
         with suppress(OSError):
@@ -302,13 +302,13 @@ def _kept(key: str) -> ctypes.CDLL | None:
     return None
 
 
-def _compiled(compiler: Compiler, source: str, key: str) -> ctypes.CDLL:
+def _compile(compiler: Compiler, source: str, key: str) -> ctypes.CDLL:
     """Compile and load: from the cache, where there is one, since temporary folders may be mounted so that nothing runs from there."""
     where = NATIVE.own_folder(make=True)
     with folder_for_a_while(*[where] if where is not None else []) as place:
         made = place / "made.so"
         command = [*compiler.command, *compiler.flags, "-x", "c", "-", "-o", str(made), *compiler.libraries]
-        told(command, source, patience=_COMPILING, files=place)
+        run_compiler(command, source, patience=_COMPILING, files=place)
         try:
             content = made.read_bytes()
             kept = NATIVE.keep(key, content)

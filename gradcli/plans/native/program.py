@@ -115,7 +115,7 @@ class Body:
 
     def buffer(self, item: Item, slot: Slot) -> str:
         name = self.buffers[item, self.key(item.axes, slot)]
-        axes = self.looped(item.axes)
+        axes = self.looped_axes(item.axes)
         terms = []
         stride = 1
         if self.is_blocked:
@@ -156,7 +156,7 @@ class Body:
         kind = {FLOAT: "real", BOOL: "_Bool"}.get(item.kind, "long long")
         self.add(f"const {kind} {name} = {text};")
 
-    def folded(self, item: Item, slot: Slot) -> str:
+    def fold_axes(self, item: Item, slot: Slot) -> str:
         """Return what a fold makes of its operand's values along axes that are written out."""
         text, *parts = [self.value(item.operands[0], {**slot, **inner}) for inner in self.slots(item.over)]
         for part in parts:
@@ -165,9 +165,9 @@ class Body:
 
     def _is_array(self, item: Item) -> bool:
         """Return whether what is kept of an item has more than a number for each slot."""
-        return self.is_blocked or bool(self.looped(item.axes))
+        return self.is_blocked or bool(self.looped_axes(item.axes))
 
-    def looped(self, axes: Sequence[Axis]) -> list[Axis]:
+    def looped_axes(self, axes: Sequence[Axis]) -> list[Axis]:
         """Return those of some axes that have loops inside of a slice, the lane last."""
         inside = [axis for axis in axes if axis is not self.nest.outer and axis not in self.layout.written_out]
         return sorted(inside, key=lambda axis: axis is self.layout.lane)
@@ -184,41 +184,41 @@ class Sum:
         lane, outer = body.layout.lane, body.nest.outer
         self.is_total = outer in item.over
         self.folds_lane = lane in item.over
-        self.rest = [axis for axis in body.looped(item.over) if axis is not lane]  # loops around the lane that it sums up
-        self.is_number = not body.looped(item.axes) and (self.is_total or not body.is_blocked)
+        self.rest = [axis for axis in body.looped_axes(item.over) if axis is not lane]  # loops around the lane that it sums up
+        self.is_number = not body.looped_axes(item.axes) and (self.is_total or not body.is_blocked)
         self.slots = list(body.slots(item.axes))
         self.sums: list[str] = []  # of a block of slices, or of a slice, for each slot
         self.lanes: list[str] = []
         self.nans: list[str] = []
 
-    def _declared(self, kind: str) -> list[str]:
+    def _declarations(self, kind: str) -> list[str]:
         names = [self.body.new("c") for _ in self.slots]
         for name in names:
             self.body.add(f"{kind} {name} = {self.fold.start};")
         return names
 
-    def _joined(self, one: str, other: str) -> str:
+    def _join(self, one: str, other: str) -> str:
         return self.fold.joined.format(one, f"({other})" if " " in other else other)
 
     def begin_block(self) -> None:
         if self.is_total and self.is_number:
-            self.sums = self._declared("double")
+            self.sums = self._declarations("double")
 
     def begin(self) -> None:
         body = self.body
         if self.is_total or (self.folds_lane and not self.rest):
             return
         if self.is_number:
-            self.sums = self._declared("real")
+            self.sums = self._declarations("real")
             return
-        size = math.prod(axis.extent for axis in body.looped(self.item.axes)) * (body.layout.block if body.is_blocked else 1)
+        size = math.prod(axis.extent for axis in body.looped_axes(self.item.axes)) * (body.layout.block if body.is_blocked else 1)
         for slot in self.slots:
             name = body.buffers[self.item, body.key(self.item.axes, slot)]
             body.add(f"for (int k = 0; k < {size}; ++k) {name}[k] = {self.fold.start};")
 
     def begin_lane(self) -> None:
         if self.folds_lane:
-            self.lanes = self._declared("real")
+            self.lanes = self._declarations("real")
             if self.fold in (LARGEST, SMALLEST):
                 self.nans = [self.body.new("c") for _ in self.slots]
                 for name in self.nans:
@@ -229,10 +229,10 @@ class Sum:
 
     def add(self) -> None:
         for place, slot in enumerate(self.slots):
-            text = self.body.folded(self.item, slot)
+            text = self.body.fold_axes(self.item, slot)
             if not self.folds_lane:
                 target = self._target(place, slot)
-                self.body.add(f"{target} = {self._joined(target, text)};")
+                self.body.add(f"{target} = {self._join(target, text)};")
             elif self.nans:
                 sign = ">" if self.fold is LARGEST else "<"
                 value, lane = self.body.new("v"), self.lanes[place]
@@ -240,7 +240,7 @@ class Sum:
                 self.body.add(f"{lane} = {value} {sign} {lane} ? {value} : {lane};")
                 self.body.add(f"{self.nans[place]} |= {value} != {value};")
             else:
-                self.body.add(f"{self.lanes[place]} = {self._joined(self.lanes[place], text)};")
+                self.body.add(f"{self.lanes[place]} = {self._join(self.lanes[place], text)};")
 
     def end_lane(self) -> None:
         if not self.folds_lane:
@@ -251,7 +251,7 @@ class Sum:
                 self.body.add(f'if ({self.nans[place]}) {lane} = __builtin_nan("");')
             if self.is_total or self.rest:
                 target = self._target(place, slot)
-                self.body.add(f"{target} = {self._joined(target, lane)};")
+                self.body.add(f"{target} = {self._join(target, lane)};")
             elif not self.is_number:
                 self.body.add(f"{self._target(place, slot)} = {lane};")
         if not self.is_total and not self.rest and self.is_number:
@@ -278,7 +278,7 @@ class Sum:
             node, view = self.body.totals[self.item]
             for place, slot in enumerate(self.slots):
                 target = self.body.entry(node, view.places, slot)
-                self.body.add(f"{target} = {self._joined(target, self.sums[place])};")
+                self.body.add(f"{target} = {self._join(target, self.sums[place])};")
 
 
 # -- Writing a nest of loops as a function of C ----------------------------------------------------
@@ -361,7 +361,7 @@ class NestWriter(Body):
         for item in self.layout.computed:
             if item not in self.layout.kept or not self._is_array(item):
                 continue
-            size = math.prod(axis.extent for axis in self.looped(item.axes))
+            size = math.prod(axis.extent for axis in self.looped_axes(item.axes))
             size *= self.layout.block if self.is_blocked else 1
             for slot in self.slots(item.axes):
                 name = self.buffers[item, self.key(item.axes, slot)] = self.new("b")
@@ -379,7 +379,7 @@ class NestWriter(Body):
         for slot in self.slots(item.axes):
             key = item, self.key(item.axes, slot)
             if item.what == "fold":
-                text = self.folded(item, slot)
+                text = self.fold_axes(item, slot)
             elif item.op is None:
                 text = self.value(item.operands[0], slot)
             else:

@@ -33,13 +33,13 @@ def lazily(settings: Settings, bindings: Mapping[str, Any], seed: Any = None, st
     if seed is not None:
         given[_SEED] = _as_floats(seed if is_lazy(_SEED, seed) else numbers(seed, "the seed"), settings.float_dtype)
     axes = _axes(given)
-    given, extents = _unified(given, axes)
+    given, extents = _unify_chunks(given, axes)
     program = _program(settings, given, axes, sum(extents), state)
     _hold_lengths(program, extents, axes)
     tasks = _Tasks(program, extents, given, given.get(_SEED))
     tasks.go()
     value, *gradients = [tasks.result(node) for node in tasks.staged.results]
-    return value, dict(zip(program.lowered.wrt, gradients, strict=True))
+    return value, dict(zip(program.stages.wrt, gradients, strict=True))
 
 
 def is_lazy(name: str, value: Any) -> bool:
@@ -49,7 +49,7 @@ def is_lazy(name: str, value: Any) -> bool:
     if not isinstance(getattr(value, "chunks", None), tuple):
         kind = type(value).__name__
         help = "dask.array.from_delayed makes one" if kind == "Delayed" else f"write {name or 'seed'}.to_dask_array(lengths=True)"
-        raise InputTypeError(f"{_shown(name)} is a {kind} of Dask's, not an array", help=help)
+        raise InputTypeError(f"{_printable_name(name)} is a {kind} of Dask's, not an array", help=help)
     return True
 
 
@@ -69,13 +69,15 @@ def _axes(given: Given) -> dict[str, int]:
     lazy = {name: value for name, value in given.items() if is_lazy(name, value) and value.ndim}
     for name, value in lazy.items():
         if any(math.isnan(extent) for extents in value.chunks for extent in extents):
-            raise UsageError(f"{_shown(name)} has chunks of unknown sizes", help=f"call {name or 'seed'}.compute_chunk_sizes() before")
+            raise UsageError(
+                f"{_printable_name(name)} has chunks of unknown sizes", help=f"call {name or 'seed'}.compute_chunk_sizes() before"
+            )
         cut = [axis for axis, count in enumerate(value.numblocks) if count > 1]
         if len(cut) > 1:
             axis = max(cut, key=lambda axis: value.shape[axis])
             whole = {other: -1 for other in cut if other != axis}
             raise UsageError(
-                f"{_shown(name)} is cut along the axes {', '.join(map(str, cut))}, and one axis can be",
+                f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, and one axis can be",
                 help=f"{name or 'seed'}.rechunk({whole}) is cut along axis {axis} alone",
             )
         if cut:
@@ -85,18 +87,18 @@ def _axes(given: Given) -> dict[str, int]:
         longest = max(lengths, key=lambda name: lengths[name])
         other = next(name for name in lengths if lengths[name] != lengths[longest])
         raise UsageError(
-            f"{_shown(longest)} is cut along an axis of {lengths[longest]:,} entries, and {_shown(other)} along one of {lengths[other]:,}: "
+            f"{_printable_name(longest)} is cut along an axis of {lengths[longest]:,} entries, and {_printable_name(other)} along one of {lengths[other]:,}: "
             "one axis can be cut",
             help=f"{other or 'seed'}.rechunk(-1) is one chunk",
         )
     return axes
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     return f"'{name}'" if name else "the seed"
 
 
-def _unified(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[int, ...]]:
+def _unify_chunks(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[int, ...]]:
     """The arrays with the chunks of the one that has most of them, and the extents of these along the cut."""
     if not axes:
         return given, ()
@@ -138,7 +140,7 @@ def _other_chunks(settings: Settings, values: Sequence[Spec], state: int | None,
 
 def _hold_lengths(program: Program, extents: Sequence[int], axes: Mapping[str, int]) -> None:
     """Raise UsageError if there are fewer entries somewhere along the cut than chunks."""
-    shortest = min(program.lowered.staged.lengths)
+    shortest = min(program.stages.staged.lengths)
     if axes and shortest < len(extents):
         name = next(iter(axes))
         what = f"{len(extents)} chunks, and {shortest} entries along the cut that are computed with"
@@ -156,7 +158,7 @@ class _Tasks(Walk):
 
     def __init__(self, program: Program, extents: Sequence[int], given: Given, seed: Any) -> None:
         super().__init__(program, extents, given, seed)
-        self.dtype = program.lowered.made.dtype
+        self.dtype = program.stages.made.dtype
         self.delayed = import_module("dask").delayed
         self.sent = self.delayed(program, pure=True)
         self.known = {
@@ -178,7 +180,7 @@ class _Tasks(Walk):
         return found
 
     def move(self, node: Expr) -> None:
-        """What moves entries from chunk to chunk, by functions of NumPy's, which Dask takes over. Raises UsageError where it does not."""
+        """Move entries from chunk to chunk, by functions of NumPy's, which Dask takes over. Raises UsageError where it does not."""
         assert node.op is not None
         operands = [self.cut[o] if o in self.cut else self.result(o) for o in node.operands if o is not None]
         size = max(1, math.prod(node.shape) * self.dtype.itemsize // self.count)

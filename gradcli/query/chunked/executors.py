@@ -95,7 +95,7 @@ class Cluster(Here):
         try:
             found = self.client.run(_version)
         except Exception as error:
-            raise self._gone(error) from None
+            raise self._lost_error(error) from None
         if not found:
             raise InputError(f"the scheduler at {self.address} has no workers", help=f"start some: dask worker {self.address}")
         for worker, theirs in found.items():
@@ -106,24 +106,24 @@ class Cluster(Here):
                 )
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        with self._told():
+        with self._in_words():
             return self.client.submit(function, *arguments, pure=False, retries=_RETRIES).result()
 
     def everywhere(self, value: Any) -> Any:
-        with self._told():
+        with self._in_words():
             return self.client.submit(_itself, value, pure=False)  # a task, which is done again if its worker dies
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        """What Dask raises, in words."""
+    def _in_words(self) -> Iterator[None]:
+        """Put what Dask raises into words."""
         try:
             yield
         except (GradcliError, GeneratorExit, KeyboardInterrupt):
             raise
         except Exception as error:
-            raise self._gone(error) from None
+            raise self._lost_error(error) from None
 
-    def _gone(self, error: Exception) -> EvaluationError:
+    def _lost_error(self, error: Exception) -> EvaluationError:
         kind, said = type(error).__name__, first_line(error)
         if kind == "KilledWorker":
             return EvaluationError(f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it")

@@ -24,7 +24,7 @@ from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.plans.source import Gradients
 from gradcli.query.chunked.executors import Here
-from gradcli.query.interface import evaluate, evaluated
+from gradcli.query.interface import evaluate, evaluate_call
 from gradcli.query.specialized import Instance, Settings, Spec, with_deciding
 from gradcli.report.verdicts import Check, Verdict
 
@@ -37,7 +37,7 @@ TOGETHER = 8  # results of chunks that come together at once
 
 def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[Any]) -> list[Any]:
     """Return what a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to the chunk, or where it is read."""
-    lowered = program.lowered
+    lowered = program.stages
     dtype = lowered.made.dtype
     values = [np.asarray(value.read() if isinstance(value, Slice) else value) for value in values]
     values = [value if value.dtype.kind == "b" else value.astype(dtype, copy=False) for value in values]
@@ -46,7 +46,7 @@ def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[An
     return [np.array(part) for part in found]  # a plan writes into its arrays again
 
 
-def folded(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
+def fold_parts(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
     """Return what the results of neighbouring chunks come together to, two at a time: rounding grows with the logarithm of their number."""
     with np.errstate(all="ignore"):
         return [_pairwise(find(name), column) for name, column in zip(names, zip(*parts, strict=True), strict=False)]
@@ -61,9 +61,9 @@ def _pairwise(function: Op, parts: Sequence[Any]) -> Any:
 
 def in_common(program: Program, wanted: Sequence[int], known: Sequence[int], values: Sequence[Any]) -> list[Any]:
     """The values of nodes that all chunks have in common, by number (`Staged.numbered`), from those of others."""
-    staged = program.lowered.staged
+    staged = program.stages.staged
     with np.errstate(all="ignore"):
-        found = staged.common_plan(staged.numbered(wanted), staged.numbered(known))([np.asarray(value)[()] for value in values])
+        found = staged.common_plan(staged.nodes_numbered(wanted), staged.nodes_numbered(known))([np.asarray(value)[()] for value in values])
     return [np.array(part) for part in found]
 
 
@@ -83,13 +83,13 @@ class Walk(ABC):
     """
 
     def __init__(self, program: Program, extents: Sequence[int], given: Mapping[str, Any], seed: Any) -> None:
-        self.staged = program.lowered.staged
+        self.staged = program.stages.staged
         self.sent: Any = program  # as functions take it
         self.count, self.ends = len(extents), list(pairwise(accumulate(extents, initial=0)))
         self.parts = {length: parts_of(length, extents) for length in self.staged.lengths}
         self.cut: dict[Expr, Any] = {}
         self.known: dict[Expr, Any] = {}
-        for leaf, value in program.lowered.taken(given, seed):
+        for leaf, value in program.stages.take(given, seed):
             (self.known if self.staged.axis_of(leaf) is None else self.cut)[leaf] = value
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Walk(ABC):
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> Sequence[Any]:
         """Return what the chunks of a stage give, folds first."""
 
-    def shared(self, value: Any) -> Any:
+    def share(self, value: Any) -> Any:
         """A value that all chunks take."""
         return value
 
@@ -123,7 +123,7 @@ class Walk(ABC):
             parts = self.chunks(number, stage, [[column[i] for column in columns] for i in range(self.count)])
             names = list(stage.folds.values())
             while names and len(parts) > 1:  # as a tree
-                parts = [self.call(folded, len(names), names, parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
+                parts = [self.call(fold_parts, len(names), names, parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
             self.known |= {node: parts[0][place] for place, node in enumerate(stage.folds)}
 
     def _column(self, node: Expr, axis: int | None) -> list[Any]:
@@ -132,7 +132,7 @@ class Walk(ABC):
             return self.slices(node)
         (value,) = self.common([node])
         if axis is None:
-            return [self.shared(value)] * self.count
+            return [self.share(value)] * self.count
         ends = pairwise(accumulate(self.parts[node.shape[axis]], initial=0))
         return [value[(*(slice(None),) * axis, slice(*pair))] for pair in ends]
 
@@ -140,7 +140,7 @@ class Walk(ABC):
         """The values of nodes that all chunks have in common."""
         open_ = [node for node in dict.fromkeys(wanted) if node not in self.known]
         if open_:
-            needed = self.staged.needed(open_, self.known)
+            needed = self.staged.needed_nodes(open_, self.known)
             numbers = [node.index for node in open_], [node.index for node in needed]
             found = self.call(in_common, len(open_), self.sent, *numbers, [self.known[node] for node in needed])
             self.known |= {node: found[place] for place, node in enumerate(open_)}
@@ -148,7 +148,7 @@ class Walk(ABC):
 
 
 class Target(Protocol):
-    """What takes a result by regions."""
+    """A target that takes a result by regions."""
 
     def write(self, region: tuple[slice, ...], array: np.ndarray) -> None: ...
 
@@ -166,7 +166,7 @@ class ChunkRun:
         if not stores:
             raise UsageError("there is no array to go through chunk by chunk", help="bind one that a file holds: x=@x.zarr")
         self.program = self._program(stores)
-        self.staged = self.program.lowered.staged
+        self.staged = self.program.stages.staged
         self.extents = self._extents(stores)
 
     # -- the cut -------------------------------------------------------------------------------------------------------
@@ -205,13 +205,13 @@ class ChunkRun:
         """Return how many chunks are computed in all stages."""
         return len(self.extents) * sum(bool(stage.outputs) for stage in self.staged.stages)
 
-    def named(self) -> list[tuple[str, Expr]]:
+    def named_results(self) -> list[tuple[str, Expr]]:
         """The results: ``value``, and the names differentiated by."""
-        return list(zip(["value", *self.program.lowered.wrt], self.staged.results, strict=True))
+        return list(zip(["value", *self.program.stages.wrt], self.staged.results, strict=True))
 
     def results(self) -> dict[str, tuple[tuple[int, ...], int | None]]:
         """The results by name with their shapes, and the axis along which each is cut."""
-        return {name: (node.shape, self.staged.axis_of(node)) for name, node in self.named()}
+        return {name: (node.shape, self.staged.axis_of(node)) for name, node in self.named_results()}
 
     def chunks_of(self, name: str) -> tuple[int, ...]:
         """The extents of the regions in which a result comes."""
@@ -225,7 +225,7 @@ class ChunkRun:
         """
         running = _Running(self, executor, targets, told)
         running.go()
-        whole = [(name, node) for name, node in self.named() if self.staged.axis_of(node) is None]
+        whole = [(name, node) for name, node in self.named_results() if self.staged.axis_of(node) is None]
         found = running.common([node for _, node in whole])
         return {name: np.asarray(value)[()] for (name, _), value in zip(whole, found, strict=True)}
 
@@ -245,7 +245,7 @@ class _Running(Walk):
     def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
         return function(*arguments)
 
-    def shared(self, value: Any) -> Any:
+    def share(self, value: Any) -> Any:
         return self.executor.everywhere(value)
 
     def slices(self, node: Expr) -> list[Any]:
@@ -263,7 +263,7 @@ class _Running(Walk):
             for node, array in zip(stage.cut, results[len(stage.folds) :], strict=True):
                 axis = self.staged.axis_of(node)
                 assert axis is not None
-                for name in (name for name, result in self.run.named() if result is node):
+                for name in (name for name, result in self.run.named_results() if result is node):
                     self.targets[name].write((*(slice(None),) * axis, slice(*self.ends[i])), array)
             found[i] = results[: len(stage.folds)]
             self.told()
@@ -302,19 +302,19 @@ class Described:
 
     def whole(self) -> np.ndarray:
         """All of it."""
-        return _opened(self.path, self.key, self.stamp).read((slice(None),) * len(self.shape))
+        return _open(self.path, self.key, self.stamp).read((slice(None),) * len(self.shape))
 
     def read(self, axis: int, start: int, stop: int) -> np.ndarray:
         """Entries along one axis, whole along the others."""
-        store = _opened(self.path, self.key, self.stamp)
+        store = _open(self.path, self.key, self.stamp)
         return store.read((slice(None),) * axis + (slice(start, stop),) + (slice(None),) * (len(self.shape) - axis - 1))
 
 
-def described(path: str, key: str | None) -> Described:
+def describe_store(path: str, key: str | None) -> Described:
     """The store that a file or folder is, as it is seen from here. Raises InputError."""
     try:
         stamp = _stamp(path)
-        store = _opened(path, key, stamp)
+        store = _open(path, key, stamp)
     except OSError as error:
         raise unreadable(error, path) from None
     return Described(path, key, store.shape, store.dtype.str, store.chunks, stamp)
@@ -326,7 +326,7 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 
 @lru_cache(_OPEN)
-def _opened(path: str, key: str | None, stamp: tuple[int, ...]) -> Store:
+def _open(path: str, key: str | None, stamp: tuple[int, ...]) -> Store:
     return store_at(Path(path), path, key)
 
 
@@ -370,9 +370,9 @@ class Program:
     moves: bool = False
 
     @property
-    def lowered(self) -> Lowered:
+    def stages(self) -> Lowered:
         """Its stages here, or what keeps them from being made."""
-        return _lowered(self)
+        return _lower(self)
 
 
 def program_of(
@@ -392,7 +392,7 @@ def program_of(
 
     def make(values: tuple[Spec, ...]) -> Program:
         program = Program(settings, values, length, seed, state, moves)
-        _lowered(program)
+        _lower(program)
         return program
 
     return with_deciding(make, values, known)
@@ -413,7 +413,7 @@ class Lowered:
         self.staged = Staged(roots, cut, program.length, program.settings.dtype, made.scope.limits, moves=program.moves)
         self._leaves = [*made.leaves, *([] if seed is None else [seed])]
 
-    def taken(self, given: Mapping[str, Any], seed: Any) -> list[tuple[Expr, Any]]:
+    def take(self, given: Mapping[str, Any], seed: Any) -> list[tuple[Expr, Any]]:
         """The leaves that results depend on, as the stages have them, with what they take of values by name."""
         made = self.made
         values = [*(given[name] for name in made.names), *made.fixed, *([] if seed is None else [seed])]
@@ -426,7 +426,7 @@ class Lowered:
 
 
 @lru_cache(_KEPT)
-def _lowered(program: Program) -> Lowered:
+def _lower(program: Program) -> Lowered:
     return Lowered(program)
 
 
@@ -452,9 +452,9 @@ def check_of_first(run: ChunkRun, expression: str, executor: Here, wrt: Iterable
     values = {name: _first(value, axes[name], length, count, executor) for name, value in run.values.items()}
     seed = None if run.seed is None else _first(run.seed, None, length, count, executor)
     try:
-        whole = evaluated(
+        whole = evaluate_call(
             evaluate, expression, {}, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=settings.float_dtype.name,
-            random_state=run.state, limits=run.program.lowered.made.scope.limits, dialect=dialect, formula=False,
+            random_state=run.state, limits=run.program.stages.made.scope.limits, dialect=dialect, formula=False,
         )  # fmt: skip
     except GradcliError as error:
         raise NotHeld(error.message) from None

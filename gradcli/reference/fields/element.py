@@ -99,7 +99,7 @@ class Field:
 
     def product(self, p: Polynomial, q: Polynomial) -> Polynomial:
         self.spend(len(p) * len(q) + 1)
-        return self.lowered(p * q)
+        return self.lower(p * q)
 
     def power(self, p: Polynomial, n: int) -> Polynomial:
         """A power of a polynomial; relations are applied on the way."""
@@ -114,7 +114,7 @@ class Field:
                 factor = self.product(factor, factor)
         return result
 
-    def lowered(self, p: Polynomial) -> Polynomial:
+    def lower(self, p: Polynomial) -> Polynomial:
         """The same with the relations of all generators applied: later ones first, which are made of earlier ones."""
         if not len(p):
             return p
@@ -145,7 +145,7 @@ class Field:
             total = total * value + parts.pop()
         return total
 
-    def factored(self, p: Polynomial) -> tuple[Any, list[tuple[Polynomial, int]]]:
+    def factor(self, p: Polynomial) -> tuple[Any, list[tuple[Polynomial, int]]]:
         """A rational factor, and others with their exponents, as far apart as they can be taken cheaply."""
         key = str(p)
         if key not in self._factored:
@@ -181,22 +181,22 @@ _NUMBERS = (int, float, Fraction, np.number, np.bool_)
 def _binary(combine: Callable[[Element, Element], Element]) -> Callable[[Element, Any], Element]:
     """An operator of an element and another, or a number. Arrays and scalars with a history take it into their own."""
 
-    def combined(x: Element, y: Any) -> Element:
+    def on_elements(x: Element, y: Any) -> Element:
         return combine(x, x.of(y)) if isinstance(y, (Element, *_NUMBERS)) else NotImplemented
 
-    return combined
+    return on_elements
 
 
 def _comparison(holds: Callable[[Any, Any], bool]) -> Any:
     """A comparison of elements that differ by a number."""
 
-    def compared(x: Element, y: Any) -> bool:
+    def compare(x: Element, y: Any) -> bool:
         difference: Fraction | None = (x - y).rational
         if difference is None:
             raise Unsupported("a comparison of what varies")
         return holds(difference, 0)
 
-    return compared
+    return compare
 
 
 class Element:

@@ -94,7 +94,7 @@ _LARGEST = 1 << 80  # numbers beyond are not taken apart into primes
 
 
 class Product(NamedTuple):
-    """What an element is the product of.
+    """The factors of an element.
 
     bases     what is not negative, and its exponent
     exponent  what exp is taken of
@@ -159,8 +159,8 @@ class Functions(OfSympy):
         if x.is_zero:
             raise Unsupported("a power of zero")
         field = self.field
-        constant, factors = field.factored(x.p)
-        scale, below = field.factored(x.q)
+        constant, factors = field.factor(x.p)
+        scale, below = field.factor(x.q)
         sign = 1 if constant / scale > 0 else -1
         bases = self._primes(abs(fraction(constant / scale)))
         exponent = self.zero
@@ -334,7 +334,7 @@ class Functions(OfSympy):
         return c, s
 
     def _cos_sin_of(self, multiple: Fraction, term: Element) -> tuple[Element, Element]:
-        times, (c, s) = self._turned(multiple, term)
+        times, (c, s) = self._turn(multiple, term)
         if times < 0:
             times, s = -times, -s
         cosine, sine = self.one, self.zero
@@ -342,7 +342,7 @@ class Functions(OfSympy):
             cosine, sine = cosine * c - sine * s, sine * c + cosine * s
         return cosine, sine
 
-    def _turned(self, multiple: Fraction, term: Element) -> tuple[int, tuple[Element, Element]]:
+    def _turn(self, multiple: Fraction, term: Element) -> tuple[int, tuple[Element, Element]]:
         """Return how often an angle is another one, and the cosine and sine of that."""
         generator = self._generator(term)
         if generator.kind == "constant" and term.key == self.pi.key:
@@ -397,7 +397,7 @@ _WITHOUT = (Unsupported, GradcliError, ValueError, TypeError, ArithmeticError, A
 T = TypeVar("T")
 
 
-def decided(read: Callable[[Functions], T]) -> T | None:
+def decide_in_field(read: Callable[[Functions], T]) -> T | None:
     """Return what a reading in a field finds: the first result that is true, or else the last; None where it has none."""
     for size in _SIZES:
         field, known, found = Field(size), Known(), None

@@ -20,7 +20,7 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import in_time
 from gradcli.reference.fields.element import Element, Generator
-from gradcli.reference.fields.functions import Functions, decided
+from gradcli.reference.fields.functions import Functions, decide_in_field
 from gradcli.reference.scalars import Differentiated, Traced, Tracing, plain
 from gradcli.reference.symbolic.translate import smooth_function
 from gradcli.reference.tape import ReferenceTape, exact_array
@@ -37,7 +37,7 @@ class _Scalars(Tracing):
         if op.kind == "piecewise" and (static or op.symbolic is None):
             return op.reference(self, *given, **static)
         if op.algebra == "composed" and op.definition is not None and op.kind == "smooth":
-            return self.opened(op.definition, [np.asarray(x, dtype=object) for x in given], static)[()]
+            return self.open_body(op.definition, [np.asarray(x, dtype=object) for x in given], static)[()]
         smooth = smooth_function(op, len(given), static)
         value = smooth.value(self.m, tuple(self.m.of(plain(x)) for x in given))
         return Traced(self, value, Differentiated(op.name, smooth), given)
@@ -100,10 +100,10 @@ def decide(question: Question) -> Decision:
     if len(order) > _NODES or (question.wrt is not None and not question.wrt.is_leaf):
         return Decision.OPEN
     alike = entries_alike(question)
-    return decided(lambda functions: _compared(question, order, functions, alike)) or Decision.OPEN
+    return decide_in_field(lambda functions: _compare(question, order, functions, alike)) or Decision.OPEN
 
 
-def _compared(question: Question, order: list[Expr], functions: Functions, alike: bool) -> Decision:
+def _compare(question: Question, order: list[Expr], functions: Functions, alike: bool) -> Decision:
     wrt = [] if question.wrt is None else [question.wrt]
     leaves = dict.fromkeys([*(node for node in order if node.is_leaf), *wrt])
     tape = FieldTape(functions, list(leaves), question.leaves, question.precision, alike)
@@ -130,7 +130,7 @@ def _in_variables(x: Element) -> bool:
 
 
 def entries_alike(question: Question) -> bool:
-    """Whether the same is done to every entry of some arrays of one shape, or to numbers: then what holds of one entry holds of all."""
+    """Return whether the same is done to every entry of some arrays of one shape, or to numbers: then what holds of one entry holds of all."""
     shape, order = question.root.shape, definition_order(question.root, [question.formula])
     if isinstance(question.seed, Expr) or (question.wrt is not None and question.wrt.shape != shape):
         return False

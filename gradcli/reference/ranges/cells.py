@@ -41,7 +41,7 @@ class Cells(Protocol):
     def of_factors(self, factors: Sequence[Factor]) -> Cell: ...
     def call(self, name: str, function: Any, *args: Cell) -> Cell: ...
     def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell: ...
-    def filled(self, x: Cell) -> Cell: ...
+    def fill(self, x: Cell) -> Cell: ...
     @property
     def zero(self) -> Cell: ...
 
@@ -73,12 +73,12 @@ class Value(NamedTuple):
 def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
     """An operator of a cell and another, or a number, or an array of such."""
 
-    def combined(x: Cell, y: Any) -> Any:
+    def on_cells(x: Cell, y: Any) -> Any:
         if getattr(y, "ndim", 0):
-            return Algebra.map(lambda entry: combined(x, entry), y)
+            return Algebra.map(lambda entry: on_cells(x, entry), y)
         return combine(x.cells, x, x.cells.of(y))
 
-    return combined
+    return on_cells
 
 
 class Cell:
@@ -112,12 +112,12 @@ class Cell:
     __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, UNIT)]))
     __truediv__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, -UNIT)]))
     __rtruediv__ = _combination(lambda cells, x, y: cells.product([(y, UNIT), (x, -UNIT)]))
-    __lt__ = _combination(lambda cells, x, y: cells.compared(x, y, LESS))
-    __le__ = _combination(lambda cells, x, y: cells.compared(x, y, LESS | EQUAL))
-    __gt__ = _combination(lambda cells, x, y: cells.compared(y, x, LESS))
-    __ge__ = _combination(lambda cells, x, y: cells.compared(y, x, LESS | EQUAL))
-    __eq__ = _combination(lambda cells, x, y: cells.compared(x, y, EQUAL))
-    __ne__ = _combination(lambda cells, x, y: cells.compared(x, y, ANY - EQUAL))
+    __lt__ = _combination(lambda cells, x, y: cells.compare(x, y, LESS))
+    __le__ = _combination(lambda cells, x, y: cells.compare(x, y, LESS | EQUAL))
+    __gt__ = _combination(lambda cells, x, y: cells.compare(y, x, LESS))
+    __ge__ = _combination(lambda cells, x, y: cells.compare(y, x, LESS | EQUAL))
+    __eq__ = _combination(lambda cells, x, y: cells.compare(x, y, EQUAL))
+    __ne__ = _combination(lambda cells, x, y: cells.compare(x, y, ANY - EQUAL))
     __hash__ = object.__hash__
 
     def __neg__(self) -> Any:
@@ -160,8 +160,8 @@ class Cell:
         """
         with suppress(Unsupported):
             if any(isinstance(c, Choice) for c in self.order):
-                pieces_are_thin: bool = self.cells.branched(
-                    lambda: (piece := self.cells.taken(self)) is not self and piece.is_thin,
+                pieces_are_thin: bool = self.cells.branch(
+                    lambda: (piece := self.cells.take_choices(self)) is not self and piece.is_thin,
                     lambda off, *sides: all(thin for _, thin in sides),
                 )
                 return pieces_are_thin
@@ -188,7 +188,7 @@ class Cell:
 
         return self.cells.sum((q, above(c * denominator)) for q, c in terms), denominator
 
-    def given(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
+    def operand_ranges(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
         """The ranges of what it is made of, unless some of it has no value, and what is the matter with that."""
         values = [at.table[a] for a in self.args]
         ranges = [x for x, _ in values if x is not None]
@@ -229,7 +229,7 @@ class Filled(Named):
         return Value(x, frozenset(e for e in events if not e.removable))
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.filled(found[self.args[0]])
+        return self.cells.fill(found[self.args[0]])
 
     rebuilt = slope
 
@@ -243,7 +243,7 @@ class Sum(Cell):
         self.weights = Interval.of(constant), [None if q == 1 else Interval.of(q) for q, _ in terms]
 
     def value(self, at: Evaluation) -> Value:
-        ranges, events = self.given(at)
+        ranges, events = self.operand_ranges(at)
         if ranges is None:
             return at.limit(self, events)
         total, weights = self.weights
@@ -281,7 +281,7 @@ class Product(Cell):
         self.regular = all(not f.root or f.base.is_linear for f in factors)
 
     def value(self, at: Evaluation) -> Value:
-        ranges, events = self.given(at)
+        ranges, events = self.operand_ranges(at)
         if ranges is None:
             return self._with_logarithm(at) or Value(None, events)
         total, divides_by_zero = Interval(ONE, ONE), False
@@ -308,7 +308,7 @@ class Product(Cell):
         for total in [base for base, exponent in left.items() if exponent < 0]:
             terms = {c: q for q, c in total.terms} if isinstance(total, Sum) else {total: UNIT}
             for u, p in [(b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)]:
-                power = self.cells.raised(u, p)
+                power = self.cells.raise_to(u, p)
                 q = terms.get(power, NOUGHT)
                 k = min(left[u], (-p * left[total]).floor() * UNIT)
                 if q > 0 and k >= 1:
@@ -373,7 +373,7 @@ class Call(Cell):
         self.regular = name != "floor" and (name in TOTAL or (name in _ON_INTERVALS and args[0].is_linear))
 
     def value(self, at: Evaluation) -> Value:
-        ranges, events = self.given(at)
+        ranges, events = self.operand_ranges(at)
         if ranges is None:
             return Value(None, events)
         found, work = range_of(self.name, self.function, ranges)
@@ -428,7 +428,7 @@ class Choice(Cell):
             return Value(x, more | events)
         ranges = []
         for signs, result in self.sides:
-            there = at.narrowed(self.off, signs)
+            there = at.narrow(self.off, signs)
             if there is not None:
                 x, more = there.value(result)
                 events |= more if 0 in signs else at.without_holes(more, self.off)
@@ -441,7 +441,7 @@ class Choice(Cell):
 
     def _is_continuous(self, at: Evaluation) -> bool:
         """Tell whether the results are the same where one turns into the other."""
-        there = at.narrowed(self.off, EQUAL)
+        there = at.narrow(self.off, EQUAL)
         apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
         x = Interval(ZERO, ZERO) if there is None else there.value(apart).interval
         return x is not None and x.is_zero
@@ -526,7 +526,7 @@ class Evaluation:
 
         def is_elsewhere(cell: Cell) -> bool:
             there = Evaluation(self.cells, self.box, limits=False)
-            powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
+            powers = [self.cells.raise_to(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
             bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
             quotients = ([self._quotient(base, power) for power in powers] for base in bases)
             return not all(any(x is not None and 0 not in x for x in found) for found in quotients)
@@ -547,7 +547,7 @@ class Evaluation:
             return ANY  # what holds on a face tells nothing of the space around it
         return found - EQUAL if found != EQUAL and 0 in found and off.is_thin else found
 
-    def narrowed(self, off: Cell, signs: Signs) -> Evaluation | None:
+    def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
         """The cells where one has some signs, which narrows it, and what it is a multiple of, but for a constant. None if nowhere."""
         x, events = self.table[off]
         if x is None or any(e.kind in (DOMAIN, POLE) for e in events):

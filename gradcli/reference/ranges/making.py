@@ -91,10 +91,10 @@ class Cells(Algebra):
     def call(self, name: str, function: Any, *args: Cell) -> Cell:
         return self._once(kinds.Call, name, function, *args)
 
-    def named(self, x: Cell) -> Cell:
+    def name_cell(self, x: Cell) -> Cell:
         return x if x.known is not None or isinstance(x, kinds.Leaf) else kinds.Named(self, (x,))
 
-    def filled(self, x: Cell) -> Cell:
+    def fill(self, x: Cell) -> Cell:
         """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
         return self._once(kinds.Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
 
@@ -155,14 +155,14 @@ class Cells(Algebra):
             return factors[0].base
         return self._once(Product, *sorted(factors, key=lambda f: f.base.serial))
 
-    def raised(self, x: Cell, exponent: fmpq) -> Cell:
+    def raise_to(self, x: Cell, exponent: fmpq) -> Cell:
         return self.product([(x, exponent)])
 
     def floor(self, x: Any) -> Cell:
         x = self.of(x)
         return self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
 
-    def mapped(self, root: Cell, known: Mapping[Cell, Cell], rule: Rule = lambda cell, found: None) -> Cell:
+    def map_cells(self, root: Cell, known: Mapping[Cell, Cell], rule: Rule = lambda cell, found: None) -> Cell:
         """A cell made anew, with others in the places of those that are known, or that a rule gives."""
         found = dict(known)
         for cell in root.order:
@@ -186,7 +186,7 @@ class Cells(Algebra):
 
     # -- branches
 
-    def compared(self, x: Cell, y: Cell, signs: Signs) -> Cell:
+    def compare(self, x: Cell, y: Cell, signs: Signs) -> Cell:
         """1 where the sign of x - y is one of some, and else 0."""
         a, b = (_INFINITE.get(c.name, 0) if isinstance(c, kinds.Call) else 0 for c in (x, y))
         off = self.of(a - b) if a or b else self.sum([(UNIT, x), (-UNIT, y)])
@@ -194,20 +194,20 @@ class Cells(Algebra):
 
     def branching(self, run: Callable[[], Any]) -> Cell:
         """Return what a reference gives, with a choice wherever it branches."""
-        found: Cell = self.branched(lambda: self.of(run()), self.choice)
+        found: Cell = self.branch(lambda: self.of(run()), self.choice)
         return found
 
-    def branched(self, run: Callable[[], Any], join: Callable[..., Any]) -> Any:
+    def branch(self, run: Callable[[], Any], join: Callable[..., Any]) -> Any:
         """Return what something gives, joined of what both branches give wherever it branches."""
         results = 0
 
-        def grown(known: dict[Cell, Signs]) -> Any:
+        def grow(known: dict[Cell, Signs]) -> Any:
             nonlocal results
             before, self._signs = self._signs, known
             try:
                 found = run()
             except Parting as parting:
-                return join(parting.off, *[Branch(signs, grown({**known, parting.off: signs})) for signs in parting.sides])
+                return join(parting.off, *[Branch(signs, grow({**known, parting.off: signs})) for signs in parting.sides])
             finally:
                 self._signs = before
             results += 1
@@ -215,7 +215,7 @@ class Cells(Algebra):
                 raise Unsupported("so many branches")
             return found
 
-        return grown({})
+        return grow({})
 
     def decide(self, truth: Any) -> bool:
         """One branch of a truth, and later the other. A number is true where it is not 0."""
@@ -233,7 +233,7 @@ class Cells(Algebra):
         sides = possible & signs, possible - signs
         if not all(sides):
             return bool(sides[0])
-        if EQUAL in sides and (piece := self.taken(off)) is not off:  # what has branches may be 0 on a region, which then is known
+        if EQUAL in sides and (piece := self.take_choices(off)) is not off:  # what has branches may be 0 on a region, which then is known
             return self._holds(piece, signs)
         raise Parting(off, *sides)
 
@@ -250,16 +250,16 @@ class Cells(Algebra):
             raise Unsupported("an index that depends on the variables")
         return int(x.known.p)
 
-    def taken(self, root: Cell) -> Cell:
+    def take_choices(self, root: Cell) -> Cell:
         """A cell with its choices made, each in a branch of its own; if they are many, as it is.
 
         A variable that is known in a branch is replaced there.
         """
         while (choices := [c for c in root.order if isinstance(c, Choice)]) and len({c.off for c in choices}) <= _MOST_CHOICES:
-            root = self.mapped(root, {choices[-1]: self._on_path(choices[-1])})
+            root = self.map_cells(root, {choices[-1]: self._on_path(choices[-1])})
         for off in [off for off, signs in self._signs.items() if signs == EQUAL and off.is_linear]:
             leaf = (off.args or (off,))[0]
-            root = self.mapped(root, {leaf: leaf - off})
+            root = self.map_cells(root, {leaf: leaf - off})
         return root
 
     def without_thin_paths(self, root: Cell) -> Cell:
@@ -270,15 +270,15 @@ class Cells(Algebra):
                 return found[(cell.thick or cell.sides)[0].result]
             return cell if isinstance(cell, kinds.Named) else None
 
-        return self.mapped(root, {}, rule)
+        return self.map_cells(root, {}, rule)
 
-    def lifted(self, root: Cell) -> Cell:
+    def lift(self, root: Cell) -> Cell:
         """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
         used = {a for c in root.order if not isinstance(c, (Choice, kinds.Named)) for a in c.args}
         masks = [c for c in root.order if c in used and isinstance(c, Choice) and c.is_mask]
         if not masks or len(masks) > _MOST_CHOICES:
             return root
-        return self.branching(lambda: self.mapped(root, {m: self._on_path(m) for m in masks}))
+        return self.branching(lambda: self.map_cells(root, {m: self._on_path(m) for m in masks}))
 
     # -- what references ask of a context
 
@@ -340,7 +340,7 @@ class Cells(Algebra):
             return tuple(np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True))
 
         apply = partial(super().apply, op, static, arrays)
-        return self.branched(apply, join) if op.outputs > 1 else self.branched(lambda: (apply(),), join)[0]
+        return self.branch(apply, join) if op.outputs > 1 else self.branch(lambda: (apply(),), join)[0]
 
 
 class Region(ReferenceTape):
@@ -369,7 +369,7 @@ class Region(ReferenceTape):
         """A result, or the sum of the entries of one, as a cell. Raises Unsupported."""
         (found,) = self.read(root)
         with precise():
-            return self.cells.lifted(self.cells.fsum(np.ravel(found)))
+            return self.cells.lift(self.cells.fsum(np.ravel(found)))
 
     def slope(self, cell: Cell, place: int) -> Cell:
         """The derivative of a cell by a variable."""
@@ -386,7 +386,7 @@ class Region(ReferenceTape):
         return found
 
     def alias(self, node: Expr, x: Array) -> Array:
-        return Algebra.map(lambda v: self.cells.named(self.cells.of(v)), x)
+        return Algebra.map(lambda v: self.cells.name_cell(self.cells.of(v)), x)
 
     def detach(self, node: Expr, x: Array) -> Array:
         if any(isinstance(v, Cell) and v.leaves for v in np.ravel(x)):

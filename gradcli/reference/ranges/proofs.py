@@ -18,7 +18,7 @@ from flint import fmpq
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
-from gradcli.reference.fields.functions import Functions, Known, Refined, decided
+from gradcli.reference.fields.functions import Functions, Known, Refined, decide_in_field
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Evaluation, Named, Product, Sum
 from gradcli.reference.ranges.functions import DOMAIN, POLE
 from gradcli.reference.ranges.intervals import Box, Interval, Sides, corners, precise, thin
@@ -60,11 +60,11 @@ class Proof:
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
         """Return what becomes of a relation between two numbers, with a tolerance."""
         with precise():
-            return self._decided(self.cells.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
+            return self._decide(self.cells.lift(self.cells.of(left) - self.cells.of(right)), symbol, within)
 
-    def _decided(self, off: Cell, symbol: str, within: float) -> Outcome:
+    def _decide(self, off: Cell, symbol: str, within: float) -> Outcome:
         if symbol == "==" and not within:
-            return self._zero(off, self._reduced(off))
+            return self._zero(off, self._reduce(off))
         size = abs(off) if symbol in ("==", "!=") else off
         positive = within - size if symbol in ("<", "<=", "==") else size - within if symbol == "!=" else size + within
         if symbol in ("<", ">", "!="):
@@ -85,8 +85,8 @@ class Proof:
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
             point = self._counterexample(cell, node.box, refutes)
-            if point is None and (self.doubts > _MOST_DOUBTS or search.spent(_WORK, node, _FINEST)):
-                point = self._confirmed(cell, [x.round_numbers[0] for x in node.box], refutes)
+            if point is None and (self.doubts > _MOST_DOUBTS or search.is_spent(_WORK, node, _FINEST)):
+                point = self._confirm(cell, [x.round_numbers[0] for x in node.box], refutes)
                 if point is None:
                     return self._open(node.box, "the sides differ there by less than rounding" if self.doubts else None)
             if point is not None:
@@ -101,9 +101,9 @@ class Proof:
         points = [[float(x.middle) for x in box]]
         if box == self.box:
             points += [[float(x.low) for x in corner] for corner in corners(box)]
-        return next((point for point in points if self._confirmed(cell, point, refutes)), None)
+        return next((point for point in points if self._confirm(cell, point, refutes)), None)
 
-    def _confirmed(self, cell: Cell, point: Point, refutes: Callable[[Interval], bool]) -> Point | None:
+    def _confirm(self, cell: Cell, point: Point, refutes: Callable[[Interval], bool]) -> Point | None:
         """A point, if the relation does not hold there, neither for enclosures nor for floats."""
         value = value_near(cell, thin(point), self.box)
         refuted = not self.kinks if value is None else refutes(value)
@@ -112,13 +112,13 @@ class Proof:
         self.doubts += refuted and value is not None
         return None
 
-    def _reduced(self, cell: Cell) -> Cell:
+    def _reduce(self, cell: Cell) -> Cell:
         """A cell of the same zeros, as far as it is defined: 0 where algebra proves that it is, in all branches or in some."""
         if vanishes(cell):
             return self.cells.zero
 
         def in_a_branch() -> Cell:
-            piece = self.cells.taken(cell)
+            piece = self.cells.take_choices(cell)
             return self.cells.zero if vanishes(piece) else piece
 
         with suppress(Unsupported):
@@ -153,7 +153,7 @@ class Proof:
 
 def vanishes(cell: Cell) -> bool:
     """Tell whether a cell is zero wherever it is defined, as algebra tells."""
-    return bool(decided(lambda functions: _element(functions, cell).is_zero))
+    return bool(decide_in_field(lambda functions: _element(functions, cell).is_zero))
 
 
 def _element(functions: Functions, root: Cell, opaque: list[Cell] | None = None) -> Element:
@@ -186,7 +186,7 @@ def without_squares(cell: Cell) -> Cell | None:
     known = len(field.generators)
     try:
         found = _element(functions, cell, atoms).lowest()
-        parts = [field.factored(p) for p in (found.p, found.q)]  # the sign of a quotient is that of the product
+        parts = [field.factor(p) for p in (found.p, found.q)]  # the sign of a quotient is that of the product
     except (Unsupported, TooSmall, Refined, ValueError, ArithmeticError):
         return None
     factors = [factor for _, some in parts for factor in some]

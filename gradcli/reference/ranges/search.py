@@ -117,7 +117,7 @@ class Search:
                 node.halves = [self._look(half, node.interval) for half in self.sides.halves(node.box)]
             new = node.halves
 
-    def spent(self, work: int, node: Node, finest: float) -> bool:
+    def is_spent(self, work: int, node: Node, finest: float) -> bool:
         """Tell whether no box is to be halved any more."""
         return self.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
 
@@ -129,7 +129,7 @@ class Search:
             stuck, before = stuck + 1 if bound == before else 0, bound
             tight, done = self._is_tight(bound, sign, arb(width))
             polishing += tight
-            if done or polishing > most or stuck > _PATIENCE or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
+            if done or polishing > most or stuck > _PATIENCE or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
                 end = 0.0 - sign * below(-sign * bound)
                 point = [float(x.low) + 0.0 for x in self.best[sign][1]] if self.best else None
                 return Side(end, tight, point, [x.floats for x in node.box])
@@ -239,7 +239,7 @@ class Function(Region):
             found = Found(value, [self._range(slope, width) for slope in defined], self.find_places())
             if norms and value is not None:
                 sizes = [abs(s) for s in slopes]
-                length = cells.raised(cells.fsum(s * s for s in slopes), UNIT / 2)
+                length = cells.raise_to(cells.fsum(s * s for s in slopes), UNIT / 2)
                 for name, cell in (("1", cells.fsum(sizes)), ("2", length), ("inf", cells.extreme("max", sizes))):
                     most = Search(cell, self.box).side(1, width).end or 0.0
                     found.norms[name] = None if math.isinf(most) else most
@@ -278,8 +278,8 @@ class Function(Region):
                     halves += sides.halves(part)
             active = halves
         for (kind, removable), boxes in found.items():
-            for box in _joined(boxes):
-                yield Place(kind, first, self._sharpened(box, cells), removable)
+            for box in _join_boxes(boxes):
+                yield Place(kind, first, self._sharpen(box, cells), removable)
 
     def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[Kind], bool]:
         """The events in some cells, and whether the function has no value in the box: then what takes it out of its domain."""
@@ -287,7 +287,7 @@ class Function(Region):
         grave = {(e.kind, e.removable) for e in events if e.cell in cells and (value is not None or e.kind in (DOMAIN, POLE))}
         return grave, value is None
 
-    def _sharpened(self, box: Box, cells: set[Cell]) -> Box:
+    def _sharpen(self, box: Box, cells: set[Cell]) -> Box:
         """A box whose sides end at the roundest numbers near its ends beyond which nothing is the matter."""
 
         def is_in(k: int, first: arb, last: arb) -> bool:
@@ -309,7 +309,7 @@ class Function(Region):
         return box
 
 
-def _joined(boxes: Sequence[Box]) -> list[Box]:
+def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
     """Boxes that touch each other as one hull."""
     hulls: list[Box] = []
     for box in boxes:

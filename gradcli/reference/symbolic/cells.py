@@ -24,29 +24,29 @@ def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Seque
     for place, argument in enumerate(arguments):
         is_exponent = op.algebra == "power" and place > 0
         is_told = argument is not None and argument.known is not None and (is_exponent or argument.known.p.bit_length() < _SMALL)
-        given.append(_told(argument) if is_told else None if argument is None else _symbol(place))
+        given.append(_scalar_of(argument) if is_told else None if argument is None else _symbol(place))
     try:
         program = _operation(op, tuple(sorted(static.items())), tuple(given))
     except (TypeError, ValueError, AttributeError) as error:
         raise Unsupported(f"{op.name}: {error}") from None
-    made = _made(cells, program, arguments)
-    return made if op.domain else cells.filled(made)
+    made = _make(cells, program, arguments)
+    return made if op.domain else cells.fill(made)
 
 
 def partial(cells: Any, call: Call, place: int) -> Cell:
     """sympy's derivative of a function by one of its arguments."""
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
-    given = [_told(a) if a.known is not None and i != place else _symbol(i) for i, a in enumerate(call.args)]
-    return _made(cells, _slope(call.function, tuple(given), place), call.args)
+    given = [_scalar_of(a) if a.known is not None and i != place else _symbol(i) for i, a in enumerate(call.args)]
+    return _make(cells, _slope(call.function, tuple(given), place), call.args)
 
 
-def _made(cells: Any, program: Steps, arguments: Sequence[Any]) -> Cell:
+def _make(cells: Any, program: Steps, arguments: Sequence[Any]) -> Cell:
     found: Cell = cells.branching(lambda: program.run(_Context(cells), tuple(arguments))[0])
     return found
 
 
-def _told(x: Any) -> Any:
+def _scalar_of(x: Any) -> Any:
     return sympy.Rational(int(x.known.p), int(x.known.q))
 
 
@@ -88,7 +88,7 @@ class _Context(OfSympy):
 
     def pow(self, base: Any, exponent: Any) -> Any:
         if exponent.known is not None:
-            return self.cells.raised(base, exponent.known)
+            return self.cells.raise_to(base, exponent.known)
         return self.cells.call("pow", sympy.Pow, base, exponent)
 
     def own(self, function: Any, *arguments: Any) -> Any:

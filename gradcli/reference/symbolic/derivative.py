@@ -83,7 +83,7 @@ def _number(x: Any) -> Any:
     return sympy.Integer(-int(mantissa) if sign else int(mantissa)) * sympy.Integer(2) ** exponent
 
 
-def _written(node: Traced, expressions: list[Any]) -> Any:
+def _write(node: Traced, expressions: list[Any]) -> Any:
     """The expression of a step of the tape, of those of its arguments."""
     step: Any = node.function
     if isinstance(step, Arithmetic):
@@ -132,12 +132,12 @@ class WholeDerivative:
         order = sorted(nodes.keys() - inputs.keys())
         places = {serial: place for place, serial in enumerate([*inputs, *order])}
 
-        def said(x: Any) -> Any:
+        def value_of(x: Any) -> Any:
             return (places[x.serial], int(plain(x) > 0) - int(plain(x) < 0)) if type(x) is Traced else str(_number(x))
 
         def key() -> Any:
-            lines = [(_label(nodes[serial]), *map(said, nodes[serial].arguments)) for serial in order]
-            return len(inputs), lines, list(map(said, [*results, *weights, *entries]))
+            lines = [(_label(nodes[serial]), *map(value_of, nodes[serial].arguments)) for serial in order]
+            return len(inputs), lines, list(map(value_of, [*results, *weights, *entries]))
 
         def differentiate() -> Any:
             # the same symbols for every function: sympy remembers what it found out about them
@@ -149,7 +149,7 @@ class WholeDerivative:
                 if sizes[serial] > _HEAVIEST:
                     raise Unsupported("an expression of so many nodes")
                 known = [expressions[a.serial] if type(a) is Traced else _number(a) for a in arguments]
-                expressions[serial] = _written(nodes[serial], known)
+                expressions[serial] = _write(nodes[serial], known)
             pairs = zip(results, weights, strict=True)
             total = sympy.Add(*[(expressions[y.serial] if type(y) is Traced else _number(y)) * _number(w) for y, w in pairs if w != 0])
             return Steps.of([sympy.diff(total, expressions[entry.serial]) for entry in in_time(entries)], tuple(symbols)).data
@@ -182,7 +182,7 @@ def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
         return ""
     if any(not _is_sympys(part) for part in sympy.preorder_traversal(found)):
         return ""
-    text = _NAMES.sub(_named, sympy.sstr(found))
+    text = _NAMES.sub(_name_of, sympy.sstr(found))
     return f"({text})" if not text.endswith(")") or text[0] in "(-{" or " " in text else text
 
 
@@ -195,7 +195,7 @@ def _is_sympys(part: Any) -> bool:
     return type(part).__module__.startswith("sympy.") and not type(part).__name__.startswith("_")
 
 
-def _named(found: re.Match[str]) -> str:
+def _name_of(found: re.Match[str]) -> str:
     if found[3]:
         return f"{{{found[3]}:atom}}"
     return f"sympy.{found[1] or found[2]}"

@@ -146,7 +146,7 @@ class Steps:
                 continue
             if ready:
                 places[node] = len(symbols) + len(steps)  # a symbol may be given twice
-                steps.append((_described(node), [places[a] for a in _arguments(node)]))
+                steps.append((_describe(node), [places[a] for a in _arguments(node)]))
             else:
                 stack.append((node, True))
                 stack.extend((argument, False) for argument in _arguments(node))
@@ -177,7 +177,7 @@ def _arguments(node: Any) -> tuple[Any, ...]:
     return () if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)) else node.args
 
 
-def _described(node: Any) -> tuple[Any, ...]:
+def _describe(node: Any) -> tuple[Any, ...]:
     """Describe a step: the name of its kind, and what belongs to it, in numbers but for functions that a record has made."""
     if node.is_Rational:
         return "rational", int(node.p), int(node.q)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.inert import one_line, printable, xml_text
-from gradcli.report.data import encoded, grouped, plain
+from gradcli.report.data import encode, group_pairs, plain
 from gradcli.report.explanation import DIGITS, LARGEST, Contribution, ExplainedGradient, ExplainedNode, Explanation, Step, count_text
 from gradcli.report.lines import Line, html_page, short, size, text_of
 from gradcli.report.pictures import svg
@@ -48,7 +48,7 @@ class Story:
 
     def __init__(self, explanation: Explanation, digits: int) -> None:
         self.explanation, self.digits = explanation, digits
-        self.arrived = explanation.arrived()
+        self.arrived = explanation.contributions_by_node()
         self.steps = [*self._steps()]
 
     def number(self, value: Any) -> str:
@@ -61,7 +61,7 @@ class Story:
         explanation = self.explanation
         first = "First the value: every part of the text is computed, the inner parts before the outer ones."
         if explanation.gradients:
-            first += f" Then the derivative goes back the same way, until it reaches {listed([*explanation.gradients])}."
+            first += f" Then the derivative goes back the same way, until it reaches {list_names([*explanation.gradients])}."
         yield PlayedStep("start", (), first)
         for node in explanation.nodes:  # numbers of the text come with what uses them
             if node.op != "const" or len(explanation.nodes) == 1:
@@ -89,7 +89,7 @@ class Story:
         values = [self.number(self.explanation.node(id).value) for id in node.operands]
         is_infix = node.spelling in _INFIX and len(values) == 2
         computed = f" {node.spelling} ".join(values) if is_infix else f"{node.op}({', '.join(values)})"
-        names = listed([f"{self.label(id)} (node {id})" for id in node.operands])
+        names = list_names([f"{self.label(id)} (node {id})" for id in node.operands])
         words = f"Node {node.id}, {label}: {node.op} of {names}."
         if node.operation:
             words += f" {node.operation.removesuffix('.')}."
@@ -127,7 +127,7 @@ class Story:
         return f" It is the last of {count} contributions; together the adjoint of {label} is {total}."
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
@@ -170,8 +170,8 @@ class Details:
             if step.phase in ("seed", "backward"):
                 self.reached[step.focus[-1]] = number
         passed = [(number, step.part) for number, step in enumerate(story.steps) if step.part is not None]
-        self.arriving = grouped((part.operand, (number, part)) for number, part in passed)  # with the steps in which it does
-        self.leaving = grouped((part.node, (number, part)) for number, part in passed)
+        self.arriving = group_pairs((part.operand, (number, part)) for number, part in passed)  # with the steps in which it does
+        self.leaving = group_pairs((part.node, (number, part)) for number, part in passed)
         self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(self.explanation.nodes)))  # entries of an array that is written out
 
     def nodes(self) -> Iterator[str]:
@@ -202,7 +202,7 @@ class Details:
         yield self._arriving(node)
         outgoing = self.leaving.get(node.id)
         if outgoing:
-            passed = "".join(element("div", self._passed(each), class_="pass", data_step=step) for step, each in outgoing)
+            passed = "".join(element("div", self._passed_text(each), class_="pass", data_step=step) for step, each in outgoing)
             yield element("div", f"<h3>Passes back</h3>{passed}", data_step=outgoing[0][0])
         gradient = self.explanation.gradients.get(node.name or "") if node.op == "leaf" else None
         if gradient is not None:
@@ -228,7 +228,7 @@ class Details:
         return later + element("div", self._array("adjoint", node.adjoint), data_step=step)
 
     def _links(self, ids: Iterable[int]) -> str:
-        return _folded([*map(self.link, ids)], "node", ", ")
+        return _fold([*map(self.link, ids)], "node", ", ")
 
     def _arriving(self, node: ExplainedNode) -> str:
         if node.id == self.explanation.result and self.explanation.backward:
@@ -244,12 +244,12 @@ class Details:
             element("div", f"{self._from(each)}{f' ({number} of {len(parts)})' * many}", class_="pass", data_step=step)
             for number, (step, each) in enumerate(parts, 1)
         ]
-        return element("div", f"<h3>{heading}</h3>{total}{_folded(rows, 'contribution')}", data_step=parts[0][0])
+        return element("div", f"<h3>{heading}</h3>{total}{_fold(rows, 'contribution')}", data_step=parts[0][0])
 
     def _from(self, each: Contribution) -> str:
         return f"from {self.link(each.node)} {code(self.story.number(each.passed))}"
 
-    def _passed(self, each: Contribution) -> str:
+    def _passed_text(self, each: Contribution) -> str:
         parts = [f"to {self.link(each.operand)}"]
         if each.partial is not None:
             local = self.story.number(each.local)
@@ -291,11 +291,11 @@ class Details:
         label = f"Heat map of the {what}, {'×'.join(map(str, array.shape))}, {ends}"
         side = max(2, min(16, 320 // cells.shape[1]))
         picture = f'<img alt="" width="{side * cells.shape[1]}" height="{side * cells.shape[0]}" src="{_picture(cells)}">'
-        numbers = element("details", "<summary>All its numbers</summary>" + element("pre", xml_text(encoded(plain(array)))))
+        numbers = element("details", "<summary>All its numbers</summary>" + element("pre", xml_text(encode(plain(array)))))
         return line + element("figure", picture + element("figcaption", xml_text(label), class_="note") + numbers, class_="heat")
 
 
-def _folded(parts: Sequence[str], word: str, separator: str = "") -> str:
+def _fold(parts: Sequence[str], word: str, separator: str = "") -> str:
     """The first of many, and the rest where it is asked for."""
     if len(parts) <= _LISTED + 3:
         return separator.join(parts)
@@ -407,7 +407,9 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
     )  # fmt: skip
     yield _folded_panel("All steps", element("ol", steps, class_="steps", start=0))
     heading = element("p", "".join(map("<span>{}</span>".format, ("node", "text", "operation", "value", "adjoint"))), class_="head")
-    yield _folded_panel(f"All {_counted(len(explanation.nodes), 'node')}", heading, *details.nodes(), is_open=len(explanation.nodes) <= 40)
+    yield _folded_panel(
+        f"All {_count_words(len(explanation.nodes), 'node')}", heading, *details.nodes(), is_open=len(explanation.nodes) <= 40
+    )
 
 
 def _panel(title: str, *content: str) -> str:
@@ -420,14 +422,14 @@ def _folded_panel(title: str, *content: str, is_open: bool = False) -> str:
     return element("details", summary + "".join(content), class_="panel", open="" if is_open else None)
 
 
-def _counted(count: int, word: str) -> str:
+def _count_words(count: int, word: str) -> str:
     return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def _source(explanation: Explanation) -> str:
     """The text, in which the span of each node is an element; what crosses another span is left out."""
     owners = ((explanation.node(node.inside or node.id).span, node.id) for node in explanation.nodes)
-    spans = grouped((span, id) for span, id in owners if span is not None)
+    spans = group_pairs((span, id) for span, id in owners if span is not None)
     text = explanation.record.expr if explanation.source is None else explanation.source.text
     found: list[str] = []
     place, ends = 0, [len(text)]

@@ -1,1 +1,1 @@
-"""What tensors are: their entries, dtypes, nodes and modes, the backward pass, views, and writing in place."""
+"""The core of tensors: their entries, dtypes, nodes and modes, the backward pass, views, and writing in place."""

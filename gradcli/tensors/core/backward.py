@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.graph.sweep import Parts, contributions, depending, guarded, sweep
+from gradcli.graph.sweep import Parts, contributions, depending, scale_guarded, sweep
 from gradcli.ops.arrays.shapes import transpose
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.dtypes import holds_halves, narrowed, set_constants, widened
+from gradcli.tensors.core.dtypes import holds_halves, narrow_parts, set_constants, widen
 from gradcli.tensors.core.in_place import cast
 from gradcli.tensors.core.levels import (
     Batched,
@@ -24,14 +24,14 @@ from gradcli.tensors.core.levels import (
     all_along,
     along_level,
     at_level,
-    entered,
+    enter_level,
     in_front,
     levels_of,
     physical,
-    rewrapped,
+    rewrap,
 )
 from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
-from gradcli.tensors.core.node import Node, Watch, check_backward, named, watched
+from gradcli.tensors.core.node import Node, Watch, check_backward, torch_name, watch_pull
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
 
@@ -41,7 +41,7 @@ _watch = attrgetter("watch")
 # -- What hooks make of gradients on their way, and how gradients arrive at leaves -----------------
 
 
-def seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
+def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
     for hook in list(watch.hooks.values()):
         given = as_tensor(cotangent)
@@ -63,7 +63,7 @@ def as_tensor(part: Any) -> Any:
     return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
 
 
-def _fitted(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
+def _fit_parts(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
     """Return what a node passes to its operands, in their shapes."""
     return tuple(None if part is None or operand is None
         else as_tensor(part if tuple(part.shape) == operand.shape else sum_to(as_tensor(part), shape=operand.shape))
@@ -81,7 +81,7 @@ def accumulate_at(leaf: Any, cotangent: Any, create_graph: bool) -> None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _copied(cotangent: Tensor) -> Tensor:
+def _copy_gradient(cotangent: Tensor) -> Tensor:
     """A gradient of one's own, which may be differentiated again."""
     copy: Tensor = clone(cotangent)
     if copy.node is not None:
@@ -93,7 +93,7 @@ def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
     """Accumulate: in place once there is a gradient, so that those who hold it see the sum."""
     before = variable._grad
     if create_graph:
-        variable._grad = _copied(cotangent) if before is None else before + cotangent
+        variable._grad = _copy_gradient(cotangent) if before is None else before + cotangent
     elif before is None:
         variable._grad = Tensor(np.array(cotangent))
     else:
@@ -137,7 +137,7 @@ def run(
         if tensors and not isinstance(cotangent, (Tensor, Parts)):  # zeros
             cotangent = Tensor(np.asarray(cotangent))
         if watch is not None:
-            cotangent = seen(watch, cotangent, create_graph)
+            cotangent = run_tensor_hooks(watch, cotangent, create_graph)
         if op is None:
             if accumulate:
                 accumulate_at(node, cotangent, create_graph)
@@ -155,7 +155,7 @@ def run(
         if node.versions is not None:
             for counter, version, place in node.versions:
                 if counter[0] != version:
-                    raise RuntimeError(_modified(node, place, counter[0], version))
+                    raise RuntimeError(_modified_message(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
         kind = node.dtype
@@ -164,10 +164,10 @@ def run(
             if op is not output:  # one of several results keeps nothing
                 values = saved_tensors(node, values)
         if kind is _SINGLE or kind is _DOUBLE or tensors or op is output or op.always or not holds_halves(kind):
-            parts = contributions(node, wanted, cotangent, values, guarded)
+            parts = contributions(node, wanted, cotangent, values, scale_guarded)
         else:
-            wide = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
-            parts = narrowed(wide, node.operands) if wide else wide
+            wide = contributions(node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded)
+            parts = narrow_parts(wide, node.operands) if wide else wide
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
             parts = [
                 np.zeros(operand.shape, operand.dtype) if operand is not None and want and operand not in adjoints else None
@@ -184,7 +184,7 @@ def run(
     state.recording, state.run = create_graph, (needed, {})
     constants = set_constants(None) if tensors else None
     try:
-        sweep(order, adjoints, watched(pull) if anomaly else pull, _cast_tensor if tensors else _cast_array)
+        sweep(order, adjoints, watch_pull(pull) if anomaly else pull, _cast_tensor if tensors else _cast_array)
     finally:
         ERRORS.reset(errors)
         state.recording, state.run = recording, outer
@@ -219,7 +219,7 @@ def _cast_tensor(part: Any, operand: Node) -> Any:
     return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
 
 
-def called(node: Node, *gradients: Any) -> Any:
+def call_node(node: Node, *gradients: Any) -> Any:
     """Return what one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
     if node.op is None:
         accumulate_at(node, gradients[0], create_graph=False)
@@ -228,18 +228,18 @@ def called(node: Node, *gradients: Any) -> Any:
         raise RuntimeError(SECOND_TIME)
     (cotangent,) = (Parts.like(node, gradients),) if node.op.outputs > 1 else gradients
     wanted = tuple(operand is not None for operand in node.operands)
-    parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
-    fitted = _fitted(node, parts or [None] * len(node.operands))
+    parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), scale_guarded)
+    fitted = _fit_parts(node, parts or [None] * len(node.operands))
     return fitted[0] if len(fitted) == 1 else fitted
 
 
-Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
+Node.__call__ = call_node  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
 
 
-def _modified(node: Node, place: int, version: int, expected: int) -> str:
+def _modified_message(node: Node, place: int, version: int, expected: int) -> str:
     kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
     source = node if place == 0 else node.operands[place - 1]
-    name = "" if source is None or source.op is None else f", which is output 0 of {named(source)},"
+    name = "" if source is None or source.op is None else f", which is output 0 of {torch_name(source)},"
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
         "there or anywhere later. Good luck!"
@@ -258,7 +258,7 @@ def _modified(node: Node, place: int, version: int, expected: int) -> str:
 
 
 def of_batch(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool) -> list[Tensor | None]:
-    """Of batched tensors: the graph is that of the physical ones. Seeds that are batched along further levels stay so."""
+    """Pull back batched tensors: the graph is that of the physical ones. Seeds that are batched along further levels stay so."""
     for x in xs:
         if not set(levels_of(ys)) <= set(levels_of([x])):
             raise RuntimeError(
@@ -277,7 +277,7 @@ def _examples(x: Any, levels: Levels) -> Any:
     whole = physical(x)
     if order != sorted(order):
         whole = transpose(whole, axes=(*order, *range(len(order), whole.ndim)))
-    return rewrapped(whole, tuple(every[place] for place in order))
+    return rewrap(whole, tuple(every[place] for place in order))
 
 
 _CYCLE = (
@@ -426,7 +426,7 @@ def batched_grad(
     if len(sizes) != 1:
         raise RuntimeError(f"is_grads_batched=True: the gradients must have one first axis, not of {sorted(sizes)} entries")
     level = BatchLevel(sizes.pop())
-    with entered(level):
+    with enter_level(level):
         rows = [None if seed is None else at_level(seed, level) for seed in seeds]
         found = grad(outputs, inputs, rows, retain_graph, create_graph, True, allow_unused, materialize_grads=materialize_grads)
         return tuple(None if part is None else along_level(part, level) for part in found)

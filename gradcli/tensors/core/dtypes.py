@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.sweep import Parts
-from gradcli.ops.calling.inputs import unmasked
+from gradcli.ops.calling.inputs import unmask
 from gradcli.ops.operands import Operand
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.spec import Op
@@ -56,7 +56,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> Any:
-        return _named, (self.name,)  # of each there is one
+        return _dtype_named, (self.name,)  # of each there is one
 
 
 float16 = half = dtype("float16", np.float16, "HalfTensor")
@@ -78,7 +78,7 @@ NAMES = {d.name: d for d in _EVERY} | {"half": float16, "float": float32, "doubl
 _BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in _EVERY if d is not bfloat16}
 
 
-def _named(name: str) -> dtype:
+def _dtype_named(name: str) -> dtype:
     return NAMES[name]
 
 
@@ -205,7 +205,7 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
         else:
             level, found = 2, constant_float()
         before = decided[level]
-        decided[level] = found if before is None else joined(before, found)
+        decided[level] = found if before is None else common_dtype(before, found)
     result: np.dtype[Any] | None = None
     for found_at_level in decided:
         if found_at_level is not None and (result is None or _RANK[found_at_level.kind] > _RANK[result.kind]):
@@ -214,7 +214,7 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
     return result
 
 
-def joined(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
+def common_dtype(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that two have in common."""
     if _RANK[x.kind] != _RANK[y.kind]:
         return max(x, y, key=lambda d: _RANK[d.kind])  # whole numbers never widen a float
@@ -260,13 +260,13 @@ def holds_halves(kinds: Any) -> bool:
     return kinds.itemsize == 2 and kinds.kind in FLOATS
 
 
-def widened(value: Any) -> Any:
+def widen(value: Any) -> Any:
     """An array in the dtype that it is computed with, or each of several; whatever else there is, as it is."""
     if isinstance(value, np.ndarray):
         return value.astype(np.float32) if is_half(value.dtype) else value
     if isinstance(value, Parts):
-        return Parts.like(value, map(widened, value))
-    return tuple(map(widened, value)) if type(value) is tuple else value
+        return Parts.like(value, map(widen, value))
+    return tuple(map(widen, value)) if type(value) is tuple else value
 
 
 _TAKE_NUMBERS = {"sum", "difference", "product", "quotient"}  # as they are, beside floats of 16 bits
@@ -274,21 +274,21 @@ _TAKE_NUMBERS = {"sum", "difference", "product", "quotient"}  # as they are, bes
 
 def computed_with(op: Op, arrays: Sequence[Any], kind: np.dtype[Any] | None) -> list[Any]:
     """The operands of an operation as it computes with them; numbers, too, are rounded first unless its loops take them as they are."""
-    wide = [widened(array) for array in arrays]
+    wide = [widen(array) for array in arrays]
     if op.elementwise and kind is not None and op.algebra not in _TAKE_NUMBERS:
         wide = [float(np.asarray(a, kind)) if type(a) is float else a for a in wide]
     return wide
 
 
-def narrowed(parts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+def narrow_parts(parts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
     """Return what a rule passes back to operands, summed to their shapes before it is rounded to their dtypes."""
     return [
-        None if part is None or operand is None else _fitted(np.asarray(part), operand)
+        None if part is None or operand is None else _fit(np.asarray(part), operand)
         for part, operand in zip(parts, operands, strict=True)
     ]  # fmt: skip
 
 
-def _fitted(part: np.ndarray, operand: Any) -> np.ndarray:
+def _fit(part: np.ndarray, operand: Any) -> np.ndarray:
     fitting = part if part.shape == operand.shape else sum_to(part, shape=operand.shape)
     return np.asarray(fitting, operand.dtype)
 
@@ -428,7 +428,7 @@ def default_float() -> np.dtype[Any]:
 
 def array_of(data: Any, dtype: Any) -> np.ndarray:
     """An array of nested lists, numbers, arrays or tensors; Python floats have the default dtype. What is an array may be shared."""
-    data = unmasked(data, "the array")
+    data = unmask(data, "the array")
     if isinstance(data, Entries):
         array = data.array
     elif isinstance(data, (np.ndarray, np.generic)):

@@ -29,7 +29,7 @@ from gradcli.tensors.core.levels import (
 )
 from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.node import Node, Shaped, remember
-from gradcli.tensors.core.tensor import Origin, Tensor, crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
+from gradcli.tensors.core.tensor import Origin, Tensor, is_crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -46,10 +46,10 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
-    return followed(result, clone, x, {}, "ToCopyBackward0")  # contributions are cast to the operand's dtype by the sweep
+    return follow(result, clone, x, {}, "ToCopyBackward0")  # contributions are cast to the operand's dtype by the sweep
 
 
-def followed(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str) -> Tensor:
+def follow(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str) -> Tensor:
     """A result that another tensor became without arithmetic, with its node if that requires grad."""
     source = x.source() if state.recording and result.array.dtype.kind in FLOATS else None
     if source is not None:
@@ -113,11 +113,11 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
         x._version_counter[0] += 1
 
 
-def taken(argument: Any) -> bool:
+def takes_in(argument: Any) -> bool:
     """Return whether the graph takes something in, or a part of a list of it."""
     if isinstance(argument, Tensor):
         return argument.requires_grad
-    return isinstance(argument, (list, tuple)) and any(map(taken, argument))
+    return isinstance(argument, (list, tuple)) and any(map(takes_in, argument))
 
 
 def check_writable(x: Tensor, *sources: Any) -> bool:
@@ -125,7 +125,7 @@ def check_writable(x: Tensor, *sources: Any) -> bool:
     if not state.recording:
         return False
     own = x.requires_grad
-    if not (own or any(map(taken, sources))):
+    if not (own or any(map(takes_in, sources))):
         return False
     if x._view is not None:
         refuse_writing(x)
@@ -144,7 +144,7 @@ def check_places(x: Tensor) -> None:
 
 
 def check_memory(array: np.ndarray) -> None:
-    if repeats(array) or crowded(array):
+    if repeats(array) or is_crowded(array):
         raise RuntimeError(_ONE_PLACE)
     if not writable(array):
         raise RuntimeError("the array that this tensor shares memory with is read-only: write to a clone() of the tensor")
@@ -195,7 +195,7 @@ def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
 
 
 def _keep_written(x: Tensor, result: Tensor) -> None:
-    """What a node keeps of its result is the tensor that has become it, which must not be written to any more."""
+    """Make what a node keeps of its result the tensor that has become it, which must not be written to any more."""
     node = result.node
     if node is None or not node.versions:
         return

@@ -105,10 +105,10 @@ def _passed_on(name: str) -> property:
 for _field in words("node _requires_grad _version_counter _accumulator requires_grad"):
     setattr(Batched, _field, _passed_on(_field))
 Batched._view = property(lambda x: None, lambda x, view: None)  # type: ignore[assignment]  # of the physical tensors only
-Batched._grad = property(lambda x: rewrapped(x.physical._grad, x.levels), lambda x, g: None)  # type: ignore[assignment]
+Batched._grad = property(lambda x: rewrap(x.physical._grad, x.levels), lambda x, g: None)  # type: ignore[assignment]
 
 
-def rewrapped(x: Any, levels: Levels) -> Any:
+def rewrap(x: Any, levels: Levels) -> Any:
     """A physical tensor as one example sees it; what is none as it is."""
     return Batched(x, levels) if levels and isinstance(x, Tensor) else x
 
@@ -154,7 +154,7 @@ def spread(x: Tensor, levels: Sequence[BatchLevel]) -> Any:
     """A tensor of which each example has entries of its own."""
     every = levels_of([x])
     every = tuple(sorted({*every, *levels}, key=lambda level: level.depth))
-    return rewrapped(in_front(x, every, full=True), every)
+    return rewrap(in_front(x, every, full=True), every)
 
 
 def own_entries(x: Tensor, levels: Levels) -> Any:
@@ -174,13 +174,13 @@ def check_no_examples() -> None:
 def at_level(x: Tensor, level: BatchLevel) -> Any:
     """A tensor whose first axis has the examples of a level, as one of them."""
     own = levels_of([x])
-    return rewrapped(physical(x), (*own, level))
+    return rewrap(physical(x), (*own, level))
 
 
 def along_level(x: Tensor, level: BatchLevel) -> Any:
     """The examples of a level, the innermost one, along a first axis."""
     own = tuple(other for other in levels_of([x]) if other is not level)
-    return rewrapped(in_front(x, (*own, level), full=True), own)
+    return rewrap(in_front(x, (*own, level), full=True), own)
 
 
 def all_along(x: Any, levels: Levels) -> Any:
@@ -222,7 +222,7 @@ def example(x: Any, level: BatchLevel, i: int) -> Any:
         return x
     place = x.levels.index(level)
     part = getitem(x.physical, index=(*((None, None, None),) * place, i, ...))
-    return rewrapped(part, tuple(other for other in x.levels if other is not level))
+    return rewrap(part, tuple(other for other in x.levels if other is not level))
 
 
 def _together(results: Sequence[Any], level: BatchLevel) -> Any:
@@ -235,7 +235,7 @@ def _together(results: Sequence[Any], level: BatchLevel) -> Any:
     inner = tuple(other for other in levels_of(results) if other is not level)
     levels = tuple(sorted((*inner, level), key=lambda other: other.depth))
     rows = [in_front(r, inner, full=True) for r in results]
-    return rewrapped(stack(*rows, axis=levels.index(level)), levels)
+    return rewrap(stack(*rows, axis=levels.index(level)), levels)
 
 
 def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -250,6 +250,6 @@ def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def entered(level: BatchLevel) -> Mode:
+def enter_level(level: BatchLevel) -> Mode:
     """The mode in which a level is under way: operations are interpreted there (transforms/vectorizing.py)."""
     return Mode(interpreter=Tensor.interpret, batch_levels=(*state.batch_levels, level))

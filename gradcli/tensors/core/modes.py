@@ -1,4 +1,4 @@
-"""What holds for the operations that follow: whether they are recorded, and what is watched.
+"""Modes of the operations that follow: whether they are recorded, and what is watched.
 
 Each mode is a context manager and a decorator; it restores what was there before, also after an exception.
 """

@@ -86,7 +86,7 @@ Versions = list[tuple[list[int], int, int]]
 class Node:
     """An operation in the graph of a tensor, its ``grad_fn``; or a leaf, without an operation: its gradient is added up in its ``grad``.
 
-    All are of one class, whose fields are found at once, until a user sees one (`exposed`).
+    All are of one class, whose fields are found at once, until a user sees one (`expose`).
 
     label     PyTorch's name of the operation
     operands  the nodes of the operands that require grad, None for the others
@@ -117,13 +117,13 @@ class Node:
         self.index = next_index()
         self.watch: Watch | None = None
 
-    def watched(self) -> Watch:
+    def own_watch(self) -> Watch:
         """Its watch, from now on."""
         if self.watch is None:
             self.watch = Watch()
         return self.watch
 
-    def exposed(self) -> Node:
+    def expose(self) -> Node:
         """The node as a user sees it: its class has PyTorch's name of the operation."""
         if type(self) is Node:
             self.__class__ = node_class(self.label)
@@ -141,7 +141,7 @@ class Node:
     def whole(self) -> Node:
         """The node of the operation, of which this may be one of several results."""
         whole = self.operands[0] if self.op is output else None
-        return (whole or self).exposed()
+        return (whole or self).expose()
 
     @property
     def place(self) -> int:
@@ -152,7 +152,7 @@ class Node:
     @property
     def metadata(self) -> dict[Any, Any]:
         """Return what anybody wants to keep with the node."""
-        return self.watched().metadata
+        return self.own_watch().metadata
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -169,7 +169,7 @@ def node_class(label: str, base: type[Node] = Node) -> type[Any]:
     return type(label, (base,), {"__slots__": (), "__module__": base.__module__})
 
 
-def named(node: Node) -> str:
+def torch_name(node: Node) -> str:
     """Return what PyTorch calls the operation of a node in messages."""
     return node.label.partition("Backward")[0]
 
@@ -241,7 +241,7 @@ def _infinite(op: Op, operands: Sequence[Any], out: np.ndarray) -> str:
     return f"element {list(place)} of {op.name} is {out[place]}{' of ' if values else ''}{' and '.join(values)}"
 
 
-def watched(pull: Callable[[Node, Any], Sequence[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
+def watch_pull(pull: Callable[[Node, Any], Sequence[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
     """A step of the backward pass that says, if it fails, which line of the program its node comes from."""
 
     def step(node: Node, cotangent: Any) -> Sequence[Any]:

@@ -19,7 +19,7 @@ from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, last_pla
 from gradcli.ops.pytorch import node_name
 from gradcli.tensors.core.dtypes import FLOATS, Entries, legacy
 from gradcli.tensors.core.modes import check_untransformed, state, warn
-from gradcli.tensors.core.node import Node, RemovableHandle, Shaped, named
+from gradcli.tensors.core.node import Node, RemovableHandle, Shaped, torch_name
 
 # -- The memory behind tensors: the array that holds it, and where a tensor's entries are in it ----
 
@@ -61,7 +61,7 @@ def start(array: np.ndarray) -> int:
     return distance(array, root(array))
 
 
-def placed(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> np.ndarray:
+def place_entries(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> np.ndarray:
     """The entries of an array's storage at other places. Raises RuntimeError where there is no such place."""
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
@@ -95,7 +95,7 @@ def repeats(array: np.ndarray) -> bool:
     return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
 
 
-def crowded(array: np.ndarray) -> bool:
+def is_crowded(array: np.ndarray) -> bool:
     """Return whether there are more entries than places in memory, although no axis stands still."""
     return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
 
@@ -179,7 +179,7 @@ def regraph(x: Any, node: Node | None) -> None:
     if x._view is not None:
         x._view.version = x._version_counter[0]
     if retained and before is not None and node is not before:
-        before.watched().retained = None
+        before.own_watch().retained = None
         x.retain_grad()
 
 
@@ -202,7 +202,7 @@ def refuse_writing(x: Any, *, indirect: bool = False) -> None:
 
 
 def _output(x: Any) -> str:
-    return f"Output {x._view.place} of {named(x.node)}"
+    return f"Output {x._view.place} of {torch_name(x.node)}"
 
 
 # -- The tensor: an array that remembers, if it requires grad, the operation that made it ---------
@@ -239,7 +239,7 @@ class Tensor(CatalogueMethods):
     _accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
-        """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
+        """Make a tensor of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
         if type(array) is not _Array:
             if requires_grad is True:
                 help = "torch.tensor(data, requires_grad=True) makes such a tensor"
@@ -378,8 +378,8 @@ class Tensor(CatalogueMethods):
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         self._refresh()
-        if self.node is not None and self.node.watched().retained is None:
-            self.node.watched().retained = weakref.ref(self)
+        if self.node is not None and self.node.own_watch().retained is None:
+            self.node.own_watch().retained = weakref.ref(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call the hook with this tensor's gradient when it is complete; what it returns replaces the gradient."""
@@ -388,7 +388,7 @@ class Tensor(CatalogueMethods):
         node = self.gradient_node()
         if self.node is None:
             self._keep(node)
-        return RemovableHandle(node.watched().hooks, hook)
+        return RemovableHandle(node.own_watch().hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call the hook with this leaf after its ``grad`` has been added to."""
@@ -398,7 +398,7 @@ class Tensor(CatalogueMethods):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
         self._keep(node)
-        return RemovableHandle(node.watched().accumulated, hook)
+        return RemovableHandle(node.own_watch().accumulated, hook)
 
     def _keep(self, node: Node) -> None:
         """A leaf's node outlives its graphs once it has hooks."""
@@ -435,7 +435,7 @@ class Tensor(CatalogueMethods):
         return copy
 
     def __reduce__(self) -> Any:
-        return _restored, (self.array, self._requires_grad)
+        return _restore, (self.array, self._requires_grad)
 
     __hash__ = object.__hash__
 
@@ -443,5 +443,5 @@ class Tensor(CatalogueMethods):
         interpret: Any
 
 
-def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:
+def _restore(array: np.ndarray, requires_grad: bool) -> Tensor:
     return Tensor(array, requires_grad)

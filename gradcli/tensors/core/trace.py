@@ -148,7 +148,7 @@ def _alike(x: Any, y: Any) -> bool:
     return type(x) is type(y) and not isinstance(x, np.ndarray) and x == y
 
 
-def traced(
+def trace_call(
     function: Callable[..., Any], arguments: Sequence[Any], inputs: Sequence[Tensor], names: Sequence[str], hiding: Collection[int] = ()
 ) -> tuple[Any, Trace]:
     """A function's result and its trace with respect to some of its arguments."""
@@ -215,11 +215,11 @@ def saved_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:
                 part.node = node_of_part(node, place, part)
                 part._requires_grad = True
     else:
-        out = rejoined(saved[0], node)
-    return [out, *[rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]]
+        out = rejoin(saved[0], node)
+    return [out, *[rejoin(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]]
 
 
-def rejoined(value: Any, node: Node | None) -> Any:
+def rejoin(value: Any, node: Node | None) -> Any:
     """A value as the tensor that a node has made of it; numbers as they are."""
     if not isinstance(value, np.ndarray):
         return value
@@ -234,7 +234,7 @@ def rejoined(value: Any, node: Node | None) -> Any:
 def _saved_under(name: str, place: int) -> property:
     """``_saved_self``, ``_saved_other``, ``_saved_result``: what the rule will read."""
 
-    def saved(node: Node) -> Any:
+    def save_value(node: Node) -> Any:
         if node.saved is FREED:
             raise RuntimeError(SECOND_TIME)
         if not isinstance(node.saved, list) or place >= len(node.saved):
@@ -242,13 +242,13 @@ def _saved_under(name: str, place: int) -> property:
         value = node.saved[place]
         if isinstance(value, (Shaped, _NotKept)):
             raise AttributeError(f"'{node.label}' does not keep this value")
-        tensor = rejoined(value, node if place == 0 else node.operands[place - 1])
+        tensor = rejoin(value, node if place == 0 else node.operands[place - 1])
         for counter, _, kept_place in node.versions or ():
             if kept_place == place and isinstance(tensor, Tensor):
                 tensor._version_counter = counter
         return tensor
 
-    return property(saved)
+    return property(save_value)
 
 
 for _saved_name, _place in _SAVED.items():

@@ -13,17 +13,17 @@ import numpy as np
 from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.arrays.striding import as_strided, last_place
-from gradcli.ops.calling.inputs import unmasked
+from gradcli.ops.calling.inputs import unmask
 from gradcli.ops.pytorch import naming, node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, computed_with, constant_float, is_half
-from gradcli.tensors.core.in_place import common_shape, followed
-from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrapped
+from gradcli.tensors.core.in_place import common_shape, follow
+from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrap
 from gradcli.tensors.core.modes import silent, state
 from gradcli.tensors.core.node import Node, node_of_part, remember
-from gradcli.tensors.core.tensor import Tensor, View, distance, geometry, in_order, placed, start, strides
+from gradcli.tensors.core.tensor import Tensor, View, distance, geometry, in_order, place_entries, start, strides
 from gradcli.tensors.core.trace import save
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -49,7 +49,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def checked(function: _Function, name: str = "") -> _Function:
+def check_annotations(function: _Function, name: str = "") -> _Function:
     """Return the function, or the method, with its arguments held to the annotations of its parameters."""
     own: Any = unwrap(function)
     name = name or own.__name__
@@ -73,7 +73,7 @@ def checked(function: _Function, name: str = "") -> _Function:
 # -- Errors for operands that do not fit, of PyTorch's types ---------------------------------------
 
 
-def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
+def explain_failure(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
     """The error of an operation that failed."""
     shapes = [None if a is None else np.shape(a) for a in arrays]
     if isinstance(error, np.exceptions.AxisError) and error.axis is not None and error.ndim is not None:
@@ -223,15 +223,15 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         sources.append(source)
     given: Sequence[Any] = arrays
     if not alike or (dtype is not _SINGLE and dtype is not _DOUBLE):
-        given, dtype = promoted(op, operands, arrays, dtype if alike else None)
+        given, dtype = promote(op, operands, arrays, dtype if alike else None)
     if view:
-        out, static = viewed(op, given[0], static)
+        out, static = view_of(op, given[0], static)
         if out.dtype is not dtype:
             out = as_array(op, out, dtype)
         tensor = viewing(out, operands[0], op.torch.memory)
         out = tensor.array
     else:
-        out = computed(op, forward, scalars, given, static, dtype)
+        out = compute_result(op, forward, scalars, given, static, dtype)
         if not new:
             if type(out) is tuple:
                 parts = tuple([in_own_memory(part, arrays) for part in out])
@@ -252,7 +252,9 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     return tensor
 
 
-def computed(op: Op, forward: Any, scalars: Any, arrays: Sequence[Any], static: Mapping[str, Any], dtype: np.dtype[Any] | None) -> Any:
+def compute_result(
+    op: Op, forward: Any, scalars: Any, arrays: Sequence[Any], static: Mapping[str, Any], dtype: np.dtype[Any] | None
+) -> Any:
     """The result of an operation on arrays of one dtype, as an array of that; of several results, each."""
     if scalars is not None and type(arrays[0]) is _Array and not arrays[0].ndim and arrays[0].dtype is _DOUBLE:
         forward, arrays = scalars, [a[()] if type(a) is _Array else a for a in arrays]
@@ -265,7 +267,7 @@ def computed(op: Op, forward: Any, scalars: Any, arrays: Sequence[Any], static: 
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
-        raise explained(op, arrays, static, error) from None
+        raise explain_failure(op, arrays, static, error) from None
     finally:
         _silent.append(run)
     if type(out) is _Array and out.dtype is dtype:
@@ -273,7 +275,7 @@ def computed(op: Op, forward: Any, scalars: Any, arrays: Sequence[Any], static: 
     return tuple([as_array(op, part, dtype) for part in out]) if isinstance(out, tuple) else as_array(op, out, dtype)
 
 
-def viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
     """Return the view that an operation makes of its operand, and its parameters: an entry, too, is a view, and so is all of an array."""
     if op is broadcast_to and array.shape == static["shape"]:
         return array.view(), static
@@ -285,7 +287,7 @@ def viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, M
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
-        raise explained(op, (array,), static, error) from None
+        raise explain_failure(op, (array,), static, error) from None
 
 
 def viewing(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
@@ -320,9 +322,7 @@ def _several(
     return tensors
 
 
-def promoted(
-    op: Op, operands: Sequence[Any], arrays: list[Any], common: np.dtype[Any] | None
-) -> tuple[Sequence[Any], np.dtype[Any] | None]:
+def promote(op: Op, operands: Sequence[Any], arrays: list[Any], common: np.dtype[Any] | None) -> tuple[Sequence[Any], np.dtype[Any] | None]:
     """Return the arrays that an operation computes with, and the dtype of a result that is a float.
 
     arrays  the operands as arrays and numbers, which become those of one dtype
@@ -330,7 +330,7 @@ def promoted(
     """
     for place, operand in enumerate(operands):
         if not isinstance(operand, Tensor):
-            arrays[place] = operand.item() if isinstance(operand, np.generic) else unmasked(operand, "the array")
+            arrays[place] = operand.item() if isinstance(operand, np.generic) else unmask(operand, "the array")
     half = any(is_half(o.array.dtype) for o in operands if isinstance(o, Tensor))
     if common is None or common.kind not in FLOATS:
         common = None if op.result in ("bool", "int") else _common(op, operands, arrays)
@@ -394,13 +394,13 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
                 f"example of size {list(x.shape)} and stride {list(own)}"
             )
 
-        def shown(array: np.ndarray) -> np.ndarray:
-            return placed(array, size, stride, start(array) + from_first)
+        def show(array: np.ndarray) -> np.ndarray:
+            return place_entries(array, size, stride, start(array) + from_first)
 
-        found: Tensor = rewrapped(_region_of_each(x.physical, own, shown), x.levels)
+        found: Tensor = rewrap(_region_of_each(x.physical, own, show), x.levels)
         return found
-    array = placed(x.array, size, stride, offset)
-    return followed(viewing(array, x), as_strided, x, geometry(x.array, array), node_name(as_strided))
+    array = place_entries(x.array, size, stride, offset)
+    return follow(viewing(array, x), as_strided, x, geometry(x.array, array), node_name(as_strided))
 
 
 def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
@@ -412,16 +412,16 @@ def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.nd
     shape = x.array.shape
     lead = len(shape) - len(steps)
 
-    def seen(array: np.ndarray) -> np.ndarray:
+    def see(array: np.ndarray) -> np.ndarray:
         first = array[(0,) * lead + (...,)]
         part = shown(first)
         offset = distance(part, first) if part.size else 0
-        return placed(array, (*shape[:lead], *part.shape), (*strides(array)[:lead], *strides(part)), start(array) + offset)
+        return place_entries(array, (*shape[:lead], *part.shape), (*strides(array)[:lead], *strides(part)), start(array) + offset)
 
-    array = seen(x.array)
+    array = see(x.array)
     memory = np.empty((*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype)  # which examples may share
-    apart = placed(memory, shape, (*strides(memory)[:-1], *steps), 0)
-    return followed(viewing(array, x), as_strided, x, geometry(apart, seen(apart)), node_name(as_strided))
+    apart = place_entries(memory, shape, (*strides(memory)[:-1], *steps), 0)
+    return follow(viewing(array, x), as_strided, x, geometry(apart, see(apart)), node_name(as_strided))
 
 
 def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Tensor | None:
@@ -434,7 +434,7 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     if 0 in whole.array.shape[: len(levels)]:
         return None
     try:
-        found: Tensor = rewrapped(_region_of_each(whole, in_order(tuple(x.shape)), lambda array: view(array, **static)), levels)
+        found: Tensor = rewrap(_region_of_each(whole, in_order(tuple(x.shape)), lambda array: view(array, **static)), levels)
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
     return found

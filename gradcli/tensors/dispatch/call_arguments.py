@@ -164,11 +164,13 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     if rule == "value":
         return _put_in(arguments, keywords)
     if name in _SCALING:
-        return _scaled(name, arguments, keywords)
+        return _scale_wholes(name, arguments, keywords)
     kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
     whole = bool(kinds) and not any(kind.kind in FLOATS for kind in kinds)
     if rule in ("double", "promoted"):
-        common = dtypes.float64 if rule == "double" else dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.joined, kinds))
+        common = (
+            dtypes.float64 if rule == "double" else dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.common_dtype, kinds))
+        )
         return Settled(in_dtype(tuple(arguments), common), dict(keywords), None)
     if not whole or (rule is None and name not in _DIVISIONS):
         return None
@@ -201,7 +203,7 @@ def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
     return result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
 
 
-def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+def _scale_wholes(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
     """Whole numbers plus alpha times whole numbers: alpha is one, too, and so are the products."""
     alpha, tensors = keywords.get("alpha", 1), [isinstance(a, Tensor) for a in arguments]
     if len(tensors) != 2 or not all(isinstance(a, (Tensor, bool, int, float)) for a in (*arguments, alpha)) or isinstance(alpha, Tensor):
@@ -348,7 +350,7 @@ class NumpyHost(Host):
     @staticmethod
     def value(argument: Any) -> Any:
         if requires_grad(argument):
-            return _stacked(argument, _common_kind(argument))
+            return _stack(argument, _common_kind(argument))
         kind = _common_kind(argument, None)
         if kind is None:
             return as_tensor(np.asarray(argument))
@@ -369,12 +371,12 @@ def _common_kind(parts: Any, without: Any = 0.0) -> Any:
     return parts.array.dtype if isinstance(parts, Tensor) else getattr(parts, "dtype", None)
 
 
-def _stacked(parts: Any, kind: Any) -> Any:
+def _stack(parts: Any, kind: Any) -> Any:
     """Nested lists with tensors in them as one tensor, through which their gradients pass."""
     if isinstance(parts, Tensor):
         return parts
     if requires_grad(parts):
-        return apply(stack, [_stacked(part, kind) for part in parts], {"axis": 0})
+        return apply(stack, [_stack(part, kind) for part in parts], {"axis": 0})
     return as_tensor(parts, None if hasattr(parts, "dtype") else of_numpy(kind))
 
 

@@ -17,7 +17,7 @@ from gradcli.ops.calling.meanings import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.pytorch import node_name
-from gradcli.ops.registry import named, public_names
+from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
@@ -184,13 +184,13 @@ def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) ->
 
 
 @cache
-def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] | None:
+def record_of(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] | None:
     """The record and the signature of a library's function; None if there is none."""
     found = lookup(name, library)
     if found is None or found.target in CALLED_OTHERWISE:
         return None
     try:
-        return named(found.target), found
+        return record_named(found.target), found
     except KeyError:
         return None  # of the language alone
 
@@ -206,7 +206,7 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
 
     Arguments are bound once for all calls of one form: with tensors of these dtypes and shapes, and with these constants.
     """
-    found = known(name, library)
+    found = record_of(name, library)
     if found is None:
         raise AttributeError(missing(name))
     record = found[0]
@@ -267,23 +267,23 @@ def _call_and_keep(
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
     try:
-        return _settled(name, library, arguments, keywords)
+        return _call_with_dtypes(name, library, arguments, keywords)
     except NotBatchedError:  # its parameters are taken of a tensor's entries
         if not levels_in(arguments, keywords):
             raise
         return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
 
 
-def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _call_with_dtypes(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
     if library != TORCH:
-        return _called(name, library, arguments, keywords)
+        return _call(name, library, arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # in which it is computed
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
     if settled is None:
-        return _called(name, library, arguments, keywords)
-    result = _called(name, library, settled.arguments, settled.keywords)
+        return _call(name, library, arguments, keywords)
+    result = _call(name, library, settled.arguments, settled.keywords)
     if settled.kind is None:
         return result
     return result.to(settled.kind) if isinstance(result, Tensor) else _floats_in(result, settled.kind)
@@ -296,9 +296,9 @@ def _floats_in(result: Any, kind: dtypes.dtype) -> Any:
     return result.to(kind) if isinstance(result, Tensor) and result.dtype.is_floating_point else result
 
 
-def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The same for arguments whose dtypes are settled."""
-    found = known(name, library)
+    found = record_of(name, library)
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
@@ -319,12 +319,12 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         if not arguments:
             raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
-        result: Any = _called(name, library, in_dtype(arguments, kind), keywords)
+        result: Any = _call(name, library, in_dtype(arguments, kind), keywords)
         return result.to(kind) if isinstance(result, Tensor) else result
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
-        record = binding.chosen(host, record, given)
-        operands, static = binding.prepared(host, record, name, signature, given)
+        record = binding.choose_record(host, record, given)
+        operands, static = binding.prepare(host, record, name, signature, given)
         if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
         axis = static.get("axis")
@@ -333,7 +333,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         start = next_index()
         result = region_of(record, operands, static)
         if result is None:
-            result = _applied(host, record, name, signature, operands, static)
+            result = _apply(host, record, name, signature, operands, static)
     except (ArgumentError, ShapeError) as error:
         raise also_value_error(error) from None
     given_tensors = (*arguments, *keywords.values())
@@ -380,24 +380,24 @@ def _shows(result: Tensor, argument: Any) -> bool:
     return isinstance(argument, Tensor) and (result is argument or result._base is argument or result._base is argument._base is not None)
 
 
-def _applied(host: Any, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
+def _apply(host: Any, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
     """A record applied; constants in the body of one made of operations are floats of the dtype that it computes with.
 
     What NumPy and SciPy make of whole numbers, and of Python's alone, are doubles.
     """
     if isinstance(record, Op) and host is HOST:
-        return binding.applied(host, record, name, signature, operands, static)
+        return binding.apply(host, record, name, signature, operands, static)
     common = _float_among(operands)
     if common is not None and is_half(common) and record.torch.memory in ("", "own"):
         wide = in_dtype(operands, float32, is_half)
-        result = _applied(host, record, name, signature, wide, static)
+        result = _apply(host, record, name, signature, wide, static)
         if not any(_shows(part, wide) for part in (result if isinstance(result, tuple) else (result,)) if isinstance(part, Tensor)):
             return _floats_in(result, dtypes.of_numpy(common))  # what is no view, and is rounded
     before = set_constants(common)
     if common is None:  # inside of another function, the floats that it computes with
         set_constants(before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy)
     try:
-        return binding.applied(host, record, name, signature, operands, static)
+        return binding.apply(host, record, name, signature, operands, static)
     finally:
         set_constants(before)
 
@@ -408,7 +408,7 @@ def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
     for operand in operands:
         kind = operand.array.dtype if isinstance(operand, Tensor) else _float_among(operand) if isinstance(operand, list) else None
         if kind is not None and kind is not common and kind.kind in dtypes.FLOATS:
-            common = kind if common is None else dtypes.joined(common, kind)
+            common = kind if common is None else dtypes.common_dtype(common, kind)
     return common
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
-from gradcli.ops.calling.inputs import unmasked
+from gradcli.ops.calling.inputs import unmask
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.nn.activations import softmax
 from gradcli.tensors.core import dtypes
@@ -24,7 +24,7 @@ from gradcli.tensors.core.in_place import as_tensor, assign, check_places, check
 from gradcli.tensors.core.levels import check_no_examples
 from gradcli.tensors.core.modes import check_device, warn
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.apply import checked
+from gradcli.tensors.dispatch.apply import check_annotations
 
 # -- The source of random numbers: PyTorch's uniform and normal ones of a CPU for the same seed ----
 #
@@ -151,7 +151,7 @@ _Kind = np.dtype[Any] | None  # the dtype that a call asks for
 # -- of given entries -------------------------------------------------------------------------------------------
 
 
-@checked
+@check_annotations
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -160,10 +160,10 @@ def tensor(
     check_device(device)
     if isinstance(data, Tensor):
         warn(COPIED.format("torch.tensor"))
-    return copied(data, dtype, requires_grad)
+    return copy_data(data, dtype, requires_grad)
 
 
-def copied(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def copy_data(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of its own entries."""
     array = np.array(array_of(data, dtype))
     if requires_grad and array.dtype.kind not in FLOATS:
@@ -171,7 +171,7 @@ def copied(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     return Tensor(array).requires_grad_(requires_grad)
 
 
-@checked
+@check_annotations
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool | None = None,
@@ -191,7 +191,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares memory with an array."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    array = unmasked(array, "the array")
+    array = unmask(array, "the array")
     dtypes.of_numpy(array.dtype)
     return Tensor(array)
 
@@ -215,7 +215,7 @@ def _constructor(entries: Callable[..., Any], name: str = "") -> Callable[..., T
 
     make.__name__ = make.__qualname__ = name = name or entries.__name__
     make.__doc__ = entries.__doc__
-    return checked(make, name)
+    return check_annotations(make, name)
 
 
 def size_of(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -241,7 +241,7 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _filled(name: str, value: float) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+def _fillers(name: str, value: float) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
     def make(*given: Any, kind: _Kind, size: Any = None) -> np.ndarray:
         return np.full(size_of(given if size is None else (size,)), value, kind or default_float())
 
@@ -251,9 +251,9 @@ def _filled(name: str, value: float) -> tuple[Callable[..., Tensor], Callable[..
     return _constructor(make, name), _constructor(like, f"{name}_like")
 
 
-zeros, zeros_like = _filled("zeros", 0)
-ones, ones_like = _filled("ones", 1)
-empty, empty_like = _filled("empty", 0)
+zeros, zeros_like = _fillers("zeros", 0)
+ones, ones_like = _fillers("ones", 1)
+empty, empty_like = _fillers("empty", 0)
 
 
 @_constructor
@@ -307,16 +307,16 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, kind: _Kind) -> np.nda
 
 @_constructor
 def linspace(start: Any, end: Any, steps: int, *, kind: _Kind) -> np.ndarray:
-    return _spaced("linspace", start, end, steps, kind, lambda line: line)
+    return _evenly_spaced("linspace", start, end, steps, kind, lambda line: line)
 
 
 @_constructor
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, kind: _Kind) -> np.ndarray:
     number = float(_number(base))
-    return _spaced("logspace", start, end, steps, kind, lambda line: np.power(number, line))
+    return _evenly_spaced("logspace", start, end, steps, kind, lambda line: np.power(number, line))
 
 
-def _spaced(name: str, start: Any, end: Any, steps: int, kind: _Kind, change: Callable[[np.ndarray], Any]) -> np.ndarray:
+def _evenly_spaced(name: str, start: Any, end: Any, steps: int, kind: _Kind, change: Callable[[np.ndarray], Any]) -> np.ndarray:
     """Evenly spaced numbers from start to end; tensors that are the ends pass no gradient."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -412,7 +412,7 @@ def _require(holds: Any, said: str) -> None:
 def _fills(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
     """The method that writes what a function draws for an array into a tensor."""
     node = "".join(word.capitalize() for word in draw.__name__.split("_")) + "Backward0"
-    held = checked(draw)
+    held = check_annotations(draw)
 
     def fill(x: Tensor, *given: Any, generator: Generator | None = None, **named: Any) -> Tensor:
         source = _source(generator)
@@ -540,7 +540,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 RANDOM_IN_PLACE = {fill.__name__: fill for fill in (uniform_, normal_, bernoulli_)}
-RANDOM = {draw.__name__: checked(_draws(draw)) for draw in (bernoulli, multinomial)}
+RANDOM = {draw.__name__: check_annotations(_draws(draw)) for draw in (bernoulli, multinomial)}
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
     "dropout": _dropping(lambda x: x.ndim),
     **{f"dropout{n}d": _dropping(_channels(n)) for n in (1, 2, 3)},

@@ -68,7 +68,7 @@ class Context:
         self._flat = frozenset(map(id, tensors))
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """What `jvp` will find as ``saved_tensors``."""
+        """Keep what `jvp` will find as ``saved_tensors``."""
         self._for_forward = tensors
 
 
@@ -132,12 +132,12 @@ class _Users(Op):
 def _record(cls: type[Any], inputs: int, outputs: int) -> tuple[Op, type[Any]]:
     """Return what stands for a user's function among the operations: its rule is the user's."""
     names = " ".join([f"x{i}" for i in range(inputs)])
-    passes: dict[str, Any] = {"forward": _unregistered, "reference": _unregistered, "vjp": _pulled(cls), "saves": ("out",)}
+    passes: dict[str, Any] = {"forward": _refuse_unregistered, "reference": _refuse_unregistered, "vjp": _pull_of(cls), "saves": ("out",)}
     op = _Users(cls.__name__, names, cls.__doc__ or "", results=("",) * outputs, kind="structural", **passes)
     return op, node_class(f"{cls.__name__}Backward", _FunctionNode)
 
 
-def _pulled(cls: type[Any]) -> Any:
+def _pull_of(cls: type[Any]) -> Any:
     def vjp(wanted: Any, cotangent: Any, out: Any, *operands: Any, call: Any) -> tuple[Any, ...]:
         node = call()
         ctx = node.context
@@ -157,12 +157,12 @@ def _pulled(cls: type[Any]) -> Any:
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(wanted)}, got {len(parts)})"
             )
-        return tuple(_checked(cls, i, part, node.inputs[i], state.recording) for i, part in enumerate(parts[: len(wanted)]))
+        return tuple(_check_part(cls, i, part, node.inputs[i], state.recording) for i, part in enumerate(parts[: len(wanted)]))
 
     return vjp
 
 
-def _checked(cls: type[Any], place: int, part: Any, operand: Tensor | None, keep_graph: bool) -> Any:
+def _check_part(cls: type[Any], place: int, part: Any, operand: Tensor | None, keep_graph: bool) -> Any:
     if part is None or operand is None or not operand.requires_grad:
         return None
     if not isinstance(part, Tensor):
@@ -175,7 +175,7 @@ def _checked(cls: type[Any], place: int, part: Any, operand: Tensor | None, keep
     return part if keep_graph or isinstance(part, Batched) else part.array
 
 
-def _unregistered(*_: Any, **__: Any) -> Any:
+def _refuse_unregistered(*_: Any, **__: Any) -> Any:
     raise NotImplementedError("a user's autograd.Function has no forward outside of apply")
 
 
@@ -205,14 +205,14 @@ class Function:
             arguments = _in_order(cls, arguments, keywords, separate)
         if levels_of(batched_in(arguments)):
             return one_by_one(cls.apply, arguments, {})
-        return applied(cls, arguments, separate)
+        return apply_function(cls, arguments, separate)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         raise NotImplementedError("setup_context is not implemented.")
 
 
-def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
+def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
     """The result of a user's function, with its node."""
     ctx = Context()
     recording = state.recording

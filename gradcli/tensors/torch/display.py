@@ -73,7 +73,7 @@ class _Column:
 def contents(array: np.ndarray) -> str:
     """The entries, in brackets."""
     summarize = array.size > OPTIONS.threshold
-    column = _Column(_shown(array) if summarize else array)
+    column = _Column(_summary_entries(array) if summarize else array)
     text = np.array2string(
         array, separator=", ", prefix=_PREFIX, threshold=OPTIONS.threshold, edgeitems=OPTIONS.edgeitems,
         max_line_width=OPTIONS.linewidth + array.ndim - 1,  # in which PyTorch does not count the brackets
@@ -82,7 +82,7 @@ def contents(array: np.ndarray) -> str:
     return text.replace(", ...", ",  ...")
 
 
-def _shown(array: np.ndarray) -> np.ndarray:
+def _summary_entries(array: np.ndarray) -> np.ndarray:
     """The entries that a summary shows."""
     edge = OPTIONS.edgeitems
     for axis, n in enumerate(array.shape):
@@ -91,7 +91,7 @@ def _shown(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def shown(x: Tensor, *, tensor_contents: Any = None) -> str:
+def text_of_tensor(x: Tensor, *, tensor_contents: Any = None) -> str:
     """A tensor's repr."""
     x, tangent = unpack_dual(x)
     try:

@@ -26,7 +26,7 @@ def _as_tuple(given: Any, what: str, function: str) -> Tensors:
     return parts
 
 
-def _shaped(like: Any, parts: Sequence[Tensor], create_graph: bool) -> Any:
+def _shape_parts(like: Any, parts: Sequence[Tensor], create_graph: bool) -> Any:
     """Results in the graph, if one is wanted: a tuple where that is what is like them."""
     kept = parts if create_graph else [part.detach() for part in parts]
     return tuple(kept) if isinstance(like, tuple) else kept[0]
@@ -88,7 +88,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         xs, result, ys = _run(func, inputs, create_graph, "vjp")
         found = _products(ys, xs, _vectors(v, ys, "output", "vjp"), create_graph, strict)
-    return _shaped(result, ys, create_graph), _shaped(inputs, found, create_graph)
+    return _shape_parts(result, ys, create_graph), _shape_parts(inputs, found, create_graph)
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
@@ -98,7 +98,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         vs = _vectors(v, xs, "input", "jvp")
         us = tuple([Tensor(np.zeros(y.shape, y.dtype.numpy), True) for y in ys])
         found = _products(_products(ys, xs, us, True, strict), us, vs, create_graph, strict)
-    return _shaped(result, ys, create_graph), _shaped(result, found, create_graph)
+    return _shape_parts(result, ys, create_graph), _shape_parts(result, found, create_graph)
 
 
 def jacobian(
@@ -110,7 +110,7 @@ def jacobian(
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode"')
     with enable_grad():
         xs, result, ys = _run(func, inputs, create_graph, "jacobian")
-        blocks = [_shaped(inputs, _rows(y, xs, create_graph, strict), create_graph) for y in ys]
+        blocks = [_shape_parts(inputs, _rows(y, xs, create_graph, strict), create_graph) for y in ys]
     return tuple(blocks) if isinstance(result, tuple) else blocks[0]
 
 
@@ -161,7 +161,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         y, vs = _scalar(result), _vectors(v, xs, "input", "vhp")
         slopes = _products([y], xs, [_ones(y)], True, strict)
         found = _products(slopes, xs, vs, create_graph, strict)
-    return _shaped(y, [y], create_graph), _shaped(inputs, found, create_graph)
+    return _shape_parts(y, [y], create_graph), _shape_parts(inputs, found, create_graph)
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:

@@ -34,15 +34,15 @@ from gradcli.tensors.core.in_place import (
 from gradcli.tensors.core.levels import levels_of, memory_of, own_entries
 from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.tensor import Tensor, writable
-from gradcli.tensors.dispatch.apply import apply, checked
+from gradcli.tensors.dispatch.apply import apply, check_annotations
 from gradcli.tensors.dispatch.call_arguments import IN_PLACE_TOO, NO_METHODS
-from gradcli.tensors.dispatch.library_calls import caller, known
+from gradcli.tensors.dispatch.library_calls import caller, record_of
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.creation import RANDOM, RANDOM_IN_PLACE
-from gradcli.tensors.torch.display import shown
+from gradcli.tensors.torch.display import text_of_tensor
 from gradcli.tensors.torch.namespace import where_of
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
-from gradcli.tensors.torch.own_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, METHODS, PLAIN_METHODS, rearranged
+from gradcli.tensors.torch.own_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, METHODS, PLAIN_METHODS, rearrange
 from gradcli.tensors.transforms.vectorizing import interpret
 
 # -- Methods that give a tensor new content, or a new shape, in place ------------------------------
@@ -56,11 +56,11 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     return replace(x, value.to(x.dtype), "CopyBackwards")
 
 
-def _filled(x: Tensor, value: Any) -> Tensor:
-    return _written(x, value, "FillBackward0")
+def _fill(x: Tensor, value: Any) -> Tensor:
+    return _write(x, value, "FillBackward0")
 
 
-def _written(x: Tensor, value: Any, label: str) -> Tensor:
+def _write(x: Tensor, value: Any, label: str) -> Tensor:
     if not hasattr(value, "__float__"):
         raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, Tensor):
@@ -73,8 +73,8 @@ def _written(x: Tensor, value: Any, label: str) -> Tensor:
     return replace(x, value, label)
 
 
-def _zeroed(x: Tensor) -> Tensor:
-    return _written(x, 0, "ZeroBackward0")
+def _zero_gradient(x: Tensor) -> Tensor:
+    return _write(x, 0, "ZeroBackward0")
 
 
 def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
@@ -87,11 +87,11 @@ def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -
     return x
 
 
-def _rearranged(name: str) -> Callable[..., Tensor]:
+def _rearranging_method(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
 
     def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        return rearranged(x, lambda now: getattr(now, name)(*arguments, **keywords))
+        return rearrange(x, lambda now: getattr(now, name)(*arguments, **keywords))
 
     return change
 
@@ -99,9 +99,9 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
     "index_put_": _index_put,
-    "fill_": _filled,
-    "zero_": _zeroed,
-    **{f"{name}_": _rearranged(name) for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")},
+    "fill_": _fill,
+    "zero_": _zero_gradient,
+    **{f"{name}_": _rearranging_method(name) for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")},
 }
 
 
@@ -128,7 +128,7 @@ def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
     return lambda x, other: update(x, name, (other,), {})
 
 
-def _recorded() -> dict[str, Callable[..., Any]]:
+def _record_methods() -> dict[str, Callable[..., Any]]:
     """The methods of the operations that are operators: from the left, from the right, and in place."""
     found: dict[str, Callable[..., Any]] = {}
     for op in registry().values():
@@ -144,7 +144,7 @@ def _recorded() -> dict[str, Callable[..., Any]]:
     return found
 
 
-def _unchanged(x: Tensor) -> Tensor:
+def _return_itself(x: Tensor) -> Tensor:
     return x
 
 
@@ -155,7 +155,7 @@ def _abs(x: Tensor) -> Any:
 # -- transposes -------------------------------------------------------------------------------------------------
 
 
-def _transposed(x: Tensor) -> Any:
+def _transpose(x: Tensor) -> Any:
     return transpose(x, axes=None)
 
 
@@ -168,7 +168,7 @@ def _matrix_transposed(x: Tensor) -> Any:
 def _matrices_transposed(x: Tensor) -> Any:
     if x.ndim == 1:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return swapaxes(x, axis1=-1, axis2=-2) if x.ndim else _transposed(x)
+    return swapaxes(x, axis1=-1, axis2=-2) if x.ndim else _transpose(x)
 
 
 def _imaginary(x: Tensor) -> Any:
@@ -176,9 +176,9 @@ def _imaginary(x: Tensor) -> Any:
 
 
 OPERATORS: dict[str, Any] = {
-    **_recorded(), "__pos__": _unchanged, "__abs__": _abs, **BIT_OPERATORS,
-    "T": property(_transposed), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
-    "H": property(_matrix_transposed), "real": property(_unchanged), "imag": property(_imaginary),
+    **_record_methods(), "__pos__": _return_itself, "__abs__": _abs, **BIT_OPERATORS,
+    "T": property(_transpose), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
+    "H": property(_matrix_transposed), "real": property(_return_itself), "imag": property(_imaginary),
 }  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def _new_tensor(x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, 
     check_device(device)
     if isinstance(data, Tensor):
         warn(creation.COPIED.format("tensor.new_tensor"))
-    return creation.copied(data, dtype or x.dtype, requires_grad)
+    return creation.copy_data(data, dtype or x.dtype, requires_grad)
 
 
 # What is no function of the catalogue: entries, dtypes, memory.
@@ -227,7 +227,7 @@ SPECIAL: dict[str, Any] = {
     "__getitem__": get,
     "__setitem__": write,
     "__iter__": rows,
-    "__repr__": shown,
+    "__repr__": text_of_tensor,
     "__array_ufunc__": ufunc_on_tensors,
     "__array_function__": function_on_tensors,
 }
@@ -252,7 +252,7 @@ class _Unbound:
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
     if own is not None:
-        return own if name in PLAIN_METHODS else checked(own, name)
+        return own if name in PLAIN_METHODS else check_annotations(own, name)
     if name.endswith("_"):
 
         def write_result(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
@@ -262,19 +262,19 @@ def _method(name: str) -> Callable[..., Any]:
 
         return write_result
     own_name = f"Tensor.{name}"  # which is declared where it is not the function of that name
-    return caller(name if known(own_name) is None else own_name, TORCH, own_name)
+    return caller(name if record_of(own_name) is None else own_name, TORCH, own_name)
 
 
 @cache
 def functions() -> tuple[str, ...]:
     """The functions of the catalogue that are methods."""
     plain = {name for name in [*public_names(), *meanings.names()] if "." not in name}
-    return tuple(name for name in plain if known(name) or known(f"Tensor.{name}"))
+    return tuple(name for name in plain if record_of(name) or record_of(f"Tensor.{name}"))
 
 
 def _writes_too(name: str) -> bool:
     """Return whether a method has a form that writes its result into the tensor."""
-    record, _ = known(name) or (None, None)
+    record, _ = record_of(name) or (None, None)
     return name in IN_PLACE_TOO or (isinstance(record, Op) and record.elementwise)
 
 

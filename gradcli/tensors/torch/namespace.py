@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.namespace.compositions import lettered
+from gradcli.namespace.compositions import letter_operands
 from gradcli.ops.calling import meanings
-from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, qualified
+from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, qualified_name
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.registry import find, named, public_names
+from gradcli.ops.registry import find, public_names, record_named
 from gradcli.ops.spec import REQUIRED, Composite
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes, modes
@@ -26,8 +26,8 @@ from gradcli.tensors.core.in_place import as_tensor, clone_of, update
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.apply import apply, checked
-from gradcli.tensors.dispatch.library_calls import caller, known, missing, named_results
+from gradcli.tensors.dispatch.apply import apply, check_annotations
+from gradcli.tensors.dispatch.library_calls import caller, missing, named_results, record_of
 from gradcli.tensors.torch import creation, display
 from gradcli.tensors.torch.creation import OF_NETWORKS as RANDOM_OF_NETWORKS
 from gradcli.tensors.torch.creation import RANDOM
@@ -39,8 +39,8 @@ from gradcli.tensors.transforms import vectorizing
 @cache
 def function(name: str, where: str = "torch") -> Callable[..., Any]:
     """Return a function of the catalogue under PyTorch's name. Raises AttributeError if there is none."""
-    there = qualified(name, f"{where}.{name}", TORCH)
-    found = known(there)
+    there = qualified_name(name, f"{where}.{name}", TORCH)
+    found = record_of(there)
     if found is None:
         raise AttributeError(missing(name, where))
     record, signature = found
@@ -74,7 +74,7 @@ def network_function(name: str) -> Callable[..., Any]:
 
 def function_names() -> list[str]:
     """The names under which there are functions in PyTorch's parts."""
-    return sorted(name for name in {*public_names(), *meanings.names()} if "." not in name and known(name) is not None)
+    return sorted(name for name in {*public_names(), *meanings.names()} if "." not in name and record_of(name) is not None)
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
@@ -85,7 +85,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by numbers."""
     if isinstance(equation, Tensor) and operands:
-        equation, listed = lettered((equation, *operands), index)
+        equation, listed = letter_operands((equation, *operands), index)
         return einsum(equation, *listed)
     if isinstance(operands[0] if operands else None, (list, tuple)):
         operands = tuple(operands[0])
@@ -98,7 +98,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     tensors = [as_tensor(o) for o in operands]
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
-    found: Tensor = named("einsum")(*tensors, subscripts=equation)
+    found: Tensor = record_named("einsum")(*tensors, subscripts=equation)
     return found.to(of_numpy(dtypes.result_type([x.array for x in tensors])))  # whole numbers wrap around
 
 
@@ -150,7 +150,7 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
 
 def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
     """The dtype of the smallest size and kind that holds both."""
-    return of_numpy(dtypes.joined(as_numpy(first), as_numpy(second)))
+    return of_numpy(dtypes.common_dtype(as_numpy(first), as_numpy(second)))
 
 
 def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
@@ -180,7 +180,7 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
 
 def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     """The function whose name ends with an underscore, which writes its result into the first argument: the method, if there is one."""
-    if not name.endswith("_") or name.startswith("_") or (known(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY):
+    if not name.endswith("_") or name.startswith("_") or (record_of(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY):
         return None
     if not hasattr(Tensor, name) and name not in _NO_METHODS:
         return None
@@ -189,21 +189,21 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
         written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
         return written
 
-    return checked(write, name)
+    return check_annotations(write, name)
 
 
 _NO_METHODS = words("celu_ elu_ hardtanh_ leaky_relu_ rrelu_ selu_ threshold_")
 _NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 
 
-OF_NETWORKS: dict[str, Callable[..., Any]] = {name: checked(function, name) for name, function in _NAMED.items()}
+OF_NETWORKS: dict[str, Callable[..., Any]] = {name: check_annotations(function, name) for name, function in _NAMED.items()}
 OWN: dict[str, Callable[..., Any]] = {
     **QUESTIONS, **RANDOM,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
-    "clone": checked(clone_of, "clone"), "as_strided": checked(MEMORY["as_strided"], "as_strided"),
-    **{name: checked(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
-    **{name: checked(function, name) for name, function in BITS.items()},
+    "clone": check_annotations(clone_of, "clone"), "as_strided": check_annotations(MEMORY["as_strided"], "as_strided"),
+    **{name: check_annotations(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
+    **{name: check_annotations(function, name) for name, function in BITS.items()},
 }  # fmt: skip
 
 
@@ -232,9 +232,9 @@ class FunctionModule:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {vars(self)['p']}")
 
     def forward(self, *tensors: Any, **named: Any) -> Any:
-        return _function(self._record)(*tensors, **named, **self._kept())
+        return _function(self._record)(*tensors, **named, **self._kept_parameters())
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept_parameters(self) -> dict[str, Any]:
         """Return what the function gets of the object, under its names."""
         words = self._constructor.parameters
         kept = {name: value for name, value in self._record.defaults.items() if name not in words}
@@ -287,11 +287,11 @@ def module(name: str) -> type[FunctionModule]:
     if found is None:
         help = "it has the functions of torch.nn.functional, and the classes that are these and keep arguments"
         raise AttributeError(f"gradcli has no torch.nn.{name}: {help}")
-    return _made(name, found)
+    return _make_module(name, found)
 
 
 @cache
-def _made(name: str, record: Class) -> type[FunctionModule]:
+def _make_module(name: str, record: Class) -> type[FunctionModule]:
     fields = {"_record": record, "_constructor": _constructor(record), "__module__": "torch.nn.modules", "__doc__": None}
     return type(name, (FunctionModule,), fields)
 
@@ -319,7 +319,7 @@ def _parameters(name: str) -> dict[str, Any]:
     """The parameters of a function of networks, with their defaults."""
     if name in OF_NETWORKS:
         return {word: parameter.default for word, parameter in inspect.signature(OF_NETWORKS[name]).parameters.items()}
-    found = known(name)
+    found = record_of(name)
     if found is None:
         return {}
     record, signature = found
@@ -359,7 +359,7 @@ NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
     **dtypes.NAMES, **OWN, "Tensor": Tensor, "device": device,
     "get_default_device": get_default_device, "set_default_device": set_default_device,
-    "where": where, "as_tensor": checked(as_tensor),
+    "where": where, "as_tensor": check_annotations(as_tensor),
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None,
     **{name: name for name in ("contiguous_format", "preserve_format", "strided")},  # of which there is one each
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),

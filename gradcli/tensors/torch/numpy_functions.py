@@ -17,8 +17,8 @@ import numpy as np
 
 from gradcli.errors import UnreadArgumentError
 from gradcli.namespace import ufuncs
-from gradcli.namespace.compositions import cho_factor, cho_solve, lettered, line, moving, ratios
-from gradcli.ops.calling.meanings import is_part, qualified
+from gradcli.namespace.compositions import cho_factor, cho_solve, letter_operands, line, moving, ratios
+from gradcli.ops.calling.meanings import is_part, qualified_name
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY
 from gradcli.ops.spec import Op
 from gradcli.spelling import words
@@ -26,7 +26,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.in_place import as_tensor
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
-from gradcli.tensors.dispatch.library_calls import caller, known
+from gradcli.tensors.dispatch.library_calls import caller, record_of
 from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.namespace import einsum
 
@@ -38,9 +38,9 @@ NO_GRADIENT = "functions with out=... arguments don't support automatic differen
 # -- functions of the catalogue ---------------------------------------------------------------------------------
 
 
-def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = None) -> Any:
+def call_function(name: str, arguments: Any, keywords: dict[str, Any], function: Any = None) -> Any:
     """A function of NumPy's, by its name. Raises TypeError, by name, for what there is not."""
-    found = known(name, NUMPY)
+    found = record_of(name, NUMPY)
     if found is None:
         path = f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', name)}"
         raise TypeError(f"gradcli has no {path} on tensors; tensor.detach().numpy() is the array")
@@ -51,7 +51,7 @@ def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = 
     }
     out, record = keywords.get("out"), found[0]
     if isinstance(out, np.ndarray):
-        return written(out, called(name, arguments, {**keywords, "out": None}, function), True)
+        return write_result(out, call_function(name, arguments, {**keywords, "out": None}, function), True)
     arguments, named = tuple(map(strong, arguments)), {k: strong(v) for k, v in keywords.items()}
     of_floats = isinstance(record, Op) and record.torch.refuses and not record.integral
     if of_floats and "dtype" in named and np.dtype(named["dtype"]).kind not in dtypes.FLOATS:
@@ -64,10 +64,10 @@ def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = 
 
 
 def by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
-    return called(name, arguments, keywords)
+    return call_function(name, arguments, keywords)
 
 
-def written(out: np.ndarray, result: Any, mask: Any) -> np.ndarray:
+def write_result(out: np.ndarray, result: Any, mask: Any) -> np.ndarray:
     """An array to which a result is written, which has no graph."""
     if not isinstance(result, Tensor) or result.requires_grad:
         raise RuntimeError(NO_GRADIENT)
@@ -145,7 +145,7 @@ def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
 def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
     """With letters, or with lists of labels: ``np.einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
     refuse("einsum", **keywords)
-    given: Any = (equation, operands) if isinstance(equation, str) else lettered((equation, *operands), index)
+    given: Any = (equation, operands) if isinstance(equation, str) else letter_operands((equation, *operands), index)
     return einsum(given[0], *map(tensor_of, given[1]))
 
 
@@ -174,7 +174,7 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *given: Any, **named: Any) 
     return result
 
 
-def _transposed(a: Any, axes: Any = None) -> Any:
+def _transpose(a: Any, axes: Any = None) -> Any:
     return by_name("transpose", a, **({} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())}))
 
 
@@ -205,7 +205,7 @@ def _unique(
     return results if len(results) > 1 else kept
 
 
-def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """An array with values put in, which take its dtype, as in an assignment."""
     given, put = tensor_of(arr), tensor_of(values)
     if put.requires_grad and not given.dtype.is_floating_point:
@@ -221,7 +221,7 @@ def _linspace(
     """Numbers in equal distances between tensors."""
     first, last = _floats(start, stop)
     numbers, step = line(first, last, index(num), endpoint)
-    made = _arranged(numbers, dtype, axis)
+    made = _arrange(numbers, dtype, axis)
     return (made, step) if retstep else made
 
 
@@ -229,21 +229,21 @@ def _logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:  # fmt: skip
     first, last = _floats(start, stop)
-    return _arranged(np.power(base, line(first, last, index(num), endpoint)[0]), dtype, axis)
+    return _arrange(np.power(base, line(first, last, index(num), endpoint)[0]), dtype, axis)
 
 
 def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     first, last = _floats(start, stop)
     if np.any(np.sign(plain(first)) * np.sign(plain(last)) <= 0):
         raise ValueError("geomspace needs two ends of one sign, neither of them 0")
-    return _arranged(ratios(first, last, index(num), endpoint), dtype, axis)
+    return _arrange(ratios(first, last, index(num), endpoint), dtype, axis)
 
 
 def _floats(*ends: Any) -> Any:
     return [_float(tensor_of(end)) for end in np.broadcast_arrays(*map(tensor_of, ends))]
 
 
-def _arranged(numbers: Any, dtype: Any, axis: int) -> Any:
+def _arrange(numbers: Any, dtype: Any, axis: int) -> Any:
     made = np.moveaxis(numbers, 0, axis)
     return made if dtype is None else made.astype(dtype)
 
@@ -260,7 +260,7 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
 
 def _parts(name: str) -> Callable[..., Any]:
     """Parts along an axis, in a list as NumPy has them."""
-    return lambda *given, **named: list(called(name, given, named))
+    return lambda *given, **named: list(call_function(name, given, named))
 
 
 _ENTRIES = words("""
@@ -279,11 +279,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: of_constants(getattr(np, name), 1) for name in _LIKE},
     **{name: _moving(getattr(np, name)) for name in ("block", "delete", "roll")},
     "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
-    "ifftshift": _moving(np.fft.ifftshift), "insert": _inserted,
+    "ifftshift": _moving(np.fft.ifftshift), "insert": _insert,
     "where": lambda condition, *choices: (
         by_name("where", condition, *choices) if choices else np.nonzero(plain(condition))
     ),
-    "transpose": _transposed, "astype": _astype, "einsum": _einsum,
+    "transpose": _transpose, "astype": _astype, "einsum": _einsum,
     "apply_along_axis": _along_axis, "piecewise": _piecewise,
     "sort": _ordering("sort"), "argsort": _ordering("argsort"), "partition": _partition,
     "unique": _unique,
@@ -298,7 +298,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 # -- SciPy's functions on tensors: the catalogue's by their names, and some made of others --------
 
 
-def _called(name: str, *arguments: Any, **keywords: Any) -> Any:
+def _call_by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
     named = {key: strong(value) for key, value in keywords.items()}
     return caller(name, SCIPY)(*map(strong, arguments), **named)
 
@@ -326,8 +326,8 @@ def _of_orders(name: str) -> Callable[..., Any]:
 
 def _of_one_order(name: str, order: Any, x: Any) -> Any:
     if name == "ive":
-        return _called("iv", tensor_of(order), x) * np.exp(-np.abs(x))
-    return _called("kv", tensor_of(order), x) * np.exp(x) if name == "kve" else _called(name, order, x)
+        return _call_by_name("iv", tensor_of(order), x) * np.exp(-np.abs(x))
+    return _call_by_name("kv", tensor_of(order), x) * np.exp(x) if name == "kve" else _call_by_name(name, order, x)
 
 
 _OF_ORDERS = ("iv", "ive", "jn", "jv", "kn", "kv", "kve", "yn", "yv", "expn", "polygamma", *(
@@ -343,7 +343,7 @@ def _counts(name: str, target: str) -> Callable[..., Any]:
         parts = np.broadcast_arrays(*map(tensor_of, counts))
         total, *taken = plain(list(parts))
         outside = np.any([total < 0, *[(m < 0) | (m > total) for m in taken]], axis=0)
-        return np.where(outside, 0.0, _called(target, *(np.where(outside, 1.0, n) for n in parts)))
+        return np.where(outside, 0.0, _call_by_name(target, *(np.where(outside, 1.0, n) for n in parts)))
 
     return run
 
@@ -379,7 +379,7 @@ def _normal(name: str) -> Callable[..., Any]:
 
     def run(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         given = {} if mean is None else {"mean": mean}
-        return _called(f"multivariate_normal.{name}", x, cov=cov, **given)
+        return _call_by_name(f"multivariate_normal.{name}", x, cov=cov, **given)
 
     return run
 
@@ -460,13 +460,13 @@ def scipy_function(path: str) -> Any:
         from scipy import stats
 
         return of_constants(getattr(stats, part.removeprefix("stats.")).rvs)
-    name = qualified(last, path, SCIPY)
+    name = qualified_name(last, path, SCIPY)
     # a distribution's mean is not that of its arguments
-    if known(name, SCIPY) is None or ("." in part and name == last):
+    if record_of(name, SCIPY) is None or ("." in part and name == last):
         raise AttributeError(f"gradcli has no scipy.{path}")
 
     def run(*arguments: Any, **keywords: Any) -> Any:
-        return _called(name, *arguments, **keywords)
+        return _call_by_name(name, *arguments, **keywords)
 
     run.__name__ = run.__qualname__ = last
     return run
@@ -499,7 +499,7 @@ def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[A
         return FUNCTIONS[path](*arguments, **keywords)
     if name in _WRITING:
         raise TypeError(f"gradcli has no numpy.{name} on tensors; tensor.detach().numpy() is the array")
-    return called(qualified(name, path, NUMPY) if of_matrices else name, arguments, keywords, function)
+    return call_function(qualified_name(name, path, NUMPY) if of_matrices else name, arguments, keywords, function)
 
 
 def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
@@ -516,7 +516,7 @@ def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: 
     mask = keywords.pop("where", True) if how == "__call__" else True
     result = (_call if how == "__call__" else partial(_method, how))(ufunc, *inputs, **keywords)
     if out is not None:
-        return written(out, result, mask)
+        return write_result(out, result, mask)
     if mask is not True:
         help = f"write np.where(mask, {name}(...), x), or give out="
         raise UnreadArgumentError(f"{name} does not support where= without out=", help=help)
@@ -536,10 +536,10 @@ def _call(
     made = _MADE.get(name, UFUNCS.get(name))
     if made is not None and (name in _MADE or not keywords):
         return made(*inputs, **keywords)
-    return called(name, inputs, keywords, ufunc)
+    return call_function(name, inputs, keywords, ufunc)
 
 
-def _scaled(x: Any, exponents: Any) -> Any:
+def _scale(x: Any, exponents: Any) -> Any:
     """x * 2**n by two powers, as 2**n alone may be too large or too small for a float."""
     whole = np.asarray(plain(exponents))
     if whole.dtype.kind in dtypes.FLOATS:
@@ -568,5 +568,5 @@ _PARAMETERS = {
     "reduceat": ("indices", "axis", "dtype", "out"),
 }  # fmt: skip
 _MADE: dict[str, Callable[..., Any]] = {
-    "ldexp": _scaled, "vecdot": inner_products, "conjugate": np.positive,
+    "ldexp": _scale, "vecdot": inner_products, "conjugate": np.positive,
 }  # fmt: skip

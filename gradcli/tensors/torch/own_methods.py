@@ -14,11 +14,11 @@ from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, as_numpy, of_numpy, of_pytorch, untaken
 from gradcli.tensors.core.in_place import as_tensor, cast, check_writable, clone_of, common_shape, update
-from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrapped
+from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrap
 from gradcli.tensors.core.modes import Mode, check_device, state
 from gradcli.tensors.core.modes import device as torch_device
 from gradcli.tensors.core.tensor import Tensor, address, regraph, stands_in_order, start, strides
-from gradcli.tensors.dispatch.apply import checked, region
+from gradcli.tensors.dispatch.apply import check_annotations, region
 from gradcli.tensors.dispatch.library_calls import caller
 
 
@@ -89,7 +89,7 @@ def _isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inv
     return as_tensor(np.isin(*given, assume_unique=assume_unique, invert=invert))
 
 
-def _searchsorted(
+def _search_sorted(
     sorted_sequence: Tensor, values: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
@@ -112,7 +112,7 @@ def _searchsorted(
 def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     if boundaries.array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
-    return _searchsorted(boundaries, x, out_int32=out_int32, right=right)
+    return _search_sorted(boundaries, x, out_int32=out_int32, right=right)
 
 
 def _matrix_rank(
@@ -189,15 +189,15 @@ PLAIN_METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 METHODS = {name: by_example(function) for name, function in _OF_ENTRIES.items()}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: checked(function, name) for name, function in {
+    **{name: check_annotations(function, name) for name, function in {
         **METHODS, **_OF_TENSORS,
-        "isin": by_example(_isin), "searchsorted": by_example(_searchsorted), "bucketize": by_example(_bucketize),
+        "isin": by_example(_isin), "searchsorted": by_example(_search_sorted), "bucketize": by_example(_bucketize),
         "tril_indices": _triangle(np.tril_indices), "triu_indices": _triangle(np.triu_indices),
     }.items()},
     "finfo": finfo, "iinfo": iinfo,
 }  # fmt: skip
 OF_MATRICES: dict[str, Any] = {
-    "matrix_rank": checked(by_example(_matrix_rank), "matrix_rank"),
+    "matrix_rank": check_annotations(by_example(_matrix_rank), "matrix_rank"),
     "LinAlgError": LinAlgError,
 }
 
@@ -280,7 +280,7 @@ def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
     if stands_in_order(x.array):
         return x
     if isinstance(x, Batched):
-        found: Tensor = rewrapped(_contiguous(x.physical), x.levels)
+        found: Tensor = rewrap(_contiguous(x.physical), x.levels)
         return found
     copied = clone_of(x)
     copied.array = np.ascontiguousarray(copied.array)
@@ -309,10 +309,10 @@ def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = 
     return region(x, _sizes(size), _sizes(stride), offset)
 
 
-def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
+def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     """Make x the view of itself that a function makes of it."""
     if isinstance(x, Batched):
-        rearranged(x.physical, lambda now: in_front(arrange(rewrapped(now, x.levels)), x.levels))
+        rearrange(x.physical, lambda now: in_front(arrange(rewrap(now, x.levels)), x.levels))
         return x
     check_writable(x)
     if state.before_writing is not None:

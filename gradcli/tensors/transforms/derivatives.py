@@ -18,7 +18,7 @@ from gradcli.tensors.core.levels import Batched, physical, spread
 from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.transforms.vectorizing import Spec, flatten, mapped, moved, vmap
+from gradcli.tensors.transforms.vectorizing import Spec, flatten, map_ends, move_axis, vmap
 
 # -- What a transformation makes of a function's arguments: inputs of their own, which derivatives
 # are taken by.
@@ -27,7 +27,7 @@ from gradcli.tensors.transforms.vectorizing import Spec, flatten, mapped, moved,
 Argnums = int | tuple[int, ...]
 
 
-def chosen(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
+def places_of(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
     """The places of the arguments that a derivative is taken by."""
     places = argnums if isinstance(argnums, tuple) else (argnums,)
     if not places or not all(type(place) is int for place in places):
@@ -41,16 +41,16 @@ def chosen(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
     return found
 
 
-def selected(argnums: Argnums, arguments: Sequence[Any]) -> Any:
+def select_arguments(argnums: Argnums, arguments: Sequence[Any]) -> Any:
     """The arguments that a derivative is taken by, as one tree."""
-    places = chosen(argnums, arguments)
+    places = places_of(argnums, arguments)
     return arguments[places[0]] if isinstance(argnums, int) else tuple(arguments[place] for place in places)
 
 
-def replaced(argnums: Argnums, arguments: Sequence[Any], tree: Any) -> tuple[Any, ...]:
+def replace_arguments(argnums: Argnums, arguments: Sequence[Any], tree: Any) -> tuple[Any, ...]:
     """All arguments, with these in the place of those that a derivative is taken by."""
     found = list(arguments)
-    for place, part in zip(chosen(argnums, arguments), (tree,) if isinstance(argnums, int) else tree, strict=True):
+    for place, part in zip(places_of(argnums, arguments), (tree,) if isinstance(argnums, int) else tree, strict=True):
         found[place] = part
     return tuple(found)
 
@@ -59,7 +59,7 @@ def of_some(func: Callable[..., Any], argnums: Argnums, arguments: Sequence[Any]
     """The function of the chosen arguments alone."""
 
     def run(*tree: Any) -> Any:
-        return func(*replaced(argnums, arguments, tree[0] if isinstance(argnums, int) else tree), **keywords)
+        return func(*replace_arguments(argnums, arguments, tree[0] if isinstance(argnums, int) else tree), **keywords)
 
     run.__dict__["given"] = tensors_in((arguments, keywords))  # what else it may write to
     return run
@@ -102,7 +102,7 @@ class Own:
         roots = [result.gradient_node() for result in results if isinstance(result, Tensor) and result.requires_grad]
         return not any(node.op is None and node.variable._requires_grad and node not in self.nodes for node in reachable(roots))
 
-    def released(self, x: Any) -> Any:
+    def release(self, x: Any) -> Any:
         """A result outside of the transformation: without a graph that leads nowhere but to its inputs."""
         leads_elsewhere = not isinstance(x, Tensor) or not x.requires_grad or not (x.gradient_node() in self.nodes or self.are_all([x]))
         return x if leads_elsewhere else x.detach()
@@ -132,19 +132,19 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        tree = selected(argnums, arguments)
+        tree = select_arguments(argnums, arguments)
         spec = flatten(tree)[1]
         outside = state.recording
         xs = [fresh(x) for x in inputs(tree)]
         with enable_grad(), Transforming([*xs, *tensors_in((arguments, keywords))]):
-            output = func(*replaced(argnums, arguments, spec.unflatten(xs)), **keywords)
+            output = func(*replace_arguments(argnums, arguments, spec.unflatten(xs)), **keywords)
             output, aux = and_aux(output, has_aux, "grad_and_value(f)(*args)")
             _check_number(output)
             own = Own(xs)
             keep = outside and not own.are_all([output])
             found = _products([output], xs, None, keep)
-        value, aux = own.released(output), mapped(own.released, aux)
-        gradients = spec.unflatten([own.released(part) for part in found])
+        value, aux = own.release(output), map_ends(own.release, aux)
+        gradients = spec.unflatten([own.release(part) for part in found])
         return gradients, ((value, aux) if has_aux else value)
 
     return run
@@ -210,17 +210,17 @@ def _pulling(func: Callable[..., Any], primals: Any, has_aux: bool, where: str) 
         ys, structure = tensors_of(output, where)
     own = Own(xs)
     connected = not own.are_all(ys)
-    outside = own.released if state.recording else lambda y: y.detach()
+    outside = own.release if state.recording else lambda y: y.detach()
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         vs, given = flatten(cotangents)
         if given != structure:
             raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function.")
         keep = create_graph if create_graph is not None else state.recording and (connected or not own.are_all(vs))
-        return spec.unflatten([own.released(part) for part in _products(ys, xs, vs, keep, True)])
+        return spec.unflatten([own.release(part) for part in _products(ys, xs, vs, keep, True)])
 
     value = structure.unflatten([outside(y) for y in ys])
-    return (value, pull, mapped(outside, aux)) if has_aux else (value, pull)
+    return (value, pull, map_ends(outside, aux)) if has_aux else (value, pull)
 
 
 def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Callable[..., Any]:
@@ -236,12 +236,12 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forward: bool) -> Callable[..., Any]:
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        tree = selected(argnums, arguments)
+        tree = select_arguments(argnums, arguments)
         single = isinstance(argnums, int)
         alone, parts = of_some(func, argnums, arguments, keywords), (tree,) if single else tree
         xs, spec = flatten(tree)
         if forward:
-            value, push, aux = _linearized(alone, parts, has_aux)
+            value, push, aux = _linearize(alone, parts, has_aux)
         else:
             value, pull, *aux = vjp(alone, *parts, has_aux=has_aux)
         ys, structure = flatten(value)
@@ -250,7 +250,7 @@ def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forw
             found = [Tensor(np.zeros((0, *end.shape), end.dtype.numpy)) for end in (ys if forward else xs)]
         elif forward:
             columns = vmap(lambda tangents: push((tangents,) if single else tangents))(spec.unflatten(seeds))
-            found = [moved(column, 0, -1) for column in flatten(columns)[0]]
+            found = [move_axis(column, 0, -1) for column in flatten(columns)[0]]
         else:
             found = flatten(vmap(pull)(structure.unflatten(seeds)))[0]
         pieces = [slice(start, stop) for start, stop in itertools.pairwise(starts)]
@@ -282,19 +282,19 @@ _JVP = "jvp(f, primals, tangents)"
 
 def _pushing(pull: Callable[..., Any], value: Any) -> Callable[..., Any]:
     """The function that takes tangents of what a product u J is by to those of the value that u is of."""
-    _, pushed = vjp(Mode(pushing=True)(pull), mapped(_still, value))
+    _, pushed = vjp(Mode(pushing=True)(pull), map_ends(_still, value))
 
     def push(tangents: Any) -> Any:
         (found,) = pushed(tangents)
         followed = any(x.requires_grad for x in flatten((value, tangents))[0])  # by something else than what moves
-        return found if followed else mapped(lambda part: part.detach(), found)
+        return found if followed else map_ends(lambda part: part.detach(), found)
 
     return push
 
 
-def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
+def _linearize(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
     """The function's value, the function that takes tangents of the primals to those of it, and what else it returns."""
-    of_aliases = functools.wraps(func)(lambda *inputs: func(*mapped(_alias, inputs)))  # which may be written to
+    of_aliases = functools.wraps(func)(lambda *inputs: func(*map_ends(_alias, inputs)))  # which may be written to
     with Mode(forward=True):
         value, pull, *aux = _pulling(of_aliases, primals, has_aux, _JVP)
     return value, _pushing(pull, value), aux
@@ -316,7 +316,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 def _moving(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, ...]:
     ends, spec = flatten(primals)
-    value, push, aux = _linearized(func, primals, has_aux)
+    value, push, aux = _linearize(func, primals, has_aux)
 
     def move(*tangents: Any) -> Any:
         ts, given = flatten(tangents)
@@ -410,7 +410,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not _entered or not _moves(tensor):
         return UnpackedDualTensor(tensor, None)
     duals, tangents = zip(*_entered[-1].moving.values(), strict=True)
-    primal = Own(()).released(tensor)
+    primal = Own(()).release(tensor)
     push = _pushing(lambda u: tuple(_products([tensor], duals, [u], True, True)), primal)
     return UnpackedDualTensor(_apart(primal) if primal.requires_grad else primal, push(tangents))
 

@@ -22,12 +22,12 @@ from gradcli.tensors.core.levels import (
     Levels,
     along_level,
     at_level,
-    entered,
+    enter_level,
     extents,
     in_front,
     levels_of,
     one_by_one,
-    rewrapped,
+    rewrap,
 )
 from gradcli.tensors.core.modes import Transforming
 from gradcli.tensors.core.tensor import Tensor
@@ -51,8 +51,8 @@ def _of_batch(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
         if result is None:
             return one_by_one(lambda *parts: apply(op, parts, static), operands, {})
     if isinstance(result, tuple):
-        return tuple(rewrapped(part, levels) for part in result)
-    return rewrapped(result, levels)
+        return tuple(rewrap(part, levels) for part in result)
+    return rewrap(result, levels)
 
 
 def _array(x: Any) -> Any:
@@ -64,11 +64,11 @@ def _side_by_side(operands: Sequence[Any], levels: Levels) -> list[Any]:
     rank = max([len(x.shape) for x in operands if isinstance(x, (Tensor, np.ndarray))])
     kinds = {x.dtype for x in operands if isinstance(x, Tensor)}
     if len(kinds) > 1:  # the rank of an example counts for its dtype, not that of the batch
-        operands = _promoted(operands)
+        operands = _promote(operands)
     return [in_front(x, levels, rank) if isinstance(x, Batched) else x for x in operands]
 
 
-def _promoted(operands: Sequence[Any]) -> list[Any]:
+def _promote(operands: Sequence[Any]) -> list[Any]:
     examples = [np.empty((1,) * x.ndim, x.dtype.numpy) if isinstance(x, Tensor) else x for x in operands]
     common = dtypes.result_type([e for e in examples if e is not None])
     floats = common.kind in dtypes.FLOATS
@@ -117,7 +117,7 @@ def flatten(tree: Any) -> tuple[list[Any], Spec]:
     return [end for ends, _ in parts for end in ends], Spec(kind, names, tuple(spec for _, spec in parts))
 
 
-def mapped(function: Callable[..., Any], tree: Any) -> Any:
+def map_ends(function: Callable[..., Any], tree: Any) -> Any:
     """The tree with what the function makes of its ends."""
     ends, spec = flatten(tree)
     return spec.unflatten(map(function, ends))
@@ -145,11 +145,11 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
     name = getattr(func, "__name__", repr(func))
 
     @functools.wraps(func)
-    def wrapped(*arguments: Any, **keywords: Any) -> Any:
+    def run(*arguments: Any, **keywords: Any) -> Any:
         size, dims, ends, spec = _inputs(name, in_dims, arguments)
         level = BatchLevel(size)
-        with entered(level), Transforming():
-            given = [x if d is None else at_level(moved(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
+        with enter_level(level), Transforming():
+            given = [x if d is None else at_level(move_axis(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
             result = func(*spec.unflatten(given), **keywords)
             outputs, structure = flatten(result)
             if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
@@ -162,7 +162,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
                 )
             return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
 
-    return wrapped
+    return run
 
 
 def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, list[int | None], list[Any], Spec]:
@@ -202,9 +202,9 @@ def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
         )
     if not -x.ndim - 1 <= place <= x.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-x.ndim - 1}, {x.ndim}], but got {place})")
-    return moved(along_level(x, level), 0, place)
+    return move_axis(along_level(x, level), 0, place)
 
 
-def moved(x: Any, source: int, destination: int) -> Any:
+def move_axis(x: Any, source: int, destination: int) -> Any:
     """An axis at another place."""
     return x if source == destination else movedim(x, source=source, destination=destination)
