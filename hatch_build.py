@@ -16,7 +16,10 @@ def absolute(text, repository, version):
     """Markdown whose links lead from anywhere to where they lead to in the repository."""
     files = f"{repository}/blob/v{version}"
     pictures = f"{repository.replace('://github.com/', '://raw.githubusercontent.com/')}/v{version}"
-    return _LINK.sub(lambda found: f"{found[1]}{pictures if found[1].startswith('!') else files}/{found[2]})", text)
+    return _LINK.sub(
+        lambda found: f"{found[1]}{pictures if found[1].startswith('!') else files}/{found[2]})",
+        text,
+    )
 
 
 class Readme(MetadataHookInterface):
@@ -39,6 +42,10 @@ class Stubs(BuildHookInterface):
             self._folder = TemporaryDirectory()  # until the wheel is written
             folder = self._folder.name
             build_data["force_include"][folder] = "gradcli"
-        done = subprocess.run([sys.executable, root / "stubs.py", folder], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, root / "stubs.py", folder], capture_output=True, text=True, check=False
+        )
         if done.returncode:
-            raise RuntimeError(f"stubs.py, which runs gradcli and needs NumPy for it, failed:\n{done.stderr}")
+            raise RuntimeError(
+                f"stubs.py, which runs gradcli and needs NumPy for it, failed:\n{done.stderr}"
+            )

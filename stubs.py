@@ -27,14 +27,39 @@ from gradcli.tensors.torch import methods, namespace
 WIDTH = 140
 ANY_CALL = "*arguments: Any, **keywords: Any"
 # Functions of several results, or of as many as they are given arrays, which their records do not tell.
-SEVERAL = {"atleast_1d", "atleast_2d", "atleast_3d", "gradient", "std_mean", "var_mean", "where", "unique", "nonzero"}
+SEVERAL = {
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "gradient",
+    "std_mean",
+    "var_mean",
+    "where",
+    "unique",
+    "nonzero",
+}
 _PLAIN = {"bool", "int", "float", "str"}
 MODES = {  # of `evaluate`: the class of its result, and which options say so
-    "grad": ("GradientRecord", {"mode": 'Literal["grad"] = ...', "jvp": "None = ...", "hvp": "None = ..."}),
-    "jacobian": ("JacobianRecord", {"mode": 'Literal["jacobian"]', "jvp": "None = ...", "hvp": "None = ..."}),
-    "hessian": ("HessianRecord", {"mode": 'Literal["hessian"]', "jvp": "None = ...", "hvp": "None = ..."}),
-    "jvp": ("JvpRecord", {"mode": 'Literal["grad", "jvp"] = ...', "jvp": "Mapping[str, Any]", "hvp": "None = ..."}),
-    "hvp": ("HvpRecord", {"mode": 'Literal["grad", "hvp"] = ...', "jvp": "None = ...", "hvp": "Mapping[str, Any]"}),
+    "grad": (
+        "GradientRecord",
+        {"mode": 'Literal["grad"] = ...', "jvp": "None = ...", "hvp": "None = ..."},
+    ),
+    "jacobian": (
+        "JacobianRecord",
+        {"mode": 'Literal["jacobian"]', "jvp": "None = ...", "hvp": "None = ..."},
+    ),
+    "hessian": (
+        "HessianRecord",
+        {"mode": 'Literal["hessian"]', "jvp": "None = ...", "hvp": "None = ..."},
+    ),
+    "jvp": (
+        "JvpRecord",
+        {"mode": 'Literal["grad", "jvp"] = ...', "jvp": "Mapping[str, Any]", "hvp": "None = ..."},
+    ),
+    "hvp": (
+        "HvpRecord",
+        {"mode": 'Literal["grad", "hvp"] = ...', "jvp": "None = ...", "hvp": "Mapping[str, Any]"},
+    ),
 }
 CHECKS = {"Check": "Literal[True] = ...", "None": "Literal[False]", "Check | None": "bool"}
 
@@ -55,7 +80,11 @@ def folded(name: str, parameters: list[str], result: str, indent: str = "") -> l
     inner = f"{indent}    {', '.join(parameters)}"
     if len(inner) <= WIDTH:
         return [f"{indent}def {name}(", inner, f"{indent}) -> {result}: ..."]
-    return [f"{indent}def {name}(", *(f"{indent}    {parameter}," for parameter in parameters), f"{indent}) -> {result}: ..."]
+    return [
+        f"{indent}def {name}(",
+        *(f"{indent}    {parameter}," for parameter in parameters),
+        f"{indent}) -> {result}: ...",
+    ]
 
 
 # -- what functions of the catalogue give ----------------------------------------------------------------------------------
@@ -87,7 +116,11 @@ def is_name(name: str) -> bool:
 
 def catalogue() -> dict[str, str]:
     """Every function under PyTorch's prefixes, and what it gives."""
-    return {name: result_of(found, name) for name in namespace.function_names() if is_name(name) and (found := known(name))}
+    return {
+        name: result_of(found, name)
+        for name in namespace.function_names()
+        if is_name(name) and (found := known(name))
+    }
 
 
 # -- the files ---------------------------------------------------------------------------------------------------------
@@ -98,7 +131,9 @@ def names_of_torch() -> list[str]:
     by_module: dict[str, list[str]] = {}
     declared: list[str] = []
     for name, value in namespace.NAMES.items():
-        module = next((m for m in _homes(value) if getattr(import_module(m), name, None) is value), None)
+        module = next(
+            (m for m in _homes(value) if getattr(import_module(m), name, None) is value), None
+        )
         if module is not None:
             by_module.setdefault(module, []).append(name)
         elif isinstance(value, dtypes.dtype):
@@ -108,7 +143,11 @@ def names_of_torch() -> list[str]:
         else:
             declared.append(f"{name}: {'builtins.float' if isinstance(value, float) else 'Any'}")
     own = {*namespace.NAMES}
-    functions = {name: result for name, result in catalogue().items() if name not in own and name in namespace.names()}
+    functions = {
+        name: result
+        for name, result in catalogue().items()
+        if name not in own and name in namespace.names()
+    }
     for name, result in sorted(functions.items()):
         declared += folded(name, [ANY_CALL], result)
     for name in sorted({*functions, *own}):
@@ -162,12 +201,30 @@ def methods_of_tensors() -> list[str]:
     lines.append("    @staticmethod")
     lines += folded("apply_op", [ANY_CALL], "Any", "    ")
     attached = {*methods.OWN, *methods.functions(), *(f"{name}_" for name in methods.functions())}
-    attached = {name for name in attached if is_name(name) and hasattr(Tensor, name) and name not in methods.SPECIAL}
+    attached = {
+        name
+        for name in attached
+        if is_name(name) and hasattr(Tensor, name) and name not in methods.SPECIAL
+    }
     for name in sorted(name for name in attached if not _is_written(name)):
         lines += folded(name, ["self", ANY_CALL], _result_of_method(name), "    ")
-    imports = ["import builtins", "from collections.abc import Iterator", "from typing import Any", ""]
-    imports += ["from gradcli.tensors.core.dtypes import Entries", "from gradcli.tensors.core.tensor import Tensor"]
-    return head("The methods of tensors that are attached to their class.", *imports, "", "class CatalogueMethods(Entries):", *lines)
+    imports = [
+        "import builtins",
+        "from collections.abc import Iterator",
+        "from typing import Any",
+        "",
+    ]
+    imports += [
+        "from gradcli.tensors.core.dtypes import Entries",
+        "from gradcli.tensors.core.tensor import Tensor",
+    ]
+    return head(
+        "The methods of tensors that are attached to their class.",
+        *imports,
+        "",
+        "class CatalogueMethods(Entries):",
+        *lines,
+    )
 
 
 _SPECIAL = {
@@ -189,7 +246,9 @@ _SPECIAL = {
 def _is_written(name: str) -> bool:
     """Whether a method stands in the text of the class or of one below it."""
     value = vars(Tensor).get(name)
-    written = isinstance(value, property) or (inspect.isfunction(value) and value.__code__.co_filename == inspect.getfile(Tensor))
+    written = isinstance(value, property) or (
+        inspect.isfunction(value) and value.__code__.co_filename == inspect.getfile(Tensor)
+    )
     return written or any(name in vars(kind) for kind in Tensor.__mro__[1:])
 
 
@@ -213,7 +272,11 @@ def overloads() -> list[str]:
                 if name == "seed":
                     parameters.append("*")
                 plain = re.sub(r" = .*", " = ...", str(parameter).replace("'", ""))
-                parameters.append(f"{name}: {({**said, 'check': asked})[name]}" if name in said or name == "check" else plain)
+                parameters.append(
+                    f"{name}: {({**said, 'check': asked})[name]}"
+                    if name in said or name == "check"
+                    else plain
+                )
             lines += ["@overload", *folded("evaluate", parameters, f"{result}[{check}]")]
     return lines
 
@@ -227,7 +290,9 @@ def api_stub() -> list[str]:
         "from gradcli.report.results import GradientRecord, HessianRecord, HvpRecord, JacobianRecord, JvpRecord",
         "from gradcli.report.verdicts import Check",
     ]  # fmt: skip
-    return head("The Python API, with what `evaluate` gives in each mode.", *imports, "", *overloads())
+    return head(
+        "The Python API, with what `evaluate` gives in each mode.", *imports, "", *overloads()
+    )
 
 
 def top() -> list[str]:
@@ -244,11 +309,17 @@ def top() -> list[str]:
         "]",
         "__version__: __builtins_str",
     ]
-    return head("The API, and PyTorch's names.", "from builtins import str as __builtins_str", *lines)
+    return head(
+        "The API, and PyTorch's names.", "from builtins import str as __builtins_str", *lines
+    )
 
 
 def library() -> list[str]:
-    declared = [line for name, result in sorted(catalogue().items()) for line in folded(name, [ANY_CALL], result)]
+    declared = [
+        line
+        for name, result in sorted(catalogue().items())
+        for line in folded(name, [ANY_CALL], result)
+    ]
     imports = ["from typing import Any", "", "from gradcli.tensors.core.tensor import Tensor"]
     return head("Every function of the catalogue under its name there.", *imports, "", *declared)
 

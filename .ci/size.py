@@ -1,8 +1,9 @@
 """How large the package is: tokens a room, and a failure above the sum that pyproject.toml allows.
 
-Counted are the tokens of code as `ast.unparse` writes it, without annotations, docstrings and comments, and words and signs of
-what stands beside it (C, scripts, tables), so that neither line breaks nor annotations change the sum. The number in
-`[tool.gradcli-size]` only goes down; a commit that raises it says why.
+Counted are the tokens of code as `ast.unparse` writes it, without annotations, docstrings and
+comments, and words and signs of what stands beside it (C, scripts, tables), so that neither line
+breaks nor annotations change the sum. The number in `[tool.gradcli-size]` only goes down; a commit
+that raises it says why.
 """
 
 from __future__ import annotations
@@ -68,12 +69,22 @@ def main() -> int:
         if path.suffix == ".py" or path.suffix in BESIDE:
             room = path.relative_to(package).parts[0] if path.parent != package else "."
             rooms[room].update(counted(path))
-    for room, count in sorted(rooms.items(), key=lambda pair: -(pair[1]["tokens"] + pair[1]["beside"])):
-        print(f"{room:14} {count['files']:4} files {count['tokens']:8} tokens {count['beside']:7} beside")
+    for room, count in sorted(
+        rooms.items(), key=lambda pair: -(pair[1]["tokens"] + pair[1]["beside"])
+    ):
+        print(
+            f"{room:14} {count['files']:4} files {count['tokens']:8} tokens {count['beside']:7} "
+            "beside"
+        )
     total = sum(rooms.values(), Counter())
     size = total["tokens"] + total["beside"]
-    allowed = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["gradcli-size"]["tokens"]
-    print(f"{'all':14} {total['files']:4} files {total['tokens']:8} tokens {total['beside']:7} beside, {size} together of {allowed}")
+    allowed = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "gradcli-size"
+    ]["tokens"]
+    print(
+        f"{'all':14} {total['files']:4} files {total['tokens']:8} tokens {total['beside']:7} "
+        f"beside, {size} together of {allowed}"
+    )
     return int(size > allowed)
 
 

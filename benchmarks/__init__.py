@@ -1,1 +1,4 @@
-"""What gradcli costs, beside the libraries that do the same: ``python -m benchmarks`` in a checkout (README.md says more)."""
+"""What gradcli costs, beside the libraries that do the same:
+
+``python -m benchmarks`` in a checkout (README.md says more).
+"""

@@ -48,8 +48,12 @@ def _of_records(records: list[dict[str, object]]) -> Parts:
 
 
 def difference(found: Parts, wanted: Parts) -> float:
-    """The largest difference, relative to the entry or to the mean size of its array, whichever is larger."""
-    if found.keys() != wanted.keys() or any(found[name].shape != wanted[name].shape for name in wanted):
+    """The largest difference, relative to the entry or to the mean size of its array, whichever is
+    larger.
+    """
+    if found.keys() != wanted.keys() or any(
+        found[name].shape != wanted[name].shape for name in wanted
+    ):
         return float("inf")
     return max(_largest(found[name], wanted[name]) for name in wanted)
 

@@ -1,6 +1,7 @@
 """Single calls on small tensors beside PyTorch: what a call costs, and what its backward pass adds.
 
-``python -m benchmarks.calls`` takes turns between the libraries, a batch of calls each, and prints the medians of the ratios.
+``python -m benchmarks.calls`` takes turns between the libraries, a batch of calls each, and prints
+the medians of the ratios.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from importlib import import_module
 from statistics import median
 from typing import Any
 
-Call = Callable[[Any, Any, Any], Any]  # of a library, of its `nn.functional`, and of what `_operands` makes
+Call = Callable[
+    [Any, Any, Any], Any
+]  # of a library, of its `nn.functional`, and of what `_operands` makes
 
 KINDS: dict[str, Call] = {
     "x + y": lambda torch, F, o: o.x + o.y,
@@ -67,7 +70,10 @@ class _Operands:
         self.x, self.y, self.row = leaf(3, 4), leaf(3, 4), leaf(4)
         self.square = (leaf(4, 4).detach() + 4 * torch.eye(4)).requires_grad_()
         self.picture, self.kernel = leaf(1, 2, 5, 5), leaf(3, 2, 3, 3)
-        self.mask, self.labels = torch.tensor([[True, False, True, False]] * 3), torch.tensor([0, 2, 1])
+        self.mask, self.labels = (
+            torch.tensor([[True, False, True, False]] * 3),
+            torch.tensor([0, 2, 1]),
+        )
 
 
 def _forward(call: Call, library: tuple[Any, Any, Any]) -> Callable[[], Any]:
@@ -86,16 +92,27 @@ def _seconds(run: Callable[[], Any], calls: int) -> float:
 
 
 def ratios(title: str, rounds: int, calls: int) -> tuple[float, float, float, float]:
-    """Medians over the rounds of ours beside PyTorch's: forward, with backward; and microseconds of ours."""
-    libraries = [(import_module(name), import_module(f"{name}.nn.functional")) for name in ("gradcli", "torch")]
+    """Medians over the rounds of ours beside PyTorch's: forward, with backward; and microseconds of
+    ours.
+    """
+    libraries = [
+        (import_module(name), import_module(f"{name}.nn.functional"))
+        for name in ("gradcli", "torch")
+    ]
     operands = [_Operands(torch) for torch, _ in libraries]
     found = []
     for prepared in (_forward, _with_backward):
-        runs = [prepared(KINDS[title], (*library, o)) for library, o in zip(libraries, operands, strict=True)]
+        runs = [
+            prepared(KINDS[title], (*library, o))
+            for library, o in zip(libraries, operands, strict=True)
+        ]
         for run in runs:
             _seconds(run, 5)
         pairs = [[_seconds(run, calls) for run in runs] for _ in range(rounds)]
-        found += [median([ours / theirs for ours, theirs in pairs]), median([ours for ours, _ in pairs]) / calls * 1e6]
+        found += [
+            median([ours / theirs for ours, theirs in pairs]),
+            median([ours for ours, _ in pairs]) / calls * 1e6,
+        ]
     return found[0], found[2], found[1], found[3]
 
 
@@ -106,15 +123,18 @@ def main() -> None:
     parser.add_argument("--only", default="", help="titles, with commas between them")
     given = parser.parse_args()
     import_module("torch").set_num_threads(1)
-    found = {title: ratios(title, given.rounds, given.calls) for title in given.only.split(",") if title} or {
-        title: ratios(title, given.rounds, given.calls) for title in KINDS
-    }
+    found = {
+        title: ratios(title, given.rounds, given.calls) for title in given.only.split(",") if title
+    } or {title: ratios(title, given.rounds, given.calls) for title in KINDS}
     print(f"{'':15}{'forward':>10}{'us':>8}{'backward':>10}{'us':>8}")
     for title, (forward, backward, forward_time, backward_time) in found.items():
         print(f"{title:15}{forward:10.1f}{forward_time:8.1f}{backward:10.2f}{backward_time:8.1f}")
     for place, (name, middle, most) in enumerate((("forward", 3, 8), ("with backward", 1.3, 3))):
         each = [ratio[place] for ratio in found.values()]
-        print(f"{name}: {median(each):.2f} in the median ({middle}), {max(each):.1f} at worst ({most})")
+        print(
+            f"{name}: {median(each):.2f} in the median ({middle}), {max(each):.1f} at worst "
+            f"({most})"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""The words of a benchmark: a workload is a table of contestants and the goals that ours must reach."""
+"""The words of a benchmark: a workload is a table of contestants and the goals that ours must
+reach.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,13 @@ from typing import Any, Literal
 
 LINEAR = 13  # times the cost that ten times the size may have: a straight line, and some noise
 
-Answer = Mapping[str, Any]  # numbers and arrays of any library, by name: "value", and a gradient for each name
+Answer = Mapping[
+    str, Any
+]  # numbers and arrays of any library, by name: "value", and a gradient for each name
 Run = Callable[[], Answer]
-Clock = Literal["perf_counter", "process_time"]  # of the module time: seconds that pass, or those that all threads of the process work
+Clock = Literal[
+    "perf_counter", "process_time"
+]  # of the module time: seconds that pass, or those that all threads of the process work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +74,9 @@ class Command(Contestant):
 
 @dataclass(frozen=True)
 class Goal:
-    """What ours must be: at most ``limit``, or at most ``limit`` times what the contestant ``of`` takes."""
+    """What ours must be: at most ``limit``, or at most ``limit`` times what the contestant ``of``
+    takes.
+    """
 
     subject: str
     limit: float
@@ -91,7 +99,9 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Workloads of one table, a row each, whose contestants have the same names; ``memory`` is the one that moves its items in bytes."""
+    """Workloads of one table, a row each, whose contestants have the same names; ``memory`` is the
+    one that moves its items in bytes.
+    """
 
     key: str
     title: str
@@ -100,12 +110,14 @@ class Group:
     plain: str
     peers: Sequence[str]
     memory: str
-    middle: float = 0.5  # what the median of the ratios to the best peer must be at most, and each of them at most 1
+    # what the median of the ratios to the best peer must be at most, and each of them at most 1
+    middle: float = 0.5
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What workloads are made for: a folder for their files, quick sizes or those of the table, and the number of threads.
+    """What workloads are made for: a folder for their files, quick sizes or those of the table, and
+    the number of threads.
 
     counts  numbers of threads of workloads that are measured with several
     picked  keys of the expressions that the table of many has; none is all

@@ -1,4 +1,6 @@
-"""Texts to differentiate: long chains of Rosenbrock terms, and textbook expressions, all different, from a seed."""
+"""Texts to differentiate: long chains of Rosenbrock terms, and textbook expressions, all different,
+from a seed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def chain_point(terms: int) -> list[float]:
 
 def chain_record(terms: int) -> str:
     """The chain and its point as a record of JSON Lines."""
-    return json.dumps({"expr": chain(terms), "at": {f"x{i}": value for i, value in enumerate(chain_point(terms))}})
+    return json.dumps(
+        {"expr": chain(terms), "at": {f"x{i}": value for i, value in enumerate(chain_point(terms))}}
+    )
 
 
 def chain_program(terms: int) -> list[str]:
@@ -116,7 +120,18 @@ def varied(count: int, seed: int = 6) -> list[str]:
 
 def _tree(random: Random, depth: int) -> str:
     if depth == 0 or random.random() < 0.15:
-        return random.choice(["x", "y", "z", "s", "a", "b", str(random.randint(2, 99)), f"{random.uniform(0.05, 3):.4g}"])
+        return random.choice(
+            [
+                "x",
+                "y",
+                "z",
+                "s",
+                "a",
+                "b",
+                str(random.randint(2, 99)),
+                f"{random.uniform(0.05, 3):.4g}",
+            ]
+        )
     kind = random.random()
     if kind < 0.55:
         return f"({_tree(random, depth - 1)} {random.choice('+-*/')} {_tree(random, depth - 1)})"

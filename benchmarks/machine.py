@@ -11,9 +11,33 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "typer", "torch", "jax", "autograd", "mygrad", "casadi", "numexpr")
-_AVX512 = ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")  # what NumPy's loops need together
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS")
+PACKAGES = (
+    "gradcli",
+    "numpy",
+    "scipy",
+    "sympy",
+    "typer",
+    "torch",
+    "jax",
+    "autograd",
+    "mygrad",
+    "casadi",
+    "numexpr",
+)
+_AVX512 = (
+    "avx512f",
+    "avx512cd",
+    "avx512bw",
+    "avx512dq",
+    "avx512vl",
+)  # what NumPy's loops need together
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMEXPR_MAX_THREADS",
+)
 _HELD = "NPY_DISABLE_CPU_FEATURES"
 # what NumPy has loops for, beyond AVX2: names of its features before 2.4 and since
 _DISPATCHED = """
@@ -34,15 +58,21 @@ def has_avx512() -> bool:
 
 
 def hold_to_avx2() -> None:
-    """Processes that are started from now on, and the libraries in them, use no instructions beyond AVX2."""
-    found = subprocess.run([sys.executable, "-c", _DISPATCHED], capture_output=True, text=True, check=True)
+    """Processes that are started from now on, and the libraries in them, use no instructions beyond
+    AVX2.
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", _DISPATCHED], capture_output=True, text=True, check=True
+    )
     os.environ |= {
         _HELD: found.stdout.strip(),
         "OPENBLAS_CORETYPE": "Haswell",
         "ATEN_CPU_CAPABILITY": "avx2",
         "DNNL_MAX_CPU_ISA": "AVX2",
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-        "XLA_FLAGS": " ".join(filter(None, (os.environ.get("XLA_FLAGS"), "--xla_cpu_max_isa=AVX2"))),
+        "XLA_FLAGS": " ".join(
+            filter(None, (os.environ.get("XLA_FLAGS"), "--xla_cpu_max_isa=AVX2"))
+        ),
     }
 
 
@@ -53,7 +83,10 @@ def available_memory() -> int | None:
 
 
 def own_memory(field: str) -> int:
-    """A field of this process's memory in bytes: VmRSS, or VmHWM, its peak. 0 where the system does not say."""
+    """A field of this process's memory in bytes:
+
+    VmRSS, or VmHWM, its peak. 0 where the system does not say.
+    """
     found = _first("/proc/self/status", field)
     return int(found.split()[0]) * 1024 if found else 0
 
@@ -67,7 +100,9 @@ def forget_peak() -> None:
 def facts() -> dict[str, str]:
     memory = _first("/proc/meminfo", "MemTotal")
     return {
-        "processor": _first("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
+        "processor": _first("/proc/cpuinfo", "model name")
+        or platform.processor()
+        or platform.machine(),
         "cores": str(cores()),
         "AVX-512": "held to AVX2" if _HELD in os.environ else "yes" if has_avx512() else "no",
         "memory": f"{int(memory.split()[0]) / 2**20:.0f} GiB" if memory else "unknown",
@@ -83,7 +118,14 @@ def _first(path: str, field: str) -> str:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
         return ""
-    return next((line.partition(":")[2].strip() for line in lines if line.partition(":")[0].strip() == field), "")
+    return next(
+        (
+            line.partition(":")[2].strip()
+            for line in lines
+            if line.partition(":")[0].strip() == field
+        ),
+        "",
+    )
 
 
 def _version(package: str) -> str:
@@ -97,7 +139,8 @@ def _version(package: str) -> str:
 def limited(count: int | None, extra: Mapping[str, str] | None = None) -> Iterator[None]:
     """Processes that are started meanwhile use so many threads, on as many cores (None: all).
 
-    They keep the bytecode of what they import, as an installed program does, also where the environment forbids it.
+    They keep the bytecode of what they import, as an installed program does, also where the
+    environment forbids it.
     """
     number = cores() if count is None else count
     before = dict(os.environ)

@@ -1,4 +1,6 @@
-"""The measuring loop: every contestant's answer is compared first, then time is taken in rounds that alternate between contestants."""
+"""The measuring loop: every contestant's answer is compared first, then time is taken in rounds
+that alternate between contestants.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Standing:
 
 
 def ratio(one: Standing, other: Standing) -> float | None:
-    """How many times the other's time one takes: the median of the rounds' ratios, as a machine that is slow for a while is so for both."""
+    """How many times the other's time one takes: the median of the rounds' ratios, as a machine
+    that is slow for a while is so for both.
+    """
     if one.seconds is None or other.seconds is None:
         return None
     if len(one.samples) == len(other.samples):
@@ -48,7 +52,9 @@ class Result:
         return next(standing for standing in self.standings if standing.contestant.name == name)
 
     def figure(self, goal: Goal) -> float | None:
-        """What a goal limits: seconds, bytes, or a ratio of them; None where it was not measured."""
+        """What a goal limits: seconds, bytes, or a ratio of them; None where it was not
+        measured.
+        """
         subject = self.of(goal.subject)
         found = getattr(subject, goal.measure)
         if not goal.of or found is None:
@@ -60,7 +66,11 @@ class Result:
 
     def best(self, names: Iterable[str]) -> Standing | None:
         """The fastest of these contestants, of those that were measured."""
-        measured = [standing for standing in self.standings if standing.contestant.name in names and standing.seconds is not None]
+        measured = [
+            standing
+            for standing in self.standings
+            if standing.contestant.name in names and standing.seconds is not None
+        ]
         return min(measured, key=lambda standing: standing.seconds or 0.0, default=None)
 
     def holds(self, goal: Goal) -> bool | None:
@@ -68,8 +78,13 @@ class Result:
         return None if figure is None else figure <= goal.limit
 
 
-def measure(workload: Workload, rounds: int, budget: float, quick: bool, say: Callable[[str], None]) -> Result:
-    """Measure a workload. A contestant stops after ``rounds`` samples, or when they have taken ``budget`` seconds."""
+def measure(
+    workload: Workload, rounds: int, budget: float, quick: bool, say: Callable[[str], None]
+) -> Result:
+    """Measure a workload.
+
+    A contestant stops after ``rounds`` samples, or when they have taken ``budget`` seconds.
+    """
     standings = [Standing(contestant) for contestant in workload.contestants]
     running: list[tuple[Standing, Worker | Process]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +104,9 @@ def measure(workload: Workload, rounds: int, budget: float, quick: bool, say: Ca
     return Result(workload, standings)
 
 
-def _opened(standing: Standing, folder: Path, budget: float, quick: bool, tolerance: float) -> Worker | Process | None:
+def _opened(
+    standing: Standing, folder: Path, budget: float, quick: bool, tolerance: float
+) -> Worker | Process | None:
     """A contestant's runner, if it is here, has room, and gives the right answer."""
     contestant = standing.contestant
     missing = contestant.missing()
@@ -97,7 +114,9 @@ def _opened(standing: Standing, folder: Path, budget: float, quick: bool, tolera
     if missing:
         standing.note = "not installed"
     elif room is not None and contestant.memory > 0.9 * room:
-        standing.note = f"skipped: needs {contestant.memory / 1e9:.1f} GB of memory, {room / 1e9:.1f} are free"
+        standing.note = (
+            f"skipped: needs {contestant.memory / 1e9:.1f} GB of memory, {room / 1e9:.1f} are free"
+        )
     if standing.note:
         return None
     runner = runner_of(contestant, folder / f"answer {contestant.question}", quick)
@@ -108,7 +127,9 @@ def _opened(standing: Standing, folder: Path, budget: float, quick: bool, tolera
     else:
         standing.first, standing.peak = opening.seconds, opening.peak or None
         if opening.difference is None or opening.difference <= tolerance:
-            if opening.seconds > budget / 2 and not contestant.warming:  # a second time would be too much: the first is the sample
+            if (
+                opening.seconds > budget / 2 and not contestant.warming
+            ):  # a second time would be too much: the first is the sample
                 standing.samples.append(opening.seconds)
                 standing.note = "one run"
             return runner

@@ -1,4 +1,8 @@
-"""Where work runs: Python workers, one for each contestant so that threads and memory of libraries stay apart, and commands."""
+"""Where work runs:
+
+Python workers, one for each contestant so that threads and memory of libraries stay apart, and
+commands.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,9 @@ class Failed(Exception):
 
 
 class Opening(NamedTuple):
-    """What the first call took, its peak memory, and how far its answer is from that of the first contestant (None: it is the first)."""
+    """What the first call took, its peak memory, and how far its answer is from that of the first
+    contestant (None: it is the first).
+    """
 
     seconds: float
     peak: int
@@ -34,7 +40,10 @@ class Opening(NamedTuple):
 
 
 def runner_of(contestant: Contestant, answers: Path, quick: bool) -> Worker | Process:
-    """Where a contestant runs. ``answers`` is a path, without suffix, of the answers to its question."""
+    """Where a contestant runs.
+
+    ``answers`` is a path, without suffix, of the answers to its question.
+    """
     if isinstance(contestant, InProcess):
         return Worker(contestant, answers, quick)
     assert isinstance(contestant, Command)
@@ -52,7 +61,9 @@ class Worker:
         context = get_context("spawn")
         self.connection, other = context.Pipe()
         least = _LEAST / 10 if self.quick else _LEAST
-        self.process = context.Process(target=_serve, args=(other, self.contestant, self.answers, least), daemon=True)
+        self.process = context.Process(
+            target=_serve, args=(other, self.contestant, self.answers, least), daemon=True
+        )
         with limited(self.contestant.cores):
             self.process.start()
         other.close()
@@ -79,7 +90,11 @@ class Worker:
 
     def _reply(self) -> Opening | float:
         try:
-            reply: Opening | float | Failed = self.connection.recv() if self.connection.poll(_PATIENCE) else Failed("out of patience")
+            reply: Opening | float | Failed = (
+                self.connection.recv()
+                if self.connection.poll(_PATIENCE)
+                else Failed("out of patience")
+            )
         except EOFError:
             self.process.join(5)
             raise Failed(f"the process ended with {self.process.exitcode}") from None
@@ -89,7 +104,9 @@ class Worker:
 
 
 def _serve(connection: Connection, contestant: InProcess, answers: Path, least: float) -> None:
-    """The worker's side: build and open, then a sample for each request until the other side closes."""
+    """The worker's side: build and open, then a sample for each request until the other side
+    closes.
+    """
     try:
         for module in ("numpy", *contestant.needs):
             importlib.import_module(module)
@@ -117,7 +134,11 @@ def _opened(run: Run, answers: Path, before: int) -> Opening:
     if not answer:
         return Opening(seconds, peak, None)
     parts = parts_of(answer)
-    others = [path for path in (answers.with_suffix(".npz"), answers.with_suffix(".jsonl")) if path.exists()]
+    others = [
+        path
+        for path in (answers.with_suffix(".npz"), answers.with_suffix(".jsonl"))
+        if path.exists()
+    ]
     if others:
         return Opening(seconds, peak, difference(parts, saved(others[0])))
     save(answers.with_suffix(".npz"), parts)
@@ -156,9 +177,20 @@ class Process:
         report = self.answers.with_suffix(".report")
         command = [sys.executable, "-I", "-S", _LAUNCH, str(report), *self.contestant.command]
         with limited(self.contestant.cores, environment), output.open("wb") as printed:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.PIPE, text=True, check=False)
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
         if done.returncode != 0:
             self.answers.unlink(missing_ok=True)
-            raise Failed(": ".join([f"ended with {done.returncode}", *done.stderr.strip().splitlines()[-1:]])[:160])
+            raise Failed(
+                ": ".join(
+                    [f"ended with {done.returncode}", *done.stderr.strip().splitlines()[-1:]]
+                )[:160]
+            )
         seconds, peak = report.read_text(encoding="ascii").split()
         return float(seconds), int(peak)

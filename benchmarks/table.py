@@ -21,7 +21,10 @@ def data(result: Result) -> dict[str, Any]:
         "key": result.workload.key,
         "title": result.workload.title,
         "contestants": [_standing_data(standing) for standing in result.standings],
-        "goals": [{"goal": words(goal), "figure": result.figure(goal), "holds": result.holds(goal)} for goal in result.workload.goals],
+        "goals": [
+            {"goal": words(goal), "figure": result.figure(goal), "holds": result.holds(goal)}
+            for goal in result.workload.goals
+        ],
     }
 
 
@@ -58,7 +61,11 @@ def time_text(seconds: float) -> str:
     """Seconds in a unit that suits them."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
-            return f"{seconds / size:.3g} {unit}" if seconds < 999.5 * size else f"{seconds / size:.0f} {unit}"
+            return (
+                f"{seconds / size:.3g} {unit}"
+                if seconds < 999.5 * size
+                else f"{seconds / size:.0f} {unit}"
+            )
     return f"{seconds / 1e-9:.3g} ns"
 
 
@@ -76,10 +83,18 @@ def _row(result: Result, standing: Standing) -> tuple[str, ...]:
     if seconds is None:
         return contestant.name, standing.note or "not measured", "", "", "", ""
     first = next(other for other in result.standings if other.seconds is not None)
-    relative = f"{(ratio(standing, first) or 0.0) * first.contestant.items / contestant.items:.2f}"  # of an item, as some get fewer
+    # of an item, as some get fewer
+    relative = f"{(ratio(standing, first) or 0.0) * first.contestant.items / contestant.items:.2f}"
     peak = "" if standing.peak is None else bytes_text(standing.peak)
     each = f"{time_text(seconds / contestant.items)} for each {unit}" if unit else ""
-    return contestant.name, time_text(seconds), relative, peak, str(len(standing.samples)), "; ".join(filter(None, (each, standing.note)))
+    return (
+        contestant.name,
+        time_text(seconds),
+        relative,
+        peak,
+        str(len(standing.samples)),
+        "; ".join(filter(None, (each, standing.note))),
+    )
 
 
 def _goal_line(result: Result, goal: Goal) -> str:
@@ -90,7 +105,10 @@ def as_text(result: Result) -> str:
     """The table of one workload for a terminal."""
     rows = [_HEAD, *_rows(result)]
     # a row without a time has a note in its place, as long as it likes
-    widths = [max(len(row[i]) for row in rows if i == 0 or row[2:4] != ("", "") or row is _HEAD) for i in range(len(_HEAD))]
+    widths = [
+        max(len(row[i]) for row in rows if i == 0 or row[2:4] != ("", "") or row is _HEAD)
+        for i in range(len(_HEAD))
+    ]
     lines = ["  " + "  ".join(_aligned(row, widths)).rstrip() for row in rows]
     goals = [f"  goal: {_goal_line(result, goal)}" for goal in result.workload.goals]
     return "\n".join([f"{result.workload.key}  {result.workload.title}", *lines, *goals, ""])
@@ -98,11 +116,20 @@ def as_text(result: Result) -> str:
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     name, *cells, note = row
-    return [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=False)), note]
+    return [
+        name.ljust(widths[0]),
+        *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=False)),
+        note,
+    ]
 
 
 def markdown(result: Result) -> str:
-    lines = [f"### {result.workload.key}: {result.workload.title}", "", _markdown_row(_HEAD), "|---|--:|--:|--:|--:|---|"]
+    lines = [
+        f"### {result.workload.key}: {result.workload.title}",
+        "",
+        _markdown_row(_HEAD),
+        "|---|--:|--:|--:|--:|---|",
+    ]
     lines += [_markdown_row(row) for row in _rows(result)]
     lines += ["", *(f"- {_goal_line(result, goal)}" for goal in result.workload.goals)]
     return "\n".join(lines)

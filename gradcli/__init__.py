@@ -28,7 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_PLACES = {  # the names of the API by the modules that they are taken from when they are first asked for
+# the names of the API by the modules that they are taken from when they are first asked for
+_PLACES = {
     "gradcli.api": ("differentiate", "evaluate", "explain", "parse"),
     "gradcli.query.functions": (
         "compile", "hessian", "hvp", "jacobian", "value_and_grad", "Function", "Hessian", "HessianProduct", "Jacobian", "Value",
@@ -53,20 +54,25 @@ _PLACES = {  # the names of the API by the modules that they are taken from when
     ),
 }  # fmt: skip
 _PLACE = {name: module for module, names in _PLACES.items() for name in names}
-_SUBMODULES = frozenset({"api", "autograd", "errors", "func", "limits", "linalg", "nn", "scipy", "special", "testing"})
+_SUBMODULES = frozenset(
+    {"api", "autograd", "errors", "func", "limits", "linalg", "nn", "scipy", "special", "testing"}
+)
 
 __all__ = list(_PLACE)  # type checkers read __init__.pyi
 
 
 def __getattr__(name: str) -> Any:
-    """Return what is imported when it is first asked for: the API, so that the command line looks after signals before it imports anything,
-    and PyTorch's names."""
+    """Return what is imported when it is first asked for: the API, so that the command line looks
+    after signals before it imports anything, and PyTorch's names.
+    """
     import importlib
 
     if name in _SUBMODULES:
         return importlib.import_module(f"gradcli.{name}")
     if name in _PLACE:
-        found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)  # the next time, Python finds it by itself
+        found = globals()[name] = getattr(
+            importlib.import_module(_PLACE[name]), name
+        )  # the next time, Python finds it by itself
         return found
     if name == "__version__":
         from importlib.metadata import version
@@ -84,4 +90,6 @@ def __dir__() -> list[str]:
     """All that is public, PyTorch's names among it, as a prompt completes it."""
     from gradcli.tensors.torch.namespace import names
 
-    return sorted({*_PLACE, *_SUBMODULES, *names(), "__all__", "__doc__", "__name__", "__version__"})
+    return sorted(
+        {*_PLACE, *_SUBMODULES, *names(), "__all__", "__doc__", "__name__", "__version__"}
+    )

@@ -1,4 +1,6 @@
-"""``python -m gradcli`` and the console script: signals are looked after before anything else is imported."""
+"""``python -m gradcli`` and the console script: signals are looked after before anything else is
+imported.
+"""
 
 import os
 

@@ -1,4 +1,6 @@
-"""Characters as texts are read: composed, and names in the form that Python gives its own, in time that grows with the text."""
+"""Characters as texts are read: composed, and names in the form that Python gives its own, in time
+that grows with the text.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,18 @@ import re
 import unicodedata
 from typing import Any, Literal
 
-_MOST = 30  # marks in a row that are put in order, as Unicode's stream-safe form has it: more of them take quadratic time
+# marks in a row that are put in order, as Unicode's stream-safe form has it: more of them take
+# quadratic time
+_MOST = 30
 _UNWRITTEN = re.compile(rf"([^\w\x00-\x7f]{{{_MOST + 1},}})")  # all marks are among these
 RAISED = "⁰¹²³⁴-⁹"  # digits, for regular expressions
 FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}])(?:(?![{RAISED}{FRACTIONS}])[\w∂])*+"
 # A comment, primes, text in quotes, the file of a binding ``x = @data.npy``; or a name.
 _NAMES = re.compile(rf"""\#[^\n]*|(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|=[ \t]*@[^;\n]*|({NAME})""")
-_PLUS_MINUS = re.compile(r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])")  # of LaTeX; not in the name of a file
+_PLUS_MINUS = re.compile(
+    r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])"
+)  # of LaTeX; not in the name of a file
 _IS_NAME = re.compile(NAME)
 
 
@@ -27,9 +33,11 @@ def is_number(text: str) -> bool:
 
 
 def normalize(text: str) -> str:
-    """A text as it is read: composed, and each name in it as Python has names (NFKC), so that ``µ`` (U+00B5) is ``μ`` (U+03BC).
+    """A text as it is read: composed, and each name in it as Python has names (NFKC), so that ``µ``
+    (U+00B5) is ``μ`` (U+03BC).
 
-    Raised and lowered characters stay what they are, which mean something: ``x²`` is a power, ``x₁`` and ``xᵢ`` are no ``x1`` and ``xi``.
+    Raised and lowered characters stay what they are, which mean something: ``x²`` is a power,
+    ``x₁`` and ``xᵢ`` are no ``x1`` and ``xi``.
     """
     text = compose(text)
     if "\\pm" in text:
@@ -40,11 +48,15 @@ def normalize(text: str) -> str:
 
 
 def compose(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
-    """A text in a normal form, but for stretches of more marks than any script has, which stay as they are: no name has them."""
+    """A text in a normal form, but for stretches of more marks than any script has, which stay as
+    they are: no name has them.
+    """
     if text.isascii():
         return text
     parts = _UNWRITTEN.split(text)
-    return "".join(part if i % 2 else unicodedata.normalize(form, part) for i, part in enumerate(parts))
+    return "".join(
+        part if i % 2 else unicodedata.normalize(form, part) for i, part in enumerate(parts)
+    )
 
 
 def _name(written: str) -> str:

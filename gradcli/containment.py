@@ -1,4 +1,6 @@
-"""Errors that nobody foresaw, as errors of the record in which they came up: nothing else is harmed by them."""
+"""Errors that nobody foresaw, as errors of the record in which they came up: nothing else is harmed
+by them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,21 @@ import os
 
 from gradcli.errors import GradcliError, InternalError
 
-TRACEBACK = "GRADCLI_TRACEBACK"  # the variable with which whoever looks for the cause gets the traceback
-_REPORT = f"this is a bug in gradcli: please report it with the input, and with what {TRACEBACK}=1 adds"
-_MEMORY = "the machine has no more of it; a limit (--limit memory=1G) refuses what is too large before it is begun"
+TRACEBACK = (
+    "GRADCLI_TRACEBACK"  # the variable with which whoever looks for the cause gets the traceback
+)
+_REPORT = (
+    f"this is a bug in gradcli: please report it with the input, and with what {TRACEBACK}=1 adds"
+)
+_MEMORY = (
+    "the machine has no more of it; a limit (--limit memory=1G) refuses what is too large "
+    "before it is begun"
+)
 
 
 def as_gradcli_error(error: Exception) -> GradcliError:
-    """An exception as what a record's error can be: a GradcliError as it is, anything else as an InternalError with its place in gradcli.
+    """An exception as what a record's error can be: a GradcliError as it is, anything else as an
+    InternalError with its place in gradcli.
 
     Raises the exception itself where its traceback is asked for by ``GRADCLI_TRACEBACK``.
     """
@@ -20,8 +30,14 @@ def as_gradcli_error(error: Exception) -> GradcliError:
         return error
     if os.environ.get(TRACEBACK):
         raise error
-    said = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}".rstrip(": ")
-    found = InternalError(f"{said} (in {_place(error)})", help=_MEMORY if isinstance(error, MemoryError) else _REPORT)
+    said = (
+        "out of memory"
+        if isinstance(error, MemoryError)
+        else f"{type(error).__name__}: {error}".rstrip(": ")
+    )
+    found = InternalError(
+        f"{said} (in {_place(error)})", help=_MEMORY if isinstance(error, MemoryError) else _REPORT
+    )
     found.__cause__ = error
     return found
 
@@ -32,7 +48,9 @@ def _place(error: Exception) -> str:
     from traceback import extract_tb
 
     home = Path(__file__).parent
-    places = [place for place in extract_tb(error.__traceback__) if home in Path(place.filename).parents]
+    places = [
+        place for place in extract_tb(error.__traceback__) if home in Path(place.filename).parents
+    ]
     if not places:
         return "outside of gradcli"
     last = places[-1]

@@ -2,26 +2,25 @@
 
 The tree (each class has a stable ``code`` that scripts may match)::
 
-    GradcliError
-    ├── ParseError            syntax            the text is not in the language
-    │   └── AmbiguousError    ambiguous         the text has two readings; both are named
-    ├── UnknownNameError      unknown-name      no such function, method or option of a function
-    ├── MissingValueError     missing-value     a name that has no value
-    ├── ArgumentError         argument          a function called with the wrong arguments
-    ├── ShapeError            shape             array shapes that do not fit together
-    ├── TypeMismatchError     type              a string, a pair, a boolean where a number is wanted
-    ├── LimitError            limit             larger than the documented limits
-    ├── EvaluationError       evaluation        e.g. a singular matrix
-    ├── InputError            input             a file or record that cannot be read
-    │   └── UnknownFieldError unknown-field     a field that records do not have
-    ├── NativeError           native            there is no compiler that works, or it cannot compile
-    ├── OutputError           output            a result that cannot be written
-    ├── UnsupportedInTargetError                unsupported-in-target: a language that lacks a function
-    ├── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
-    └── InternalError         internal          an exception that nobody foresaw: a bug of gradcli's, or no memory (containment.py)
+    GradcliError ├── ParseError            syntax            the text is not in the language │   └──
+    AmbiguousError    ambiguous         the text has two readings; both are named ├──
+    UnknownNameError      unknown-name      no such function, method or option of a function ├──
+    MissingValueError     missing-value     a name that has no value ├── ArgumentError
+    argument          a function called with the wrong arguments ├── ShapeError            shape
+    array shapes that do not fit together ├── TypeMismatchError     type              a string, a
+    pair, a boolean where a number is wanted ├── LimitError            limit             larger than
+    the documented limits ├── EvaluationError       evaluation        e.g. a singular matrix ├──
+    InputError            input             a file or record that cannot be read │   └──
+    UnknownFieldError unknown-field     a field that records do not have ├── NativeError
+    native            there is no compiler that works, or it cannot compile ├── OutputError
+    output            a result that cannot be written ├── UnsupportedInTargetError
+    unsupported-in-target: a language that lacks a function ├── UsageError            usage
+    options that contradict each other; as InputTypeError, a TypeError, too └── InternalError
+    internal          an exception that nobody foresaw: a bug of gradcli's, or no memory
+    (containment.py)
 
-A message says what is wrong, in lower case without a full stop; a label stands at the smallest span;
-``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
+A message says what is wrong, in lower case without a full stop; a label stands at the smallest
+span; ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
 """
 
 from __future__ import annotations
@@ -57,7 +56,9 @@ class Source:
     first_line: int = 1
 
     def __init__(self, text: str, name: str | None = None, first_line: int = 1) -> None:
-        own = self.__dict__  # there is one for each line of a program: twice as fast as the constructor of a frozen data class
+        # there is one for each line of a program: twice as fast as the constructor of a frozen data
+        # class
+        own = self.__dict__
         own["text"], own["name"], own["first_line"] = text, name, first_line
 
     def position(self, offset: int) -> tuple[int, int]:
@@ -70,14 +71,20 @@ class Source:
     def line_at(self, offset: int) -> Span:
         """Return where the line of an offset begins and ends."""
         line = bisect_right(self._starts, offset)
-        start, end = self._starts[line - 1], self._starts[line] - 1 if line < len(self._starts) else len(self.text)
+        start, end = (
+            self._starts[line - 1],
+            self._starts[line] - 1 if line < len(self._starts) else len(self.text),
+        )
         while end > start and self.text[end - 1] == "\r":
             end -= 1
         return Span(start, end)
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Return where its lines begin. They are counted once: a text may have as many errors as it has statements."""
+        """Return where its lines begin.
+
+        They are counted once: a text may have as many errors as it has statements.
+        """
         starts, end = [0], self.text.find("\n")
         while end >= 0:
             starts.append(end + 1)
@@ -91,9 +98,12 @@ def first_line(error: BaseException) -> str:
 
 
 def text_lines(text: str, *, keepends: bool = True) -> list[str]:
-    """The lines of a text, each with its end. A line ends at ``\\n`` (or ``\\r\\n``) and nowhere else, as in a file.
+    """The lines of a text, each with its end.
 
-    `str.splitlines` also cuts at U+2028, form feeds and the like, which come in with pasted text: what follows in a comment would be run.
+    A line ends at ``\\n`` (or ``\\r\\n``) and nowhere else, as in a file.
+
+    `str.splitlines` also cuts at U+2028, form feeds and the like, which come in with pasted text:
+    what follows in a comment would be run.
     """
     lines = text.split("\n")
     last = lines.pop()
@@ -112,7 +122,10 @@ class GradcliError(Exception):
     """An error that carries its place in the text and what to do about it."""
 
     code: ClassVar[str] = "error"
-    instead: str | None = None  # a help that is true anyway, should the one with the user's own text lead to another error
+    instead: str | None = (
+        # a help that is true anyway, should the one with the user's own text lead to another error
+        None
+    )
 
     def __init__(
         self,
@@ -154,7 +167,9 @@ class GradcliError(Exception):
         if self.source is None or self.span is None:
             return None
         line, column = self.source.position(self.span.start)
-        width = max(1, min(self.span.end, self.source.line_at(self.span.start).end) - self.span.start)
+        width = max(
+            1, min(self.span.end, self.source.line_at(self.span.start).end) - self.span.start
+        )
         return line, column, column + width
 
     def render(self) -> str:
@@ -164,7 +179,9 @@ class GradcliError(Exception):
         if self.source is not None and self.span is not None:
             line, column = self.source.position(self.span.start)
             margin = " " * len(str(line))
-            lines.append(f"{margin} --> {printable(self.source.name or '<expression>')}:{line}:{column}")
+            lines.append(
+                f"{margin} --> {printable(self.source.name or '<expression>')}:{line}:{column}"
+            )
             lines += _excerpt(self.source, self.span, self.label)
             for label in self.also:
                 lines += _excerpt(self.source, label.span, label.text)
@@ -201,11 +218,14 @@ def _excerpt(source: Source, span: Span, label: str) -> list[str]:
     carets = "^" * max(1, display_width(marked))
     return [
         f"{number} | {printable(text)}",
-        f"{gutter} | {' ' * display_width(before)}{carets}{' ' + printable(label) if label else ''}",
+        f"{gutter} | "
+        f"{' ' * display_width(before)}{carets}{' ' + printable(label) if label else ''}",
     ]
 
 
-def _rebuilt(kind: type[GradcliError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> GradcliError:
+def _rebuilt(
+    kind: type[GradcliError], arguments: tuple[Any, ...], fields: dict[str, Any]
+) -> GradcliError:
     """An error that comes from another process."""
     error = kind.__new__(kind, *arguments)
     error.args = arguments
@@ -242,7 +262,9 @@ class PlaceError(ArgumentError, IndexError):
 
 
 class UnreadArgumentError(ArgumentError, TypeError):
-    """An argument that a function does not have, or whose value would change what it does and is not read."""
+    """An argument that a function does not have, or whose value would change what it does and is
+    not read.
+    """
 
 
 class ShapeError(GradcliError, RuntimeError):
@@ -278,7 +300,9 @@ class LabelError(EvaluationError, IndexError):
 
 
 class ExhaustedError(EvaluationError):
-    """Result that can be computed, but for which this machine had no memory: no result may be taken for complete that lacks it."""
+    """Result that can be computed, but for which this machine had no memory: no result may be taken
+    for complete that lacks it.
+    """
 
 
 class InputError(GradcliError):
@@ -317,14 +341,22 @@ class InternalError(GradcliError):
     code = "internal"
 
 
-def one_of(what: str, word: Any, allowed: Iterable[str], kind: type[GradcliError] = UsageError) -> str:
-    """The word, if it is one of those: ``what`` is an option as its user writes it. Raises an error of the kind, with the choices."""
+def one_of(
+    what: str, word: Any, allowed: Iterable[str], kind: type[GradcliError] = UsageError
+) -> str:
+    """The word, if it is one of those:
+
+    ``what`` is an option as its user writes it. Raises an error of the kind, with the choices.
+    """
     choices = list(allowed)
     if isinstance(word, str) and word in choices:
         return str(word)
     close = suggestion(word, choices) if isinstance(word, str) else None
     said = f"'{word}'" if isinstance(word, str) else repr(word)
-    raise kind(f"{what} must be one of {', '.join(choices)}, not {said}", help=f"did you mean '{close}'?" if close else None)
+    raise kind(
+        f"{what} must be one of {', '.join(choices)}, not {said}",
+        help=f"did you mean '{close}'?" if close else None,
+    )
 
 
 def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> str | None:
@@ -335,6 +367,8 @@ def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> st
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
-    """The help for a word that is not known: the one that is meant, if one is close, else what else there is to say."""
+    """The help for a word that is not known: the one that is meant, if one is close, else what else
+    there is to say.
+    """
     close = suggestion(word, known)
     return f"did you mean '{close}'?" if close else otherwise

@@ -1,10 +1,12 @@
-"""Text of other people's made inert: what a terminal, a log, a spreadsheet or a format's reader would act on is shown instead.
+"""Text of other people's made inert: what a terminal, a log, a spreadsheet or a format's reader
+would act on is shown instead.
 
-Expressions, names, ids, reasons, paths and messages that quote them are data, whatever stands in them. Each place that such text goes
-to has its function here, and no other module escapes anything. One notation serves all of them: a character that is not to be seen, or
-that makes others be seen elsewhere (controls, directions, widths of zero, separators of lines, halves of pairs), is written as Python
-writes it: ``\\x1b``, ``\\u202e``, ``\\U000e0001``. Formats that can hold every character, such as JSON, hold it by their own escapes,
-so that their readers get the text as it was.
+Expressions, names, ids, reasons, paths and messages that quote them are data, whatever stands in
+them. Each place that such text goes to has its function here, and no other module escapes anything.
+One notation serves all of them: a character that is not to be seen, or that makes others be seen
+elsewhere (controls, directions, widths of zero, separators of lines, halves of pairs), is written
+as Python writes it: ``\\x1b``, ``\\u202e``, ``\\U000e0001``. Formats that can hold every character,
+such as JSON, hold it by their own escapes, so that their readers get the text as it was.
 """
 
 from __future__ import annotations
@@ -15,14 +17,17 @@ import re
 import unicodedata
 from typing import Any
 
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 """What takes no room though Python calls it printable: fillers, joiners and selectors of variants, in which texts can hide."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:[A-Za-z])|(?<=#)#(?=\[|vso\[|teamcity\[)", re.MULTILINE)
 """What a CI system takes for a command in a log: of GitHub's at the beginning of a line, of Azure's and TeamCity's anywhere."""
 
 
-# -- terminals, logs, messages -----------------------------------------------------------------------------------------
+# -- terminals, logs, messages
+# -----------------------------------------------------------------------------------------
 
 
 def _is_seen(character: str) -> bool:
@@ -36,7 +41,13 @@ def _is_plain(text: str) -> bool:
 
 def _escape(character: str) -> str:
     code = ord(character)
-    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    return (
+        f"\\x{code:02x}"
+        if code <= 0xFF
+        else f"\\u{code:04x}"
+        if code <= 0xFFFF
+        else f"\\U{code:08x}"
+    )
 
 
 def printable(text: str) -> str:
@@ -59,7 +70,14 @@ def _disarm(found: re.Match[str]) -> str:
 def html_text(text: str) -> str:
     """Lines of text in HTML, also in quotes of an attribute."""
     seen = "\n".join(map(printable, text.split("\n")))
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;"), ("$", "&#x24;")):
+    for character, entity in (
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ('"', "&quot;"),
+        ("'", "&#x27;"),
+        ("$", "&#x24;"),
+    ):
         seen = seen.replace(character, entity)
     return seen
 
@@ -69,12 +87,16 @@ def clip_text(text: str, limit: int) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Text on a single line of at most so many characters; blanks, tabs and ends of lines in a row are one blank."""
+    """Text on a single line of at most so many characters; blanks, tabs and ends of lines in a row
+    are one blank.
+    """
     return clip_text(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
 
 
 def ends_of(text: str, limit: int) -> str:
-    """Text on a single line, of which a long one keeps both ends: sums that go on differ in their last terms."""
+    """Text on a single line, of which a long one keeps both ends: sums that go on differ in their
+    last terms.
+    """
     last = limit // 3
     if len(text) > 16 * limit:
         text = f"{text[: 8 * limit]}…{text[-8 * limit :]}"
@@ -83,14 +105,18 @@ def ends_of(text: str, limit: int) -> str:
 
 
 def display_width(text: str) -> int:
-    """The columns of printable text in a terminal: wide characters take two, marks on others none."""
+    """The columns of printable text in a terminal: wide characters take two, marks on
+    others none.
+    """
     if text.isascii():
         return len(text)
     return sum(map(_columns, text))
 
 
 def _columns(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff":  # the latter join a syllable before them
+    if (
+        unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff"
+    ):  # the latter join a syllable before them
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
@@ -100,22 +126,33 @@ def pad(text: str, width: int) -> str:
     return text + " " * (width - display_width(text))
 
 
-# -- JSON --------------------------------------------------------------------------------------------------------------
+# -- JSON
+# --------------------------------------------------------------------------------------------------------------
 
 
 def well_formed(text: str) -> str:
-    """Text that every encoding of Unicode has: U+FFFD for each half of a pair, which readers of JSON refuse."""
+    """Text that every encoding of Unicode has:
+
+    U+FFFD for each half of a pair, which readers of JSON refuse.
+    """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def json_text(text: str) -> str:
-    """JSON whose texts say the same, and all of whose characters can be seen: JSON's own escapes stand for the others."""
+    """JSON whose texts say the same, and all of whose characters can be seen:
+
+    JSON's own escapes stand for the others.
+    """
     if text.isascii():
         if "\x7f" in text:
             text = text.replace("\x7f", "\\u007f")
     elif not _is_plain(text.replace("\n", "")):
         text = "".join(c if c == "\n" or _is_seen(c) else _in_json(c) for c in text)
-    return _COMMAND.sub(lambda found: found[0] if ":" in found[0] else "\\u0023", text) if "##" in text else text
+    return (
+        _COMMAND.sub(lambda found: found[0] if ":" in found[0] else "\\u0023", text)
+        if "##" in text
+        else text
+    )
 
 
 def _in_json(character: str) -> str:
@@ -123,34 +160,44 @@ def _in_json(character: str) -> str:
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
-# -- tables ------------------------------------------------------------------------------------------------------------
+# -- tables
+# ------------------------------------------------------------------------------------------------------------
 
 _MARKS = "=+\\-@＝＋－＠﹦﹢﹣﹫"  # with which a formula begins
 _FORMULA = re.compile(f"(?:\\A|(?<=[;\\t\\n]))(?=[ '\"]*[{_MARKS}])|\\A(?=[\\t\\n])")
 
 
 def csv_text(text: str) -> str:
-    """Text for a cell of a table, which no spreadsheet takes for a formula: an apostrophe stands before what might begin one.
+    """Text for a cell of a table, which no spreadsheet takes for a formula: an apostrophe stands
+    before what might begin one.
 
-    That is where a cell begins, and behind ``;``, a tab and the end of a line, which begin one for a spreadsheet that expects another
-    separator. Ends of lines and tabs are left to the quotes around the cell; other characters that cannot be seen are escaped.
+    That is where a cell begins, and behind ``;``, a tab and the end of a line, which begin one for
+    a spreadsheet that expects another separator. Ends of lines and tabs are left to the quotes
+    around the cell; other characters that cannot be seen are escaped.
     """
     if not _is_plain(text):
-        text = "".join(c if c in "\n\t" or _is_seen(c) else _escape(c) for c in text.replace("\r\n", "\n"))
+        text = "".join(
+            c if c in "\n\t" or _is_seen(c) else _escape(c) for c in text.replace("\r\n", "\n")
+        )
     if "::" in text or "##" in text:
         text = _COMMAND.sub(_disarm, text)
     return _FORMULA.sub("'", text)
 
 
-# -- documents ---------------------------------------------------------------------------------------------------------
+# -- documents
+# ---------------------------------------------------------------------------------------------------------
 
 
 def markdown_code(text: str, limit: int) -> str:
-    """Text as code in a cell of a table: on one line, and none of it read as Markdown, as HTML, or as a mention of somebody."""
+    """Text as code in a cell of a table: on one line, and none of it read as Markdown, as HTML, or
+    as a mention of somebody.
+    """
     text = one_line(text, limit)
     if not text:
         return ""
-    if "\\|" in text or "##" in text:  # what a code span in a table cannot hold: the backslash would be taken for the escape
+    if (
+        "\\|" in text or "##" in text
+    ):  # what a code span in a table cannot hold: the backslash would be taken for the escape
         return f"<code>{''.join(c if c.isalnum() or c == ' ' else f'&#{ord(c)};' for c in text)}</code>"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     padding = " " if text.startswith("`") or text.endswith("`") else ""
@@ -180,7 +227,11 @@ _IN_LATEX = str.maketrans(
 
 def latex_text(text: str) -> str:
     """Text within a formula in LaTeX, where no character of it is a command's."""
-    seen = text if _is_plain(text) else "".join(c if _is_seen(c) else f"[U+{ord(c):04X}]" for c in text)
+    seen = (
+        text
+        if _is_plain(text)
+        else "".join(c if _is_seen(c) else f"[U+{ord(c):04X}]" for c in text)
+    )
     return seen.translate(_IN_LATEX)
 
 
@@ -193,16 +244,24 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"
 
 
 def xml_text(text: str) -> str:
-    """Lines of text in an element; on one line, in an attribute. What XML cannot hold, not even by a name of its own, cannot be seen."""
+    """Lines of text in an element; on one line, in an attribute.
+
+    What XML cannot hold, not even by a name of its own, cannot be seen.
+    """
     return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
 
 
-# -- other programs ----------------------------------------------------------------------------------------------------
+# -- other programs
+# ----------------------------------------------------------------------------------------------------
 
 
 def workflow_command(name: str, text: str, **properties: str | int) -> str:
-    """A command to GitHub Actions, of which each line of the text and each property is shown as it is."""
-    listed = ",".join(f"{key}={workflow_property(printable(str(value)))}" for key, value in properties.items())
+    """A command to GitHub Actions, of which each line of the text and each property is shown as it
+    is.
+    """
+    listed = ",".join(
+        f"{key}={workflow_property(printable(str(value)))}" for key, value in properties.items()
+    )
     return f"::{name} {listed}::{workflow_data(inert_lines(text))}"
 
 
@@ -215,12 +274,16 @@ def workflow_property(text: str) -> str:
 
 
 def sarif_message(text: str) -> str:
-    """Lines of text as a message of SARIF, whose readers fill in what braces enclose, and make links of ``[text](address)``."""
+    """Lines of text as a message of SARIF, whose readers fill in what braces enclose, and make
+    links of ``[text](address)``.
+    """
     return inert_lines(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
 
 
 def uri(path: str) -> str:
-    """A path as a reference; that of a file of another machine, or from the root of this one, with its scheme."""
+    """A path as a reference; that of a file of another machine, or from the root of this one, with
+    its scheme.
+    """
     from urllib.parse import quote
 
     try:
@@ -238,7 +301,9 @@ def shell_command(*words: str) -> str:
 
 
 def shell_word(text: str) -> str:
-    """Text as one word of a command line, all of which can be seen and stays on one line: the rest by escapes of bash and zsh."""
+    """Text as one word of a command line, all of which can be seen and stays on one line: the rest
+    by escapes of bash and zsh.
+    """
     if _is_plain(text) and "##" not in text:
         from shlex import quote
 
@@ -252,16 +317,27 @@ def _in_shell(character: str) -> str:
     if _is_seen(character) and character != "#":
         return character
     code = ord(character)
-    content = bytes([code - 0xDC00]) if 0xDC80 <= code <= 0xDCFF else character.encode("utf-8", "surrogatepass")  # a byte of a file's name
+    content = (
+        bytes([code - 0xDC00])
+        if 0xDC80 <= code <= 0xDCFF
+        else character.encode("utf-8", "surrogatepass")
+    )  # a byte of a file's name
     return "".join(f"\\x{byte:02x}" for byte in content)
 
 
 def is_one_word(text: str) -> bool:
-    """Return whether a shell takes text for a word as it stands, so that it can be put into a command line that is being typed."""
-    return _is_plain(text) and re.fullmatch(r"[\w./@%+=:,-]*", text) is not None and not text.startswith("-")
+    """Return whether a shell takes text for a word as it stands, so that it can be put into a
+    command line that is being typed.
+    """
+    return (
+        _is_plain(text)
+        and re.fullmatch(r"[\w./@%+=:,-]*", text) is not None
+        and not text.startswith("-")
+    )
 
 
-# -- what an encoding lacks --------------------------------------------------------------------------------------------
+# -- what an encoding lacks
+# --------------------------------------------------------------------------------------------
 
 
 def _missing_from_json(error: UnicodeError) -> tuple[str, int]:

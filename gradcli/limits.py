@@ -1,7 +1,8 @@
 """The documented limits on untrusted input, with the options that raise them.
 
-Every size that an input could use to exhaust the machine is checked against one of these numbers before
-anything of that size is made. Memory and work are counted from shapes and parameters, never measured.
+Every size that an input could use to exhaust the machine is checked against one of these numbers
+before anything of that size is made. Memory and work are counted from shapes and parameters, never
+measured.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from gradcli.errors import LimitError, UsageError
 
 MOST_MEMORY = 4_000_000_000  # bytes of a program, on machines that have twice as much
 ITEM = 8  # bytes of one number
-_FACTORS: dict[str, int] = {letter: 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))}
+_FACTORS: dict[str, int] = {
+    letter: 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))
+}
 _FACTORS |= {f"{letter}I": 1024**power for power, letter in enumerate("KMGT", 1)}
 
 
 def machine_memory() -> int | None:
-    """The bytes of memory that the machine has, or that its control group leaves to this process; None where nothing tells."""
+    """The bytes of memory that the machine has, or that its control group leaves to this process;
+    None where nothing tells.
+    """
     found = [_memory_of_posix(), *_memory_of_control_group()]
     known = [bytes_ for bytes_ in found if bytes_ > 0]
     return min(known) if known else None
@@ -49,7 +54,10 @@ def default_memory() -> int:
 
 
 def size(text: str) -> int:
-    """A number as people write sizes: 500M, 4G, 2.5GB, 64Ki, 1e9. Raises ValueError for what is none."""
+    """A number as people write sizes: 500M, 4G, 2.5GB, 64Ki, 1e9.
+
+    Raises ValueError for what is none.
+    """
     word = text.strip().upper().removesuffix("B")
     digits = word.rstrip("KMGTI")
     factor: int | None = _FACTORS.get(word[len(digits) :])
@@ -69,7 +77,10 @@ def size_text(bytes_: int) -> str:
     for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if bytes_ >= factor:
             tenths = -(-bytes_ * 10 // factor)
-            return f"{tenths // 10:,}{f'.{tenths % 10}' if tenths % 10 and tenths < 1000 else ''} {unit}"
+            return (
+                f"{tenths // 10:,}{f'.{tenths % 10}' if tenths % 10 and tenths < 1000 else ''} "
+                f"{unit}"
+            )
     return f"{bytes_} bytes"
 
 
@@ -88,9 +99,13 @@ class Limits:
     nodes: int = 2_000_000  # nodes of one program's graph
     calls: int = 100_000  # calls of the program's own functions in one statement
     tangents: int = 10_000_000  # entries of one Jacobian or Hessian
-    derivatives: int = 300_000  # nodes of a derivative of derivatives of an expression: they grow as powers of the order
-    memory: int = field(default_factory=default_memory)  # bytes that a program's values and one statement hold at once
-    work: int = 20_000_000_000  # scalar operations of one statement, forwards and backwards, of about a nanosecond each
+    # nodes of a derivative of derivatives of an expression: they grow as powers of the order
+    derivatives: int = 300_000
+    memory: int = field(
+        default_factory=default_memory
+    )  # bytes that a program's values and one statement hold at once
+    # scalar operations of one statement, forwards and backwards, of about a nanosecond each
+    work: int = 20_000_000_000
 
     def raise_to(self, settings: Iterable[str]) -> Limits:
         """These limits with ``NAME=SIZE`` settings applied."""
@@ -106,7 +121,8 @@ class Limits:
             if name not in names or value < 1:
                 raise UsageError(
                     f"cannot set the limit {setting!r}",
-                    help=f"write NAME=SIZE, such as memory=500M, with NAME one of {', '.join(names)}",
+                    help="write NAME=SIZE, such as memory=500M, with NAME one of "
+                    f"{', '.join(names)}",
                 )
             limits = replace(limits, **{name: value})
         return limits
@@ -115,10 +131,15 @@ class Limits:
         """These limits, raised for arrays as large as one that the user has brought."""
         if entries <= self.entries:
             return self
-        return replace(self, entries=entries, work=max(self.work, self.work // DEFAULT.entries * entries))
+        return replace(
+            self, entries=entries, work=max(self.work, self.work // DEFAULT.entries * entries)
+        )
 
     def check_shape(self, shape: tuple[int, ...]) -> int:
-        """Return how many entries an array has. Raises LimitError for one too large to be spoken of, whether or not it takes memory."""
+        """Return how many entries an array has.
+
+        Raises LimitError for one too large to be spoken of, whether or not it takes memory.
+        """
         entries = 1
         for extent in shape:
             entries *= extent
@@ -128,7 +149,9 @@ class Limits:
                 help=f"raise it with --limit entries={entries}" if entries < 10**18 else None,
             )
         if len(shape) > self.dimensions:
-            raise LimitError(f"an array of {len(shape)} axes is over the limit of {self.dimensions}")
+            raise LimitError(
+                f"an array of {len(shape)} axes is over the limit of {self.dimensions}"
+            )
         return entries
 
     def check_array(self, shape: tuple[int, ...]) -> None:
@@ -143,30 +166,52 @@ class Limits:
     def check_memory(self, bytes_: int, what: str) -> None:
         """Raise LimitError for more bytes than a program may hold; ``what`` needs them."""
         if bytes_ > self.memory:
-            raise _over(f"{what} needs {_bytes(bytes_)}, over the memory limit of {size_text(self.memory)}", "memory", bytes_)
+            raise _over(
+                f"{what} needs {_bytes(bytes_)}, over the memory limit of {size_text(self.memory)}",
+                "memory",
+                bytes_,
+            )
 
     def check_derivatives(self, rows: int, columns: int, entries: int | None = None) -> None:
-        """Raise LimitError for a Jacobian of more entries than a derivative may have; of a sparse one, so many are computed."""
+        """Raise LimitError for a Jacobian of more entries than a derivative may have; of a sparse
+        one, so many are computed.
+        """
         count = rows * columns if entries is None else entries
         if count > self.tangents:
             raise LimitError(
-                f"a Jacobian of {rows} x {columns} has {count:,} entries, over the limit of {self.tangents:,}",
+                f"a Jacobian of {rows} x {columns} has {count:,} entries, over the limit of "
+                f"{self.tangents:,}",
                 help=f"raise it with --limit tangents={count}",
             )
 
     def check_nodes(self, count: int, what: str) -> None:
-        """Raise LimitError for more operations than a program may have; ``what`` is made of them."""
+        """Raise LimitError for more operations than a program may have; ``what`` is made of
+        them.
+        """
         if count > self.nodes:
-            raise _over(f"{what} is made of {_count(count)} operations, over the limit of {self.nodes:,}", "nodes", 2 * count)
+            raise _over(
+                f"{what} is made of {_count(count)} operations, over the limit of {self.nodes:,}",
+                "nodes",
+                2 * count,
+            )
 
     def check_work(self, work: int, what: str) -> None:
-        """Raise LimitError for more scalar operations than a statement may take; ``what`` takes them."""
+        """Raise LimitError for more scalar operations than a statement may take; ``what`` takes
+        them.
+        """
         if work > self.work:
-            raise _over(f"{what} takes {_count(work)} scalar operations, over the limit of {self.work:,}", "work", work)
+            raise _over(
+                f"{what} takes {_count(work)} scalar operations, over the limit of {self.work:,}",
+                "work",
+                work,
+            )
 
 
 def _over(said: str, limit: str, needed: int) -> LimitError:
-    return LimitError(said, help=f"raise it with --limit {limit}={_setting_text(needed)}" if needed < 10**15 else None)
+    return LimitError(
+        said,
+        help=f"raise it with --limit {limit}={_setting_text(needed)}" if needed < 10**15 else None,
+    )
 
 
 def _count(number: int) -> str:

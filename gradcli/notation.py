@@ -20,7 +20,10 @@ _CAPITALS = words("Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega")
 
 
 def name(text: str) -> str:
-    """A variable's name: Greek letters by name, digits and what follows an underscore as an index."""
+    """A variable's name:
+
+    Greek letters by name, digits and what follows an underscore as an index.
+    """
     stem, _, index = text.partition("_")
     if not index:
         stem = text.rstrip("0123456789")
@@ -29,14 +32,26 @@ def name(text: str) -> str:
         stem, index = text, ""
     stem = stem if stem.isascii() or len(stem) > 1 else _spell(stem)
     written = latex_text(stem)
-    shown = f"\\{stem}" if stem in GREEK or stem in _CAPITALS else written if len(stem) == 1 else f"\\mathrm{{{written}}}"
+    shown = (
+        f"\\{stem}"
+        if stem in GREEK or stem in _CAPITALS
+        else written
+        if len(stem) == 1
+        else f"\\mathrm{{{written}}}"
+    )
     return f"{shown}_{{{latex_text(index)}}}" if index else shown
 
 
 def _spell(letter: str) -> str:
     """A Greek letter as LaTeX calls it; any other as it is."""
     *words, last = unicodedata.name(letter, "").split(" ")
-    called = last.lower() if words == ["GREEK", "SMALL", "LETTER"] else last.capitalize() if words == ["GREEK", "CAPITAL", "LETTER"] else ""
+    called = (
+        last.lower()
+        if words == ["GREEK", "SMALL", "LETTER"]
+        else last.capitalize()
+        if words == ["GREEK", "CAPITAL", "LETTER"]
+        else ""
+    )
     called = "lambda" if called == "lamda" else "Lambda" if called == "Lamda" else called
     return called if called in GREEK or called in _CAPITALS else letter
 

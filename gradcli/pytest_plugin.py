@@ -1,6 +1,8 @@
-"""pytest collects ``*.grad`` files, JSON Lines that a pattern names, and the functions that a pyproject.toml lists: an item for each case.
+"""pytest collects ``*.grad`` files, JSON Lines that a pattern names, and the functions that a
+pyproject.toml lists: an item for each case.
 
-Every pytest of an environment imports this module, so that gradcli itself is imported when such a file is collected.
+Every pytest of an environment imports this module, so that gradcli itself is imported when such a
+file is collected.
 """
 
 from __future__ import annotations
@@ -35,18 +37,29 @@ _WRONG = pytest.StashKey[dict[str, None]]()  # what is wrong with settings, as m
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gradcli")
     where = "not from the pyproject.toml above each .grad file (write --gradcli-config=FILE)"
-    group.addoption("--gradcli-config", metavar="FILE", help=f"take gradcli's settings from FILE, {where}")
-    about = "globs of the programs and JSON Lines records that gradcli checks, from the rootdir (default: *.grad)"
+    group.addoption(
+        "--gradcli-config", metavar="FILE", help=f"take gradcli's settings from FILE, {where}"
+    )
+    about = (
+        "globs of the programs and JSON Lines records that gradcli checks, from the rootdir "
+        "(default: *.grad)"
+    )
     parser.addini("gradcli_files", about, "args", _FILES)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "gradcli: a case of a program or of JSON Lines records (added by gradcli)")
+    config.addinivalue_line(
+        "markers", "gradcli: a case of a program or of JSON Lines records (added by gradcli)"
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.name == _SETTINGS:
-        return FunctionFile.from_parent(parent, path=file_path) if _lists_functions(file_path) else None
+        return (
+            FunctionFile.from_parent(parent, path=file_path)
+            if _lists_functions(file_path)
+            else None
+        )
     if not _is_checked(file_path, parent):
         return None
     kind = RecordFile if file_path.suffix in _RECORDS else GradFile
@@ -54,7 +67,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _is_checked(path: Path, parent: pytest.Collector) -> bool:
-    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(path):  # which somebody named
+    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(
+        path
+    ):  # which somebody named
         return True
     globs = parent.config.getini("gradcli_files")
     if globs == _FILES:
@@ -65,7 +80,9 @@ def _is_checked(path: Path, parent: pytest.Collector) -> bool:
 
 
 def _lists_functions(path: Path) -> bool:
-    """Return whether settings list functions; what cannot be read is the affair of whoever needs it."""
+    """Return whether settings list functions; what cannot be read is the affair of whoever needs
+    it.
+    """
     import tomllib
 
     try:
@@ -76,10 +93,15 @@ def _lists_functions(path: Path) -> bool:
 
 @cache
 def _matcher(glob: str) -> Callable[[str], Any]:
-    """A glob as a pattern of paths: ``*`` stays within a folder, ``**/`` is any folders; without a slash, it is of names anywhere."""
+    """A glob as a pattern of paths:
+
+    ``*`` stays within a folder, ``**/`` is any folders; without a slash, it is of names anywhere.
+    """
     text = glob.removeprefix("./") if "/" in glob else f"**/{glob}"
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    pattern = "".join(parts.get(part) or re.escape(part) for part in re.split(r"(\*\*/|\*\*|\*|\?)", text) if part)
+    pattern = "".join(
+        parts.get(part) or re.escape(part) for part in re.split(r"(\*\*/|\*\*|\*|\?)", text) if part
+    )
     return re.compile(f"(?s:{pattern})\\Z").match
 
 
@@ -93,7 +115,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Put what gradients are found to be while a test runs among its properties, in JUnit's report of the run, too."""
+    """Put what gradients are found to be while a test runs among its properties, in JUnit's report
+    of the run, too.
+    """
     testing = sys.modules.get("gradcli.functions.testing")
     if testing is None:  # nobody has asked for a gradient
         yield
@@ -109,31 +133,45 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A test that is made of a function has no lines of its own to show: its failure is the report."""
+    """A test that is made of a function has no lines of its own to show: its failure is the
+    report.
+    """
     outcome: Any = yield
     testing = sys.modules.get("gradcli.functions.testing")
     made = hasattr(getattr(item, "function", None), "gradcli_seed")
-    if testing is not None and made and call.excinfo is not None and isinstance(call.excinfo.value, testing.GradientError):
+    if (
+        testing is not None
+        and made
+        and call.excinfo is not None
+        and isinstance(call.excinfo.value, testing.GradientError)
+    ):
         outcome.get_result().longrepr = str(call.excinfo.value)
 
 
 @pytest.fixture
 def check_gradient() -> Callable[..., None]:
-    """``check_gradient(f, gradient, at={"x": [1.0, 2.0]})`` fails unless the gradient is right: `gradcli.testing.assert_gradient`."""
+    """``check_gradient(f, gradient, at={"x": [1.0, 2.0]})`` fails unless the gradient is right:
+
+    `gradcli.testing.assert_gradient`.
+    """
     from gradcli.testing import assert_gradient
 
     return assert_gradient
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """A setting that cannot be read fails the run, whatever else it holds; in the process of a worker, by the file's own error."""
+    """A setting that cannot be read fails the run, whatever else it holds; in the process of a
+    worker, by the file's own error.
+    """
     wrong = session.stash.get(_WRONG, None)
     if wrong and not hasattr(session.config, "workerinput"):
         raise pytest.UsageError("\n".join(text.removeprefix("error[usage]: ") for text in wrong))
 
 
 class CheckedFile(pytest.File):
-    """A file of cases, which is read when it is collected; what its items need is run when they do."""
+    """A file of cases, which is read when it is collected; what its items need is run when
+    they do.
+    """
 
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
@@ -146,9 +184,14 @@ class CheckedFile(pytest.File):
         name, met = CaseNames(), Counter[Any]()
         try:
             settings = _configuration(self.config).of(str(self.path))
-            baseline = Baseline.load(settings.baseline, recording=False, words=(path_text(self.path),))
+            baseline = Baseline.load(
+                settings.baseline, recording=False, words=(path_text(self.path),)
+            )
             if settings.fail_on == ():
-                about = f"fail-on of {printable(str(settings.path))} is empty: no verdict fails here, only errors and false asserts do"
+                about = (
+                    f"fail-on of {printable(str(settings.path))} is empty: no verdict fails "
+                    "here, only errors and false asserts do"
+                )
                 self.warn(pytest.PytestWarning(about))
             for title, case, marks, said in self.cases(policy_of(settings), path_text(self.path)):
                 met[said] += 1
@@ -158,8 +201,12 @@ class CheckedFile(pytest.File):
                 self.session.stash.setdefault(_WRONG, {})[error.render()] = None
             raise self.CollectError(error.render()) from None
 
-    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case | ListedCase, Marks, Any]]:
-        """Yield each case with its title, its marks, and what it says; equal ones are numbered. Raises GradcliError.
+    def cases(
+        self, policy: Policy, file: str
+    ) -> Iterator[tuple[str, Case | ListedCase, Marks, Any]]:
+        """Yield each case with its title, its marks, and what it says; equal ones are numbered.
+
+        Raises GradcliError.
 
         file  what it is called from the current folder: tests may go to other ones
         """
@@ -179,13 +226,22 @@ class GradFile(CheckedFile):
 
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
         runner = Runner(self.path.parent, parsed, policy)
-        asked = [i for i, statement in enumerate(parsed) if isinstance(statement, (Query, Assertion, GradcliError))]
+        asked = [
+            i
+            for i, statement in enumerate(parsed)
+            if isinstance(statement, (Query, Assertion, GradcliError))
+        ]
         for place, i in enumerate(asked):
             first = asked[place - 1] + 1 if place else 0
             last = i if i < asked[-1] else len(parsed) - 1
             statement = parsed[i]
             text = "" if isinstance(statement, GradcliError) else statement.text
-            yield _in_node(text) or f"line {line_of(statement)}", Statements(runner, file, first, i, last), marks_of(statement), text
+            yield (
+                _in_node(text) or f"line {line_of(statement)}",
+                Statements(runner, file, first, i, last),
+                marks_of(statement),
+                text,
+            )
 
 
 class RecordFile(CheckedFile):
@@ -209,7 +265,10 @@ class RecordFile(CheckedFile):
             marks: Marks = None, None
             try:
                 given = parse_record(line, DEFAULT, self.path.parent)
-                said, marks = {"id": given.id, "expr": given.expr, "given": given.given}, (given.skip, given.xfail)
+                said, marks = (
+                    {"id": given.id, "expr": given.expr, "given": given.given},
+                    (given.skip, given.xfail),
+                )
             except Exception as error:  # which is the item's, when it runs
                 said = as_gradcli_error(error).record
             text = canonical(said.get("id")), said.get("expr"), given_of(said.get("given"))
@@ -230,17 +289,29 @@ class FunctionFile(CheckedFile):
 
         for function in _configuration(self.config).of(str(self.path)).functions or ():
             case = ListedCase(function, self.path, line_of_function(function, self.path), policy)
-            yield f"{_in_node(function.name)}[seed {case.seed}]", case, (function.skip, function.xfail), function.name
+            yield (
+                f"{_in_node(function.name)}[seed {case.seed}]",
+                case,
+                (function.skip, function.xfail),
+                function.name,
+            )
 
 
 class GradItem(pytest.Function):
-    """A case: a query or an assert, a statement that cannot be read, or a record. It is a function as far as fixtures and hooks go."""
+    """A case: a query or an assert, a statement that cannot be read, or a record.
+
+    It is a function as far as fixtures and hooks go.
+    """
 
     case: Case | ListedCase
 
     @classmethod
-    def of(cls, file: CheckedFile, name: str, case: Case | ListedCase, marks: Marks, known: Known) -> GradItem:
-        """The item of a case, with what its file says of it: why it is skipped, and why it is known to fail."""
+    def of(
+        cls, file: CheckedFile, name: str, case: Case | ListedCase, marks: Marks, known: Known
+    ) -> GradItem:
+        """The item of a case, with what its file says of it: why it is skipped, and why it is known
+        to fail.
+        """
         from gradcli.inert import inert_lines, printable
 
         def decide() -> None:
@@ -255,9 +326,13 @@ class GradItem(pytest.Function):
         item.add_marker(pytest.mark.gradcli)
         skip, xfail = marks
         if skip is not None:
-            item.add_marker(pytest.mark.skip(reason=inert_lines(printable(skip)) or "no reason given"))
+            item.add_marker(
+                pytest.mark.skip(reason=inert_lines(printable(skip)) or "no reason given")
+            )
         if xfail is not None:
-            item.add_marker(pytest.mark.xfail(reason=inert_lines(printable(xfail)), strict=True, raises=Wrong))
+            item.add_marker(
+                pytest.mark.xfail(reason=inert_lines(printable(xfail)), strict=True, raises=Wrong)
+            )
         return item
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -265,11 +340,17 @@ class GradItem(pytest.Function):
             return super().repr_failure(excinfo)
         from gradcli.report.describing import block
 
-        said = excinfo.getrepr(style="native")  # a form that goes through pipes, with another content
+        said = excinfo.getrepr(
+            style="native"
+        )  # a form that goes through pipes, with another content
         said.reprtraceback.reprentries[0].lines = [block(excinfo.value.outcome) + "\n"]
         crash = said.reprcrash
         if crash is not None:
-            crash.path, crash.lineno, crash.message = self.case.file, self.case.line, str(excinfo.value)
+            crash.path, crash.lineno, crash.message = (
+                self.case.file,
+                self.case.line,
+                str(excinfo.value),
+            )
         return said
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
@@ -292,7 +373,9 @@ def _configuration(config: pytest.Config) -> Configuration:
 
     if _CONFIGURATION not in config.stash:
         named = config.getoption("gradcli_config")
-        config.stash[_CONFIGURATION] = Configuration(None if named is None else str(config.invocation_params.dir / named))
+        config.stash[_CONFIGURATION] = Configuration(
+            None if named is None else str(config.invocation_params.dir / named)
+        )
     return config.stash[_CONFIGURATION]
 
 

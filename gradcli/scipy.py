@@ -1,4 +1,7 @@
-"""SciPy's functions on tensors: ``gradcli.scipy.stats.norm.logpdf(x)``, ``gradcli.scipy.special.logsumexp(x, b=w)``."""
+"""SciPy's functions on tensors:
+
+``gradcli.scipy.stats.norm.logpdf(x)``, ``gradcli.scipy.special.logsumexp(x, b=w)``.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,4 +18,6 @@ class _Part(SimpleNamespace):
         return scipy_function(f"{self.path}.{name}")
 
 
-special, stats, linalg, signal = (_Part(path=path) for path in ("special", "stats", "linalg", "signal"))
+special, stats, linalg, signal = (
+    _Part(path=path) for path in ("special", "stats", "linalg", "signal")
+)

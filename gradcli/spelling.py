@@ -6,7 +6,9 @@ from collections.abc import Iterable, Set
 from itertools import islice
 
 _LONGEST = 60  # characters of a word that has a likely spelling
-_MOST = 2_000  # words that are looked at, the first of those there are: an error takes no longer in a program of millions of names
+# words that are looked at, the first of those there are: an error takes no longer in a program of
+# millions of names
+_MOST = 2_000
 
 
 def words(text: str) -> Set[str]:
@@ -20,8 +22,17 @@ def closest(word: str, candidates: Iterable[str], cutoff: float) -> str | None:
         return None
     import difflib
 
-    lowered, found = word.lower(), {candidate.lower(): candidate for candidate in islice(candidates, _MOST)}
-    # what difflib's ratio is at most, by the letters that are in both: few words are left for difflib
-    likely = [folded for folded in found if 2 * sum(map(folded[:_LONGEST].__contains__, lowered)) >= cutoff * (len(lowered) + len(folded))]
+    lowered, found = (
+        word.lower(),
+        {candidate.lower(): candidate for candidate in islice(candidates, _MOST)},
+    )
+    # what difflib's ratio is at most, by the letters that are in both: few words are left for
+    # difflib
+    likely = [
+        folded
+        for folded in found
+        if 2 * sum(map(folded[:_LONGEST].__contains__, lowered))
+        >= cutoff * (len(lowered) + len(folded))
+    ]
     close = difflib.get_close_matches(lowered, likely, n=1, cutoff=cutoff)
     return found[close[0]] if close else None

@@ -10,7 +10,11 @@ result.backward(retain_graph=True)
 print("u.grad =", u.grad, "and x.grad =", x.grad)
 
 result.backward()
-print("after a second backward pass, x.grad =", x.grad, "which is twice as much: it is added to what is there")
+print(
+    "after a second backward pass, x.grad =",
+    x.grad,
+    "which is twice as much: it is added to what is there",
+)
 x.grad.zero_()
 (x**2).backward()
 print("after zero_() and another pass, x.grad =", x.grad)

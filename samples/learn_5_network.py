@@ -12,7 +12,9 @@ for step in range(4):
     scores = x @ W.T + b
     loss = F.cross_entropy(scores, label)
     loss.backward()
-    print(f"step {step}: loss {loss.item():.4f}, derivative by the bias {[round(v, 4) for v in b.grad.tolist()]}")
+    print(
+        f"step {step}: loss {loss.item():.4f}, derivative by the bias {[round(v, 4) for v in b.grad.tolist()]}"
+    )
     with torch.no_grad():
         W -= 0.5 * W.grad
         b -= 0.5 * b.grad

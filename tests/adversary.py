@@ -1,7 +1,8 @@
 """Random expressions at points that are hard: enclosures hold what as many digits give as it takes.
 
-python tests/adversary.py [COUNT [SEED]] runs as many of them, and prints those whose enclosure does not hold the value or an entry of the
-gradient. The numbers that they are held against are mpmath's, at two precisions, the difference of which says how far they can be trusted.
+python tests/adversary.py [COUNT [SEED]] runs as many of them, and prints those whose enclosure does
+not hold the value or an entry of the gradient. The numbers that they are held against are mpmath's,
+at two precisions, the difference of which says how far they can be trusted.
 """
 
 from __future__ import annotations
@@ -61,8 +62,24 @@ def expression(rng: random.Random, depth: int) -> str:
 
 def point(rng: random.Random) -> dict[str, float]:
     """Numbers of any size, near each other or near to whole ones, now and then."""
-    x = rng.choice((rng.uniform(-3, 3), rng.uniform(0, 1), rng.choice((1, -1)) * 2.0 ** rng.uniform(-60, 60), float(rng.randint(-3, 3))))
-    y = rng.choice((rng.uniform(-3, 3), x, float(np.nextafter(x, 9)), x * (1 + 1e-9), -x, round(x) + rng.choice((0, 1e-12, -1e-300))))
+    x = rng.choice(
+        (
+            rng.uniform(-3, 3),
+            rng.uniform(0, 1),
+            rng.choice((1, -1)) * 2.0 ** rng.uniform(-60, 60),
+            float(rng.randint(-3, 3)),
+        )
+    )
+    y = rng.choice(
+        (
+            rng.uniform(-3, 3),
+            x,
+            float(np.nextafter(x, 9)),
+            x * (1 + 1e-9),
+            -x,
+            round(x) + rng.choice((0, 1e-12, -1e-300)),
+        )
+    )
     return {"x": float(x), "y": float(y)}
 
 
@@ -71,7 +88,10 @@ def evaluated(m: Any, scope: Any, root: Any, wrt: Sequence[Any]) -> list[Any]:
     leaves = {node: scope.values[node] for node in definition_order(root, wrt) if node.is_leaf}
     tape = ReferenceTape(m, leaves, scope.precision)
     y = tape.run(root, wrt)
-    parts = [Algebra.map(plain, y), *tape.slopes(y, exact_array(m, np.ones(root.shape), "float"), wrt)]
+    parts = [
+        Algebra.map(plain, y),
+        *tape.slopes(y, exact_array(m, np.ones(root.shape), "float"), wrt),
+    ]
     return [v for part in parts for v in np.ravel(part)]
 
 
@@ -84,8 +104,14 @@ def exactly(scope: Any, root: Any, wrt: Sequence[Any]) -> list[tuple[Any, Any]]:
             m = mpmath.MPContext()
             m.dps = digits
             found.append(evaluated(m, scope, root, wrt))
-        told = [(fine, abs(fine - rough) * 10 + abs(fine) * fine.context.mpf(10) ** -both[0]) for rough, fine in zip(*found, strict=True)]
-        if all(error < abs(value) * value.context.mpf(10) ** (-DIGITS - 10) or value == 0 == error for value, error in told):
+        told = [
+            (fine, abs(fine - rough) * 10 + abs(fine) * fine.context.mpf(10) ** -both[0])
+            for rough, fine in zip(*found, strict=True)
+        ]
+        if all(
+            error < abs(value) * value.context.mpf(10) ** (-DIGITS - 10) or value == 0 == error
+            for value, error in told
+        ):
             break
     return told
 
@@ -93,7 +119,12 @@ def exactly(scope: Any, root: Any, wrt: Sequence[Any]) -> list[tuple[Any, Any]]:
 def holds(ball: Ball, value: Any, error: Any) -> bool | None:
     """Whether an enclosure holds a number; None where that number tells nothing."""
     m = value.context
-    if not m.isfinite(value) or not m.isfinite(error) or (value and abs(m.mag(value)) > _FAR) or not ball.ball.is_finite():
+    if (
+        not m.isfinite(value)
+        or not m.isfinite(error)
+        or (value and abs(m.mag(value)) > _FAR)
+        or not ball.ball.is_finite()
+    ):
         return None
     if abs(ball.ball) < arb(2) ** -_FAR or error > abs(value) * m.mpf(10) ** -20:
         return None
@@ -127,7 +158,9 @@ def trials(count: int, seed: int) -> list[Trial]:
 
 
 if __name__ == "__main__":
-    COUNT, SEED = [*map(int, sys.argv[1:3]), 1000, 1][:2] if len(sys.argv) != 2 else (int(sys.argv[1]), 1)
+    COUNT, SEED = (
+        [*map(int, sys.argv[1:3]), 1000, 1][:2] if len(sys.argv) != 2 else (int(sys.argv[1]), 1)
+    )
     MADE = trials(COUNT, SEED)
     for made in MADE:
         if made.outcome == "outside" or made.outcome.startswith("uncertified"):

@@ -1,4 +1,6 @@
-"""What a function of the project reaches: the functions that it calls, and the numbers that it reads, from its code."""
+"""What a function of the project reaches: the functions that it calls, and the numbers that it
+reads, from its code.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Reached:
 def _library(value: Any) -> bool:
     """Whether something is a function of NumPy or SciPy."""
     module = str(getattr(value, "__module__", None)).split(".")[0]
-    return isinstance(value, np.ufunc) or (module in ("numpy", "scipy") and callable(value) and hasattr(value, "__name__"))
+    return isinstance(value, np.ufunc) or (
+        module in ("numpy", "scipy") and callable(value) and hasattr(value, "__name__")
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -47,18 +51,27 @@ def _is_number(value: Any) -> bool:
         return bool(value) and all(isinstance(v, (int, float)) for v in value)
     if isinstance(value, (Constant, np.ndarray, np.number)):
         return True
-    return type(value) in (int, float) and value == value and value not in TRIVIAL and abs(value) != math.inf
+    return (
+        type(value) in (int, float)
+        and value == value
+        and value not in TRIVIAL
+        and abs(value) != math.inf
+    )
 
 
 def _named(function: types.FunctionType, code: types.CodeType) -> Iterator[tuple[str, Any]]:
-    """What the names in a function's code stand for: globals, attributes of modules, and what is imported inside."""
+    """What the names in a function's code stand for: globals, attributes of modules, and what is
+    imported inside.
+    """
     modules: dict[str, Any] = {}
     last: Any = None
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             last = function.__globals__.get(step.argval)
             yield step.argval, last
-        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(last, (types.ModuleType, type)):
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(
+            last, (types.ModuleType, type)
+        ):
             last = getattr(last, step.argval, None)
             yield step.argval, last
         elif step.opname == "IMPORT_NAME":
@@ -77,7 +90,9 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def reached(*starts: Any, into_records: bool) -> Reached:
-    """Everything that is reached from functions; the bodies of composites and the rules of operations only if asked to."""
+    """Everything that is reached from functions; the bodies of composites and the rules of
+    operations only if asked to.
+    """
     found = Reached()
     todo: list[Any] = [start for start in starts if start is not None]
     seen: set[int] = set()
@@ -97,15 +112,25 @@ def reached(*starts: Any, into_records: bool) -> Reached:
         elif isinstance(value, types.FunctionType):
             todo += _inside(value, found)
         elif isinstance(value, (types.MethodType, functools.partial)):
-            todo += [getattr(value, "__func__", None), *getattr(value, "args", ()), getattr(value, "func", None)]
+            todo += [
+                getattr(value, "__func__", None),
+                *getattr(value, "args", ()),
+                getattr(value, "func", None),
+            ]
         elif _library(value):
             found.numpy.add(value.__name__)
         elif hasattr(value, "__wrapped__"):
             todo.append(value.__wrapped__)
         elif isinstance(value, (tuple, list, set, frozenset)):
-            todo += [v for v in value if callable(v) or isinstance(v, (Op, Composite, tuple, list, dict))]
+            todo += [
+                v for v in value if callable(v) or isinstance(v, (Op, Composite, tuple, list, dict))
+            ]
         elif isinstance(value, Mapping):
-            todo += [v for v in value.values() if callable(v) or isinstance(v, (Op, Composite, tuple, list, dict))]
+            todo += [
+                v
+                for v in value.values()
+                if callable(v) or isinstance(v, (Op, Composite, tuple, list, dict))
+            ]
     return found
 
 

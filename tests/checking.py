@@ -1,4 +1,6 @@
-"""What the tests of the judge share: verdicts of programs, and operations with a mistake planted in them."""
+"""What the tests of the judge share: verdicts of programs, and operations with a mistake planted in
+them.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def verdict_of(scope: Scope, root: Expr, record: Record) -> Any:
 
 @contextmanager
 def planted(name: str, **fields: Any) -> Iterator[Op | Composite]:
-    """An operation, or a function made of them, with some fields of its record replaced; each is given as a function of what was there."""
+    """An operation, or a function made of them, with some fields of its record replaced; each is
+    given as a function of what was there.
+    """
     op = record_named(name)
     before = {field: getattr(op, field) for field in fields}
     try:
@@ -83,7 +87,11 @@ Rule = Callable[..., Any]
 
 def partial(place: int, wrong: Callable[[Rule], Rule]) -> dict[str, Any]:
     """One partial derivative replaced by a function of the right one."""
-    return {"partials": lambda rules: tuple(wrong(rule) if i == place else rule for i, rule in enumerate(rules))}
+    return {
+        "partials": lambda rules: tuple(
+            wrong(rule) if i == place else rule for i, rule in enumerate(rules)
+        )
+    }
 
 
 def instead(rule: Rule) -> Callable[[Rule], Rule]:
@@ -97,7 +105,11 @@ def times(factor: float) -> Callable[[Rule], Rule]:
     def wrong(right: Rule) -> Rule:
         def rule(*given: Any, **static: Any) -> Any:
             result = right(*given, **static)
-            return tuple(None if r is None else r * factor for r in result) if isinstance(result, tuple) else result * factor
+            return (
+                tuple(None if r is None else r * factor for r in result)
+                if isinstance(result, tuple)
+                else result * factor
+            )
 
         return rule
 
@@ -110,7 +122,10 @@ def operand(place: int, change: Callable[[Any], Any]) -> Callable[[Rule], Rule]:
     def wrong(right: Rule) -> Rule:
         def rule(*given: Any, **static: Any) -> Any:
             parts = right(*given, **static)
-            return tuple(change(part) if i == place and part is not None else part for i, part in enumerate(parts))
+            return tuple(
+                change(part) if i == place and part is not None else part
+                for i, part in enumerate(parts)
+            )
 
         return rule
 
@@ -151,14 +166,20 @@ def one_off(n: int, place: int, by: float) -> Callable[[Any], Any]:
 
 
 def remembered_differs() -> str | None:
-    """What is wrong with verdicts that are kept: a sine is judged, a wrong one, and the right one again."""
+    """What is wrong with verdicts that are kept: a sine is judged, a wrong one, and the right one
+    again.
+    """
     wanted = ["agree", "mismatch", "agree"]
     with TemporaryDirectory() as folder, patch.dict(os.environ, GRADCLI_CACHE_DIR=folder):
         found = [_remembered()]
         with planted("sin", forward=lambda sin: lambda x: sin(x) * 1.001):
             found.append(_remembered())
         found.append(_remembered())
-    return None if found == wanted else f"the verdicts on a right, a wrong and a right sine are {found}"
+    return (
+        None
+        if found == wanted
+        else f"the verdicts on a right, a wrong and a right sine are {found}"
+    )
 
 
 def _remembered() -> str:

@@ -28,23 +28,32 @@ COMMAND = [sys.executable, "-m", "gradcli"]
 for place in ("CI", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "CI_PROJECT_DIR"):
     os.environ.pop(place, None)
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells do for what they start in the background: programs under test inherit it
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as shells do for what they start in the background: programs under test inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """How workers share tests and cores: each begins with a part of its own, in order, so that what a file's tests share is made once."""
+    """How workers share tests and cores: each begins with a part of its own, in order, so that what
+    a file's tests share is made once.
+    """
     if not config.getoption("numprocesses", None):
         return
     if config.option.dist == "load":  # what -n is without --dist
         config.option.dist = "worksteal"
-    # Threads of OpenBLAS's wait for one another, busily: where workers take their cores, a system of two equations takes 10 ms, not 20 µs.
+    # Threads of OpenBLAS's wait for one another, busily: where workers take their cores, a system
+    # of two equations takes 10 ms, not 20 µs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def plain_environment() -> dict[str, str]:
     """The environment of a pipe that wants no colour, whatever terminal or CI the tests run in."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("GITHUB_ACTIONS", "FORCE_COLOR", "CLICOLOR_FORCE", "GRADCLI_TRACEBACK")}
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("GITHUB_ACTIONS", "FORCE_COLOR", "CLICOLOR_FORCE", "GRADCLI_TRACEBACK")
+    }
     return {**kept, "NO_COLOR": "1", "TERMINAL_WIDTH": "80", "PYTHONIOENCODING": "utf-8"}
 
 
@@ -55,15 +64,25 @@ def cli_environment() -> dict[str, str]:
 
 @pytest.fixture
 def run_cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run gradcli with these arguments, in an empty folder unless ``cwd`` names another; stdin may be text or bytes."""
+    """Run gradcli with these arguments, in an empty folder unless ``cwd`` names another; stdin may
+    be text or bytes.
+    """
 
-    def run(*arguments: str, stdin: str | bytes = "", cwd: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, stdin: str | bytes = "", cwd: Path | None = None, **options: Any
+    ) -> subprocess.CompletedProcess[str]:
         given = stdin if isinstance(stdin, bytes) else stdin.encode()
         options = {"env": plain_environment(), "timeout": 60, **options}
         if "stdin" not in options:
             options["input"] = given
         options.setdefault("stdout", subprocess.PIPE)
-        done = subprocess.run([*COMMAND, *arguments], stderr=subprocess.PIPE, cwd=cwd or tmp_path, check=False, **options)
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            stderr=subprocess.PIPE,
+            cwd=cwd or tmp_path,
+            check=False,
+            **options,
+        )
         out, err = (None if b is None else b.decode() for b in (done.stdout, done.stderr))
         assert "Traceback" not in err, err
         return subprocess.CompletedProcess(done.args, done.returncode, out, err)
@@ -72,18 +91,30 @@ def run_cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.fixture
-def call_cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The same in this process, with its own standard streams, or with one for both: many times faster."""
+def call_cli(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The same in this process, with its own standard streams, or with one for both: many times
+    faster.
+    """
 
-    def call(*arguments: str, stdin: str | bytes = "", cwd: Path | None = None, together: bool = False) -> subprocess.CompletedProcess[str]:
-        given = io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()), "utf-8")
+    def call(
+        *arguments: str, stdin: str | bytes = "", cwd: Path | None = None, together: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        given = io.TextIOWrapper(
+            io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()), "utf-8"
+        )
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         with monkeypatch.context() as patched:
             patched.chdir(cwd or tmp_path)
             patched.setenv("NO_COLOR", "1")
             patched.delenv("FORCE_COLOR", raising=False)
             patched.setattr("sys.argv", ["gradcli", *arguments])
-            for name, stream in (("stdin", given), ("stdout", out), ("stderr", out if together else err)):
+            for name, stream in (
+                ("stdin", given),
+                ("stdout", out),
+                ("stderr", out if together else err),
+            ):
                 patched.setattr(f"sys.{name}", stream)
             code = run_guarded(app)
         printed, shown = (stream.buffer.getvalue().decode() for stream in (out, err))
@@ -95,16 +126,27 @@ def call_cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., s
 
 @pytest.fixture
 def evaluate_all() -> Callable[..., list[Record]]:
-    """The records of every query, assert and error of a program, without formulas and cross-checks."""
+    """The records of every query, assert and error of a program, without formulas and
+    cross-checks.
+    """
 
-    def run(text: str, file: str | None = None, options: Options | None = None, dtype: str = "float64", **bindings: Any) -> list[Record]:
+    def run(
+        text: str,
+        file: str | None = None,
+        options: Options | None = None,
+        dtype: str = "float64",
+        **bindings: Any,
+    ) -> list[Record]:
         scope = Scope(precision=dtype)
         for name, value in bindings.items():
             scope.bind_value(name, np.asarray(value))
             scope.outside[name] = np.asarray(value)
         program = Program(scope)
         options = options or Options(check=False, formula=False)
-        found = (run_statement(program, s, options) for s in statements(text.splitlines(keepends=True), file))
+        found = (
+            run_statement(program, s, options)
+            for s in statements(text.splitlines(keepends=True), file)
+        )
         return [record for record in found if record is not None]
 
     return run

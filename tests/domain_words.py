@@ -35,7 +35,9 @@ def _is_symmetric(x: Any) -> bool:
 
 
 def _apart(values: Any) -> bool:
-    return bool(np.all(np.abs(np.diff(np.sort(values))) > _APART * np.max(np.abs(values), initial=0.0)))
+    return bool(
+        np.all(np.abs(np.diff(np.sort(values))) > _APART * np.max(np.abs(values), initial=0.0))
+    )
 
 
 def _full_rank_apart(x: Any) -> bool:
@@ -59,11 +61,15 @@ OF_MATRICES: dict[str, Callable[[Any], bool]] = {
 
 
 def contains(record: Op | Composite, values: Mapping[str, Any]) -> bool:
-    """Return whether operands and static parameters, by their names, belong to the domain of a record."""
+    """Return whether operands and static parameters, by their names, belong to the domain of a
+    record.
+    """
     domain = _WHOLE.get(record.name, record.domain)
     if domain in OF_MATRICES:
         return OF_MATRICES[domain](np.asarray(values["x"]))
-    return not domain or any(_all_hold(alternative, values) for alternative in domain.split(", or "))
+    return not domain or any(
+        _all_hold(alternative, values) for alternative in domain.split(", or ")
+    )
 
 
 def _all_hold(alternative: str, values: Mapping[str, Any]) -> bool:
@@ -89,4 +95,8 @@ def _holds(part: str, values: Mapping[str, Any]) -> bool:
 
 def borders(record: Op | Composite, values: Mapping[str, Any]) -> bool:
     """Return whether some number is an end of a range of a record's domain."""
-    return any(values[name] in ends for box in ranges(_WHOLE.get(record.name, record.domain)) for name, ends in box.items())
+    return any(
+        values[name] in ends
+        for box in ranges(_WHOLE.get(record.name, record.domain))
+        for name, ends in box.items()
+    )

@@ -1,6 +1,8 @@
-"""``python -m tests.exports [TARGET ...]``: every scalar record and every case, exported, run, and held against the engine's numbers.
+"""``python -m tests.exports [TARGET ...]``: every scalar record and every case, exported, run, and
+held against the engine's numbers.
 
-What a target refuses is listed with what it lacks. The exit code is 1 where something that was exported is wrong.
+What a target refuses is listed with what it lacks. The exit code is 1 where something that was
+exported is wrong.
 """
 
 from __future__ import annotations
@@ -58,7 +60,14 @@ ONE = (
     -800.0,
 )
 SEVERAL = {2: (-2.0, -0.5, 0.0, 0.5, 1.0, 3.5), 3: (-1.0, 0.0, 0.5, 2.0)}
-SKIPPED = {"threshold", "take_along", "argsort", "sort", "msort", "take"}  # whose parameters have no defaults, or that want arrays
+SKIPPED = {
+    "threshold",
+    "take_along",
+    "argsort",
+    "sort",
+    "msort",
+    "take",
+}  # whose parameters have no defaults, or that want arrays
 
 
 class Trial(NamedTuple):
@@ -82,15 +91,35 @@ def scalar_records() -> Iterator[Trial]:
         leaves = [graph.leaf(name, ()) for name in names]
         try:
             node = record(*leaves)
-            found = vjp(node, leaves, ones_like(node)) if node.kind == "float" and node.op.outputs == 1 else []
-        except (GradcliError, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, AssertionError):
+            found = (
+                vjp(node, leaves, ones_like(node))
+                if node.kind == "float" and node.op.outputs == 1
+                else []
+            )
+        except (
+            GradcliError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            LookupError,
+            AssertionError,
+        ):
             continue  # what needs arrays, or parameters
         if node.shape != () or node.op.outputs != 1:
             continue
         made = zip(names, found, strict=True) if found else ()
-        subject = Subject(record.name, node, dict(made), [Parameter(*pair) for pair in zip(names, leaves, strict=True)])
+        subject = Subject(
+            record.name,
+            node,
+            dict(made),
+            [Parameter(*pair) for pair in zip(names, leaves, strict=True)],
+        )
         values = [ONE] if len(names) == 1 else [SEVERAL.get(len(names), (0.5, 2.0))] * len(names)
-        points = [dict(zip(names, point, strict=True)) for point in itertools.islice(itertools.product(*values), 100)]
+        points = [
+            dict(zip(names, point, strict=True))
+            for point in itertools.islice(itertools.product(*values), 100)
+        ]
         yield Trial(f"record_{record.name}", subject, points)
 
 
@@ -104,21 +133,32 @@ def cases() -> Iterator[Trial]:
 
 def program(name: str, text: str, values: Mapping[str, Any]) -> Iterator[Trial]:
     """A program at one point."""
-    bound = {key: np.asarray(value, float) if np.asarray(value).dtype.kind in "fiu" else np.asarray(value) for key, value in values.items()}
+    bound = {
+        key: np.asarray(value, float)
+        if np.asarray(value).dtype.kind in "fiu"
+        else np.asarray(value)
+        for key, value in values.items()
+    }
     made = Programs(values=dict(bound)).fresh()
     *_, export = subjects(made, text_lines(text), None, Options())
     if export.error is not None:
         raise export.error.error
     subject = export.subject
     taken = {parameter.name for parameter in subject.parameters}
-    yield Trial(name, subject, [{key: np.array(value) for key, value in bound.items() if key in taken}])
+    yield Trial(
+        name, subject, [{key: np.array(value) for key, value in bound.items() if key in taken}]
+    )
 
 
 def wanted(trial: Trial, point: Mapping[str, Any]) -> Result | None:
-    """The engine's value and gradients; None where not all of them are finite, or there is no value."""
+    """The engine's value and gradients; None where not all of them are finite, or there is no
+    value.
+    """
     subject = trial.subject
     order = reachable([subject.value])
-    values = {parameter.leaf: np.asarray(point[parameter.name])[()] for parameter in subject.parameters}
+    values = {
+        parameter.leaf: np.asarray(point[parameter.name])[()] for parameter in subject.parameters
+    }
     with np.errstate(all="ignore"):
         try:
             table = forward([subject.value], values)
@@ -128,7 +168,9 @@ def wanted(trial: Trial, point: Mapping[str, Any]) -> Result | None:
         if subject.gradients:
             leaves = {p.name: p.leaf for p in subject.parameters if p.name in subject.gradients}
             seed = np.ones(subject.value.shape)[()]
-            given = gradients(order, {subject.value: seed}, list(leaves.values()), table.__getitem__)
+            given = gradients(
+                order, {subject.value: seed}, list(leaves.values()), table.__getitem__
+            )
             found = {name: given.get(leaf, np.zeros(leaf.shape)) for name, leaf in leaves.items()}
     return (value, found) if all(np.isfinite(x).all() for x in (value, *found.values())) else None
 
@@ -146,7 +188,8 @@ def off(got: Any, right: Any) -> float:
     return math.inf if math.isnan(apart) else float(apart)
 
 
-# -- running what was exported -----------------------------------------------------------------------------------------
+# -- running what was exported
+# -----------------------------------------------------------------------------------------
 
 
 def run(target: str, trials: Sequence[Trial]) -> list[list[Result]]:
@@ -167,7 +210,12 @@ def run_python(text: str, trials: Sequence[Trial]) -> list[list[Result]]:
         keywords = plain.__code__.co_varnames[: plain.__code__.co_kwonlyargcount]
         names = [parameter.name for parameter in trial.subject.parameters]
         renamed = dict(zip(names, keywords, strict=True)) if len(keywords) == len(names) else {}
-        found.append([_called(function, {renamed[name]: value for name, value in point.items()}, trial) for point in trial.points])
+        found.append(
+            [
+                _called(function, {renamed[name]: value for name, value in point.items()}, trial)
+                for point in trial.points
+            ]
+        )
     return found
 
 
@@ -183,38 +231,70 @@ def run_c(text: str, trials: Sequence[Trial]) -> list[list[Result]]:
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "f.c"), Path(folder, "f.so")
         source.write_text(text, "utf-8")
-        flags = ["-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused", "-shared", "-fPIC"]
-        subprocess.run([compiler() or "cc", *flags, "-o", str(library), str(source), "-lm"], check=True, capture_output=True, text=True)
+        flags = [
+            "-std=c99",
+            "-O1",
+            "-ffp-contract=off",
+            "-Wall",
+            "-Werror",
+            "-Wno-unused",
+            "-shared",
+            "-fPIC",
+        ]
+        subprocess.run(
+            [compiler() or "cc", *flags, "-o", str(library), str(source), "-lm"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         loaded = ctypes.CDLL(str(library))
-        return [[_call_c(getattr(loaded, trial.name), trial, point) for point in trial.points] for trial in trials]
+        return [
+            [_call_c(getattr(loaded, trial.name), trial, point) for point in trial.points]
+            for trial in trials
+        ]
 
 
 def _call_c(function: Any, trial: Trial, point: Mapping[str, Any]) -> Result:
     function.restype = ctypes.c_double
     pointer = ctypes.POINTER(ctypes.c_double)
     subject = trial.subject
-    given = [np.ascontiguousarray(point[name], float) for name in sorted(parameter.name for parameter in subject.parameters)]
+    given = [
+        np.ascontiguousarray(point[name], float)
+        for name in sorted(parameter.name for parameter in subject.parameters)
+    ]
     found = {name: np.zeros(subject.gradients[name].shape) for name in sorted(subject.gradients)}
     value = function(*[array.ctypes.data_as(pointer) for array in (*given, *found.values())])
     return value, found
 
 
 def run_javascript(text: str, trials: Sequence[Trial]) -> list[list[Result]]:
-    calls = [[trial.name, [{name: np.asarray(x, float).tolist() for name, x in p.items()} for p in trial.points]] for trial in trials]
+    calls = [
+        [
+            trial.name,
+            [{name: np.asarray(x, float).tolist() for name, x in p.items()} for p in trial.points],
+        ]
+        for trial in trials
+    ]
     runner = (
         "import * as m from './f.mjs';\nimport fs from 'node:fs';\n"
         "const plain = (key, x) => typeof x === 'number' && !Number.isFinite(x) ? String(x) : x;\n"
         "const calls = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'));\n"
-        "console.log(JSON.stringify(calls.map(([name, points]) => points.map((point) => m[name](point))), plain));\n"
+        "console.log(JSON.stringify(calls.map(([name, points]) => points.map((point) => "
+        "m[name](point))), plain));\n"
     )
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "f.mjs").write_text(text, "utf-8")
         Path(folder, "run.mjs").write_text(runner, "utf-8")
         Path(folder, "calls.json").write_text(json.dumps(calls), "utf-8")
-        command = [shutil.which("node") or "node", str(Path(folder, "run.mjs")), str(Path(folder, "calls.json"))]
+        command = [
+            shutil.which("node") or "node",
+            str(Path(folder, "run.mjs")),
+            str(Path(folder, "calls.json")),
+        ]
         done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
     return [
-        [(_numbers(r["value"]), {k: _numbers(v) for k, v in r["grad"].items()}) for r in results] for results in json.loads(done.stdout)
+        [(_numbers(r["value"]), {k: _numbers(v) for k, v in r["grad"].items()}) for r in results]
+        for results in json.loads(done.stdout)
     ]
 
 
@@ -228,11 +308,14 @@ def compiler() -> str | None:
     return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 
-# -- the table ----------------------------------------------------------------------------------------------------------
+# -- the table
+# ----------------------------------------------------------------------------------------------------------
 
 
 class Outcome(NamedTuple):
-    """What became of trials: those that agree, what others are off by, and the reasons of those that are refused."""
+    """What became of trials: those that agree, what others are off by, and the reasons of those
+    that are refused.
+    """
 
     agree: list[str]
     wrong: dict[str, str]
@@ -254,15 +337,27 @@ def held(target: str, trials: Sequence[Trial], tolerance: float = 1e-12) -> Outc
             outcome.wrong[trial.name] = f"{trial.subject.text!r}: {type(error).__name__}: {error}"
         else:
             right = [wanted(trial, point) for point in trial.points]
-            points = [point for point, result in zip(trial.points, right, strict=True) if result is not None]
+            points = [
+                point
+                for point, result in zip(trial.points, right, strict=True)
+                if result is not None
+            ]
             if points:
-                taken.append((trial._replace(points=points), [result for result in right if result is not None]))
+                taken.append(
+                    (
+                        trial._replace(points=points),
+                        [result for result in right if result is not None],
+                    )
+                )
     results = run(target, [trial for trial, _ in taken])
     for (trial, right), found in zip(taken, results, strict=True):
         worst, where = 0.0, ""
         for point, one, other in zip(trial.points, right, found, strict=True):
             value = np.sum(one[0]) if target == "c" else one[0]
-            parts = {"value": (other[0], value), **{name: (other[1][name], one[1][name]) for name in one[1]}}
+            parts = {
+                "value": (other[0], value),
+                **{name: (other[1][name], one[1][name]) for name in one[1]},
+            }
             for name, (got, wants) in parts.items():
                 if (apart := off(got, wants)) > worst:
                     worst, where = apart, f"{name} is {got}, not {wants}, at {point}"
@@ -277,10 +372,16 @@ def main(words: list[str]) -> int:
     sys.path.insert(0, str(Path(__file__).parent))  # where the tests' own modules are
     failed = False
     for target in words or TARGETS:
-        for title, trials in (("scalar records", list(scalar_records())), ("cases on arrays", list(cases()))):
+        for title, trials in (
+            ("scalar records", list(scalar_records())),
+            ("cases on arrays", list(cases())),
+        ):
             outcome = held(target, trials)
             failed |= bool(outcome.wrong)
-            print(f"{target}, {title}: {len(outcome.agree)} agree, {len(outcome.wrong)} wrong, {len(outcome.refused)} refused")
+            print(
+                f"{target}, {title}: {len(outcome.agree)} agree, {len(outcome.wrong)} wrong, "
+                f"{len(outcome.refused)} refused"
+            )
             for name, reason in {**outcome.wrong, **outcome.refused}.items():
                 print(f"    {name}: {reason[:300]}")
     return int(failed)

@@ -26,7 +26,10 @@ def table() -> str:
 def written(text: str) -> str:
     """The page with the table of today in it."""
     changed, count = _TABLE.subn(lambda match: match[1] + table() + match[3], text)
-    assert count == 1, f"the page has {count} tables between <!-- functions --> and <!-- end of functions -->; it should have one"
+    assert count == 1, (
+        f"the page has {count} tables between <!-- functions --> and <!-- end of functions -->; "
+        "it should have one"
+    )
     return changed
 
 

@@ -1,4 +1,6 @@
-"""What the mathematical tests share: lowering a program, its numbers, and derivatives that do not use our rules."""
+"""What the mathematical tests share: lowering a program, its numbers, and derivatives that do not
+use our rules.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,14 @@ Arrays = Mapping[str, Any]
 
 
 def thinned(cases: Iterable[Any], every: int = 3) -> list[Any]:
-    """Cases of a long table, of which the README's command takes one of every so many; .ci/run takes all."""
+    """Cases of a long table, of which the README's command takes one of every so many; .ci/run
+    takes all.
+    """
     found = [case if isinstance(case, ParameterSet) else pytest.param(case) for case in cases]
-    return [case if i % every == 0 else case._replace(marks=[*case.marks, pytest.mark.ci]) for i, case in enumerate(found)]
+    return [
+        case if i % every == 0 else case._replace(marks=[*case.marks, pytest.mark.ci])
+        for i, case in enumerate(found)
+    ]
 
 
 def lowered(text: str, bindings: Arrays) -> tuple[Scope, Expr]:
@@ -47,7 +54,10 @@ def lowered(text: str, bindings: Arrays) -> tuple[Scope, Expr]:
 
 def number(scope: Scope, node: Expr, moved: Arrays | None = None) -> np.ndarray:
     """The value of a node, some names having other values."""
-    values = {**scope.values, **{scope.names[name]: np.asarray(value)[()] for name, value in (moved or {}).items()}}
+    values = {
+        **scope.values,
+        **{scope.names[name]: np.asarray(value)[()] for name, value in (moved or {}).items()},
+    }
     return np.asarray(forward([node], values)[node])
 
 
@@ -56,12 +66,20 @@ def swept(scope: Scope, root: Expr, seed: Any, names: list[str]) -> dict[str, np
     values = forward([root], scope.values)
     with np.errstate(all="ignore"):
         leaves = [scope.names[n] for n in names]
-        found = backward(reachable([root]), {root: np.asarray(seed, float)[()]}, leaves, values.__getitem__)
-    return {n: np.asarray(found.get(x, np.zeros(x.shape))) for n, x in zip(names, leaves, strict=True)}
+        found = backward(
+            reachable([root]), {root: np.asarray(seed, float)[()]}, leaves, values.__getitem__
+        )
+    return {
+        n: np.asarray(found.get(x, np.zeros(x.shape))) for n, x in zip(names, leaves, strict=True)
+    }
 
 
-def complex_step(function: Callable[..., Any], bindings: Arrays, seed: Any) -> dict[str, np.ndarray]:
-    """The gradient of sum(seed * function(*values)): exact to rounding for an analytic function of NumPy arrays."""
+def complex_step(
+    function: Callable[..., Any], bindings: Arrays, seed: Any
+) -> dict[str, np.ndarray]:
+    """The gradient of sum(seed * function(*values)): exact to rounding for an analytic function of
+    NumPy arrays.
+    """
     gradients = {}
     with np.errstate(all="ignore"):
         for name, value in bindings.items():
@@ -75,8 +93,12 @@ def complex_step(function: Callable[..., Any], bindings: Arrays, seed: Any) -> d
     return gradients
 
 
-def differences(function: Callable[[np.ndarray], np.ndarray], at: Any, step: float = 1e-3) -> np.ndarray:
-    """The Jacobian by central differences, extrapolated twice: the error is of the order of step**6."""
+def differences(
+    function: Callable[[np.ndarray], np.ndarray], at: Any, step: float = 1e-3
+) -> np.ndarray:
+    """The Jacobian by central differences, extrapolated twice: the error is of the order of
+    step**6.
+    """
     at = np.asarray(at, float)
     columns = []
     for index in np.ndindex(at.shape):
@@ -95,7 +117,9 @@ def differences(function: Callable[[np.ndarray], np.ndarray], at: Any, step: flo
 
 def same(found: Any, wanted: Any) -> bool:
     """Equal numbers, infinities and NaNs included."""
-    return np.shape(found) == np.shape(wanted) and np.allclose(found, wanted, rtol=1e-12, atol=0, equal_nan=True)
+    return np.shape(found) == np.shape(wanted) and np.allclose(
+        found, wanted, rtol=1e-12, atol=0, equal_nan=True
+    )
 
 
 class Precise(Carrier):
@@ -153,17 +177,31 @@ class Precise(Carrier):
 
 
 def exact(op: Op, *operands: float, digits: int = 60, **static: Any) -> Any:
-    """The reference at float operands as a real multi-precision number, or None outside the domain."""
+    """The reference at float operands as a real multi-precision number, or None outside the
+    domain.
+    """
     with mpmath.workdps(digits):
         try:
-            value = op.reference(mpmath.mp, *[mpmath.mpf(o) for o in operands], **{**op.static, **static})
-        except (ValueError, ZeroDivisionError, OverflowError, mpmath.libmp.ComplexResult, mpmath.libmp.NoConvergence):
+            value = op.reference(
+                mpmath.mp, *[mpmath.mpf(o) for o in operands], **{**op.static, **static}
+            )
+        except (
+            ValueError,
+            ZeroDivisionError,
+            OverflowError,
+            mpmath.libmp.ComplexResult,
+            mpmath.libmp.NoConvergence,
+        ):
             return None
         return value if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else None
 
 
-def exact_partial(op: Op, place: int, operands: tuple[float, ...], digits: int = 60, **static: Any) -> Any:
-    """The rule of one partial, run on multi-precision numbers; None where it has no finite real value."""
+def exact_partial(
+    op: Op, place: int, operands: tuple[float, ...], digits: int = 60, **static: Any
+) -> Any:
+    """The rule of one partial, run on multi-precision numbers; None where it has no finite real
+    value.
+    """
     assert op.partials is not None
     rule = op.partials[place]
     assert rule is not None
@@ -173,12 +211,20 @@ def exact_partial(op: Op, place: int, operands: tuple[float, ...], digits: int =
             precise = [Precise(mpmath.mpf(o)) for o in operands]
             out = precise[0].apply_op(op, precise, settings)
             value = Precise.of(rule(out, *precise, **settings))
-        except (ValueError, ZeroDivisionError, OverflowError, mpmath.libmp.ComplexResult, mpmath.libmp.NoConvergence):
+        except (
+            ValueError,
+            ZeroDivisionError,
+            OverflowError,
+            mpmath.libmp.ComplexResult,
+            mpmath.libmp.NoConvergence,
+        ):
             return None
         return value if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else None
 
 
-def applied(op: Op, *operands: Any, precision: str = "float64", **static: Any) -> tuple[Scope, Expr, list[str]]:
+def applied(
+    op: Op, *operands: Any, precision: str = "float64", **static: Any
+) -> tuple[Scope, Expr, list[str]]:
     """An operation on fresh leaves: the scope, the node and the names of the leaves, in order."""
     scope = Scope(precision=precision)
     names = [f"operand_{i}" for i in range(len(operands))]

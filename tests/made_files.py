@@ -14,7 +14,13 @@ from gradcli.files.npy import MAGIC
 def array_file(header: str, data: bytes = bytes(64), version: int = 1) -> bytes:
     """A file in NumPy's format with any header."""
     text = header.encode("latin-1")
-    return MAGIC + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little") + text + data
+    return (
+        MAGIC
+        + bytes([version, 0])
+        + len(text).to_bytes(2 if version == 1 else 4, "little")
+        + text
+        + data
+    )
 
 
 def said(dtype: str = "'<f8'", shape: str = "(8,)", order: str = "False") -> str:

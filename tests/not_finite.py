@@ -1,6 +1,8 @@
-"""All functions of the catalogue at arguments that are not finite, and at both zeros: what may become of such a call.
+"""All functions of the catalogue at arguments that are not finite, and at both zeros: what may
+become of such a call.
 
-`python tests/not_finite.py` tries the whole catalogue, which takes an hour; `test_not_finite_arguments.py` tries a sample.
+`python tests/not_finite.py` tries the whole catalogue, which takes an hour;
+`test_not_finite_arguments.py` tries a sample.
 """
 
 from __future__ import annotations
@@ -31,27 +33,46 @@ from gradcli.report.verdicts import Verdict
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
 PREFIXES = ("", "torch.", "F.", "np.", "scipy.special.", "jnp.", "jax.nn.")
 MOST = 4_000_000  # calls of functions that one evaluation with its check may make
-_FOREIGN = re.compile(r"\w+Error\b|\w+Warning\b|Traceback|NoneType|object at 0x|cannot convert|<class|sympy\.|mpf\(|unsupported operand")
+_FOREIGN = re.compile(
+    r"\w+Error\b|\w+Warning\b|Traceback|NoneType|object at 0x|cannot "
+    r"convert|<class|sympy\.|mpf\(|unsupported operand"
+)
 
 Case = tuple[str, dict[str, Any]]
 
 
 class EndlessError(BaseException):
-    """Raised in the middle of a call that makes too many others; no Exception, so that nothing goes on after it."""
+    """Raised in the middle of a call that makes too many others; no Exception, so that nothing goes
+    on after it.
+    """
 
 
 def calls() -> Iterator[Case]:
-    """Every function with arguments that suit it: operations and composites, libraries' spellings, distributions."""
+    """Every function with arguments that suit it: operations and composites, libraries' spellings,
+    distributions.
+    """
     for _, record in records.functions():
         example = records.entry(record).example
         if example is not None:
             at = {name: np.asarray(value) for name, value in example.at.items()}
-            yield example.expr, {name: x.astype(float) if x.dtype.kind == "f" else x for name, x in at.items()}
-            yield example.expr, {name: x.ravel()[0].astype(float) if x.dtype.kind == "f" else x for name, x in at.items()}
+            yield (
+                example.expr,
+                {name: x.astype(float) if x.dtype.kind == "f" else x for name, x in at.items()},
+            )
+            yield (
+                example.expr,
+                {
+                    name: x.ravel()[0].astype(float) if x.dtype.kind == "f" else x
+                    for name, x in at.items()
+                },
+            )
     for name in catalogue():
         for prefix in PREFIXES:
             for text in calls_of(name)[: 1 if prefix else 3]:
-                yield f"{prefix}{name}({text})", {n: VALUES[n][:4] if n in "UXYZ" else VALUES[n] for n in used(text)}
+                yield (
+                    f"{prefix}{name}({text})",
+                    {n: VALUES[n][:4] if n in "UXYZ" else VALUES[n] for n in used(text)},
+                )
     known = set()
     for name, function, shapes in CASES:
         if (name, function) not in known:
@@ -62,7 +83,9 @@ def calls() -> Iterator[Case]:
 
 
 def cases() -> Iterator[Case]:
-    """Calls with one argument replaced: a number, the first entry of an array, all of its entries; and with all arguments."""
+    """Calls with one argument replaced: a number, the first entry of an array, all of its entries;
+    and with all arguments.
+    """
     for text, at in calls():
         given = {name: np.asarray(x) for name, x in at.items()}
         floats = [name for name, x in given.items() if x.dtype.kind == "f" and x.size]
@@ -105,13 +128,17 @@ def faults(case: Case) -> list[str]:
         finite = all(np.isfinite(np.asarray(at[name], float)).all() for name in record.grad or ())
         if check.verdict is Verdict.MISMATCH:
             found.append(f"mismatch: {check.reason}")
-        if not finite and any(part.certified for part in [*check.variables.values(), check.value] if part is not None):
+        if not finite and any(
+            part.certified for part in [*check.variables.values(), check.value] if part is not None
+        ):
             found.append("certified")
     return found
 
 
 class bounded:
-    """A block that may make so many calls of functions, Python's and C's: work is counted, not timed."""
+    """A block that may make so many calls of functions, Python's and C's: work is counted, not
+    timed.
+    """
 
     def __init__(self, most: int) -> None:
         self.left = most

@@ -1,4 +1,6 @@
-"""Arguments of NumPy's functions, and values of their keywords: for every function that NumPy hands to other libraries' arrays."""
+"""Arguments of NumPy's functions, and values of their keywords: for every function that NumPy hands
+to other libraries' arrays.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +16,36 @@ ARRAYS = {
     "w": np.array([1.0, 2.0, 3.0]),
     "c": np.array(2.5),
 }
-OTHERS = {"m": ARRAYS["x"] > 0, "i": np.array([[0, 2, 1], [1, 0, 2]]), "k": np.array([0, 1, 0]), "np": np, "inf": np.inf}
+OTHERS = {
+    "m": ARRAYS["x"] > 0,
+    "i": np.array([[0, 2, 1], [1, 0, 2]]),
+    "k": np.array([0, 1, 0]),
+    "np": np,
+    "inf": np.inf,
+}
 
 # Where the arguments are not one array: texts, several of one function separated by semicolons.
 ARGUMENTS = {
     **dict.fromkeys(("percentile", "nanpercentile"), "x, 30.0"), **dict.fromkeys(("quantile", "nanquantile"), "x, 0.3"),
     "clip": "x, -1.0, 2.0; x, y, y + 1; x, [-c, 0.1, -c], [4.0, c, 5.0]", "reshape": "x, (3, 2)", "repeat": "x, 2", "tile": "x, 2",
     "take": "x, [0, 2]", "take_along_axis": "x, i, 1", "compress": "[True, False], x", "choose": "k, [v, 2 * v]; k, [[c, c, c], w]",
-    "concatenate": "[x, y]; [v, [c]]; [v, [c, [c, c][1]]]", "concat": "[x, y]", "stack": "[x, y]; [v, [c, c, 1.0]]",
+    "concatenate": "[x, y]; [v, [c]]; [v, [c, [c, c][1]]]", "concat": "[x, y]", "stack": "[x, y]; "
+    "[v, [c, c, 1.0]]",
     "vstack": "[x, y]; [x, [c, 0.0, c]]", "hstack": "[x, y]; [v, [c]]", "dstack": "[x, y]", "column_stack": "[v, w]",
     "block": "[[x, y]]; [v, c]",
     "append": "x, y; v, [c, c]; v, c", "insert": "v, 1, 5.0; v, 1, c; v, [0, 1], [c, c]", "delete": "v, 1", "split": "v, 3",
     "array_split": "v, 2",
-    "hsplit": "x, 3", "vsplit": "x, 2", "dsplit": "x.reshape((1, 2, 3)), 3", "where": "m, x, y; x; m, x, [c, c, c]; m, c, 0.0",
+    "hsplit": "x, 3", "vsplit": "x, 2", "dsplit": "x.reshape((1, 2, 3)), 3", "where": "m, x, y; "
+    "x; m, x, [c, c, c]; m, c, 0.0",
     "select": "[m], [x]; [m, x < -1], [x, y], c",
     "piecewise": "v, [v < 1, v >= 1], [lambda t: 2 * t, lambda t: t * t]; v, [v < 1], [c, 0.0]",
-    "searchsorted": "v, 1.0", "digitize": "v, [1.0, 3.0]", "bincount": "k; k, v", "interp": "1.0, v, w; c, v, w; [0.7, c], v, w",
-    "dot": "x, y.T; x, c; x, [c, 1.0, c]; x, 2.0", "vdot": "v, w; v, [c, c, 1.0]", "inner": "v, w; v, [c, c, c]",
+    "searchsorted": "v, 1.0", "digitize": "v, [1.0, 3.0]", "bincount": "k; k, v", "interp": "1.0, "
+    "v, w; c, v, w; [0.7, c], v, w",
+    "dot": "x, y.T; x, c; x, [c, 1.0, c]; x, 2.0", "vdot": "v, w; v, [c, c, 1.0]", "inner": "v, "
+    "w; v, [c, c, c]",
     "outer": "v, w; v, [c, 1.0]",
-    "matmul": "x, y.T; x, [c, 1.0, c]", "tensordot": "x, y; v, [c, c, 1.0], 1", "kron": "v, w; v, [c, c]", "cross": "v, w; v, [c, 1.0, c]",
+    "matmul": "x, y.T; x, [c, 1.0, c]", "tensordot": "x, y; v, [c, c, 1.0], 1", "kron": "v, w; v, "
+    "[c, c]", "cross": "v, w; v, [c, 1.0, c]",
     "einsum": "'ij,kj->ik', x, y; 'ij,j', x, [c, c, 1.0]", "convolve": "v, w; v, [c, 1.0]", "correlate": "v, w; v, [c, 1.0]",
     "pad": "x, 1; v, 1, 'constant', constant_values=c", "broadcast_to": "v, (2, 3)", "broadcast_arrays": "v, x", "moveaxis": "x, 0, 1",
     "swapaxes": "x, 0, 1", "meshgrid": "v, w", "diag": "v", "diagflat": "v", "vander": "v",
@@ -44,11 +57,13 @@ ARGUMENTS = {
     "trim_zeros": "v", "roll": "x, 1; x, 1, axis=()", "transpose": "x; x, None; x, (1, 0)", "expand_dims": "x, 0", "vecdot": "x, y",
     "matvec": "x, v", "vecmat": "v, x.T",
     "trapezoid": "x; x, v",
-    "average": "x; v, weights=w; v, weights=[c, 1.0, 1.0]", "diff": "x; v, prepend=c; v, append=[c, c]",
+    "average": "x; v, weights=w; v, weights=[c, 1.0, 1.0]", "diff": "x; v, prepend=c; v, "
+    "append=[c, c]",
     "ediff1d": "x; v, to_begin=c, to_end=[c, 1.0]",
     "gradient": "x; v, c; v, w", "cov": "x; v, w", "corrcoef": "x; v, w", "unstack": "x", "atleast_1d": "c; x, v",
     "logaddexp": "p, q; p, [c, c, c]",
-    "linalg.solve": "s, s[0]; s, [c, 1.0]", "linalg.lstsq": "s, s[0]", "linalg.matrix_power": "s, 3",
+    "linalg.solve": "s, s[0]; s, [c, 1.0]", "linalg.lstsq": "s, s[0]", "linalg.matrix_power": "s, "
+    "3",
     "linalg.multi_dot": "[s, s]; [s, [[c, 1.0], [1.0, c]]]",
     "linalg.tensorsolve": "s, s[0]", "linalg.cross": "v, w", "linalg.outer": "v, w", "linalg.matmul": "s, s", "linalg.vecdot": "v, w",
     "linalg.tensordot": "x, y", "linalg.norm": "x; [c, 2.0, c]", "linalg.vector_norm": "x", "linalg.matrix_norm": "x",

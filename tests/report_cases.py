@@ -5,7 +5,17 @@ from __future__ import annotations
 import io
 
 from gradcli.errors import Source, Span, UnknownNameError
-from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome, Summary, make
+from gradcli.report.outcomes import (
+    ERROR,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    XFAILED,
+    XPASSED,
+    Outcome,
+    Summary,
+    make,
+)
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.verdicts import Check, Verdict
 
@@ -16,15 +26,38 @@ CI_VARIABLES = (
 """What CI systems set, by which reports differ."""
 
 
-def case(expr="x", status=FAILED, verdict=None, *, name="1", reason=None, seconds=0.0, details=(), repeat=None, **record):
+def case(
+    expr="x",
+    status=FAILED,
+    verdict=None,
+    *,
+    name="1",
+    reason=None,
+    seconds=0.0,
+    details=(),
+    repeat=None,
+    **record,
+):
     check = None if verdict is None else Check(verdict)
-    return Outcome(Record(expr, check=check, **record), name, status, reason, seconds, list(details), repeat=repeat)
+    return Outcome(
+        Record(expr, check=check, **record),
+        name,
+        status,
+        reason,
+        seconds,
+        list(details),
+        repeat=repeat,
+    )
 
 
 def unknown(text, word, file, line, help=None):
     start = text.index(word)
     span = Span(start, start + len(word))
-    return Failure.of(UnknownNameError(f"unknown function '{word}'", span=span, source=Source(text, file, line), help=help))
+    return Failure.of(
+        UnknownNameError(
+            f"unknown function '{word}'", span=span, source=Source(text, file, line), help=help
+        )
+    )
 
 
 def summary_of(outcomes, **known):
@@ -50,7 +83,8 @@ RUN = [
          error=unknown("3*a**3 - sqr(b)", "sqr", MODEL, 3, "did you mean 'sqrt'?")),
     case("relu(x)", FAILED, Verdict.UNDEFINED, name="q7", details=["0 * inf"], id="q7", file=CASES, line=7, record_line=True),
     case("sum(x**2\n  + |y|)", FAILED, Verdict.MISMATCH, name="line 5", file=MODEL, line=5,
-         details=["x[1] claimed 3.0, true 4.0", "1 of 2 entries", "without the factor\n[[2, 2],\n [2, 2]]"]),
+         details=["x[1] claimed 3.0, true 4.0", "1 of 2 entries", "without the factor\n[[2, 2],\n "
+         "[2, 2]]"]),
     case("abs(x)", XFAILED, Verdict.KINK, name="8", reason="a <kink>", xfail="a <kink>", file=CASES, line=8,
          record_line=True),
     case("abs(y)", XPASSED, Verdict.AGREE, name="9", reason="was wrong", file=CASES, line=9, record_line=True),

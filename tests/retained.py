@@ -1,7 +1,9 @@
-"""What PyTorch's ``retain_grad()`` has at every part of an expression: its value and its adjoint, by where the part stands in the text.
+"""What PyTorch's ``retain_grad()`` has at every part of an expression: its value and its adjoint,
+by where the part stands in the text.
 
-``python retained.py`` in `tests/` (with PyTorch at hand) records it for the texts below: each is evaluated part by part as Python reads it,
-on tensors. ``tests/test_explain.py`` holds explanations to what is recorded.
+``python retained.py`` in `tests/` (with PyTorch at hand) records it for the texts below: each is
+evaluated part by part as Python reads it, on tensors. ``tests/test_explain.py`` holds explanations
+to what is recorded.
 """
 
 from __future__ import annotations
@@ -53,7 +55,10 @@ class Parts:
         import torch
 
         self.torch, self.text = torch, text
-        self.leaves = {name: torch.tensor(value, dtype=torch.float64, requires_grad=True) for name, value in at.items()}
+        self.leaves = {
+            name: torch.tensor(value, dtype=torch.float64, requires_grad=True)
+            for name, value in at.items()
+        }
         self.found: list[tuple[int, int, Any]] = []
         self.result = self.of(ast.parse(text, mode="eval").body)
 
@@ -76,11 +81,20 @@ class Parts:
                 return -self.of(node.operand)
             case ast.BinOp():
                 left, right = self.of(node.left), self.of(node.right)
-                kinds = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
+                kinds = {
+                    ast.Add: "+",
+                    ast.Sub: "-",
+                    ast.Mult: "*",
+                    ast.Div: "/",
+                    ast.Pow: "**",
+                    ast.MatMult: "@",
+                }
                 return eval(f"left {kinds[type(node.op)]} right", {"left": left, "right": right})
             case ast.Compare():
                 left, right = self.of(node.left), self.of(node.comparators[0])
-                sign = {ast.Gt: ">", ast.Lt: "<", ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "=="}[type(node.ops[0])]
+                sign = {ast.Gt: ">", ast.Lt: "<", ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "=="}[
+                    type(node.ops[0])
+                ]
                 return eval(f"left {sign} right", {"left": left, "right": right})
             case ast.Subscript():
                 return self.of(node.value)[self._index(node.slice)]
@@ -95,15 +109,24 @@ class Parts:
             case ast.Tuple():
                 return tuple(map(self._index, node.elts))
             case ast.Slice():
-                return slice(*(None if part is None else self._index(part) for part in (node.lower, node.upper, node.step)))
+                return slice(
+                    *(
+                        None if part is None else self._index(part)
+                        for part in (node.lower, node.upper, node.step)
+                    )
+                )
             case ast.List():
                 return [self._index(part) for part in node.elts]
         return ast.literal_eval(node)
 
     def _call(self, node: ast.Call) -> Any:
-        keywords = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg is not None}
+        keywords = {
+            each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg is not None
+        }
         if isinstance(node.func, ast.Attribute):
-            return getattr(self.of(node.func.value), node.func.attr)(*map(self.of, node.args), **keywords)
+            return getattr(self.of(node.func.value), node.func.attr)(
+                *map(self.of, node.args), **keywords
+            )
         assert isinstance(node.func, ast.Name)
         name = node.func.id
         arguments = [self.of(part) for part in node.args]
@@ -114,15 +137,23 @@ class Parts:
 
 
 def retained(text: str, at: dict[str, Any]) -> list[dict[str, Any]]:
-    """The value and the adjoint of every part of an expression (of the sum of its entries); None where PyTorch has no gradient."""
+    """The value and the adjoint of every part of an expression (of the sum of its entries); None
+    where PyTorch has no gradient.
+    """
     parts = Parts(text, at)
     parts.result.sum().backward()
     return [
-        {"span": [begin, end], "value": value.detach().tolist(), "adjoint": None if value.grad is None else value.grad.tolist()}
+        {
+            "span": [begin, end],
+            "value": value.detach().tolist(),
+            "adjoint": None if value.grad is None else value.grad.tolist(),
+        }
         for begin, end, value in parts.found
     ]
 
 
 if __name__ == "__main__":
-    lines = [json.dumps({"text": text, "at": at, "parts": retained(text, at)}) for text, at in TEXTS]
+    lines = [
+        json.dumps({"text": text, "at": at, "parts": retained(text, at)}) for text, at in TEXTS
+    ]
     RECORDED.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")

@@ -1,4 +1,6 @@
-"""Activations where they have kinks, at NaN and at the ends of their ranges: as PyTorch, whose numbers these are."""
+"""Activations where they have kinks, at NaN and at the ends of their ranges: as PyTorch, whose
+numbers these are.
+"""
 
 from __future__ import annotations
 
@@ -68,10 +70,22 @@ MISUSED = [
     ("F.hardtanh(x, 2, 1)", 0.5, "hardtanh: min_val (2) must not be greater than max_val (1)"),
     ("F.softshrink(x, -1)", 0.5, "softshrink: lambd must be at least 0, not -1"),
     ("F.celu(x, 0)", 0.5, "celu: alpha must not be 0"),
-    ("F.gelu(x, approximate='sigmoid')", 0.5, "gelu: approximate must be 'none' or 'tanh', not 'sigmoid'"),
+    (
+        "F.gelu(x, approximate='sigmoid')",
+        0.5,
+        "gelu: approximate must be 'none' or 'tanh', not 'sigmoid'",
+    ),
     ("F.threshold(x, 1)", 0.5, "threshold needs the argument 'value'"),
-    ("F.glu(x)", [1.0, 2.0, 3.0], "glu: an axis with an even number of entries is wanted, not axis -1 of the shape (3,)"),
-    ("F.prelu(x, [1, 2])", [1.0], "prelu: one weight or one for each of 1 channels is wanted, not an array of shape (2,)"),
+    (
+        "F.glu(x)",
+        [1.0, 2.0, 3.0],
+        "glu: an axis with an even number of entries is wanted, not axis -1 of the shape (3,)",
+    ),
+    (
+        "F.prelu(x, [1, 2])",
+        [1.0],
+        "prelu: one weight or one for each of 1 channels is wanted, not an array of shape (2,)",
+    ),
     ("F.dropout(x)", 0.5, "dropout draws at random which entries to keep"),
     ("F.rrelu(x, training=True)", 0.5, "rrelu draws its slopes at random"),
 ]
@@ -87,8 +101,14 @@ def test_kinks(text: str, x: float, value: float, slope: float, verdict: str) ->
 @pytest.mark.parametrize(("text", "x", "value", "slope"), ENDS)
 def test_ends(text: str, x: float, value: float, slope: float) -> None:
     record = gradcli.evaluate(text, x=x, formula=False)
-    assert np.allclose([record.value, record.grad["x"]], [value, slope], rtol=1e-13, atol=0, equal_nan=True)
-    assert record.check.verdict.word in ("agree", "undefined", "ill-conditioned")  # a slope may underflow
+    assert np.allclose(
+        [record.value, record.grad["x"]], [value, slope], rtol=1e-13, atol=0, equal_nan=True
+    )
+    assert record.check.verdict.word in (
+        "agree",
+        "undefined",
+        "ill-conditioned",
+    )  # a slope may underflow
 
 
 @pytest.mark.parametrize(("text", "x", "message"), MISUSED)
@@ -100,5 +120,9 @@ def test_misuse(text: str, x: object, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
 def test_softmax_of_no_entries_and_of_a_number(name: str) -> None:
-    assert gradcli.evaluate(f"F.{name}(x, 0)", x=np.zeros((0, 2)), seed=np.zeros((0, 2))).value.shape == (0, 2)
-    assert gradcli.evaluate(f"F.{name}(x, 0)", x=3.0).value == (0.0 if name == "log_softmax" else 1.0)
+    assert gradcli.evaluate(
+        f"F.{name}(x, 0)", x=np.zeros((0, 2)), seed=np.zeros((0, 2))
+    ).value.shape == (0, 2)
+    assert gradcli.evaluate(f"F.{name}(x, 0)", x=3.0).value == (
+        0.0 if name == "log_softmax" else 1.0
+    )

@@ -1,8 +1,9 @@
-"""The parser against Python's, and values and gradients against NumPy's, on random programs that both can read.
+"""The parser against Python's, and values and gradients against NumPy's, on random programs that
+both can read.
 
-What is compared is made by another program: Python's `ast`, NumPy's arrays, and differences of NumPy's values (`witness/`). So an
-index off by one, an axis, an operand, a constant or a seed read wrongly is seen here, though the verdict, which starts at the same
-graph, agrees.
+What is compared is made by another program: Python's `ast`, NumPy's arrays, and differences of
+NumPy's values (`witness/`). So an index off by one, an axis, an operand, a constant or a seed read
+wrongly is seen here, though the verdict, which starts at the same graph, agrees.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ RANDOMS = st.randoms(use_true_random=False)
 REFUSED = {
     r"'(or|and)' is of conditions": "Python gives one of two numbers",
     r"'not' is of conditions": "Python asks whether a number is 0",
-    r"^axis must be a whole number, not None": "sort, cumsum and their like of all entries, in a row",
+    r"^axis must be a whole number, not None": "sort, cumsum and their like of all entries, in a "
+    "row",
     r"^'(sum|min|max)\(\)' of an array of \d axes has two readings": "Python's is over the rows",
-    r"^einsum: ('ij' does not name the 1 axes|1 terms in)": "a list is einsum's list of operands, as in PyTorch",
+    r"^einsum: ('ij' does not name the 1 axes|1 terms in)": "a list is einsum's list of operands, "
+    "as in PyTorch",
 }
 
 
@@ -65,8 +68,13 @@ SIGNS = ["{}", "-{}", "+{}", "not {}", "--{}"]
 def test_every_pair_of_operators_binds_as_in_python(first: str) -> None:
     read = 0
     for second, *signs in itertools.product(INFIX, SIGNS, SIGNS, SIGNS):
-        a, b, c = (sign.format(name) for sign, name in zip(signs, ["a", "b.c[0]", "f(2)"], strict=True))
-        for text in (f"{a} {first} {b} {second} {c}", f"{a} if {b} {first} {c} else {a}{second} {b}"):
+        a, b, c = (
+            sign.format(name) for sign, name in zip(signs, ["a", "b.c[0]", "f(2)"], strict=True)
+        )
+        for text in (
+            f"{a} {first} {b} {second} {c}",
+            f"{a} if {b} {first} {c} else {a}{second} {b}",
+        ):
             try:
                 wrong = tree_differs(text)
             except (SyntaxError, TypeError):  # TypeError: a chain of comparisons, which is refused
@@ -79,7 +87,8 @@ def test_every_pair_of_operators_binds_as_in_python(first: str) -> None:
 SPELLED = [
     "1_000", ".5", "5.", "1e5", "1E+5", "1e-05", "0.", "00.5", "0e0", "1_0.0_1e1_0", "123456789012345678901234567890", "1e400", "None",
     "True", "x[1:2, ::3]", "x[::-1]", "x[:]", "x[:, None]", "x[..., 0]", "x[-1:]", "x[:-1]", "x[a:b:c]", "x[(0, 1)]", "x[0,]",
-    "x[[0, 1], :]", "x[x > 0]", "x[1:2][3]", "x[i + 1:2*j]", "f()", "f(a, b,)", "f(a, k=1, m=(0, 1))", "f(axis=-1)", "a.b.c(d).e",
+    "x[[0, 1], :]", "x[x > 0]", "x[1:2][3]", "x[i + 1:2*j]", "f()", "f(a, b,)", "f(a, k=1, m=(0, "
+    "1))", "f(axis=-1)", "a.b.c(d).e",
     "(a).T", "-a.T**2", "(a, b)", "(a,)", "()", "[a, b]", "[]", "[[a], [b,]]", "f('ij,jk->ik', a)", "(((a)))", "2**-1", "-2**-2**-x",
     "a if b else c if d else e", "(a if b else c) if d else e", "f(a if b else c, k=d or e)", "x[a if b else c]", "a = b\nc = a*2; c + 1",
     "a = 1\na += b*c\na", "a # b\nc", "f(a,\n  b)\n", "α + β_1",
@@ -121,7 +130,9 @@ def test_queries_of_one_form_are_each_worth_what_numpy_says() -> None:
 
 @pytest.mark.parametrize("text", BITS)
 def test_every_bit_is_that_of_numpy(text: str) -> None:
-    values = {name: value for name, value in values_of(3).items() if re.search(rf"\b{name}\b", text)}
+    values = {
+        name: value for name, value in values_of(3).items() if re.search(rf"\b{name}\b", text)
+    }
     assert (wrong := bits_differ(text, values)) is None, wrong
 
 
@@ -154,5 +165,9 @@ def test_nearly_all_programs_are_compared_and_all_forms_are_reached() -> None:
         assert wrong is None, wrong
         compared.append(text)
     assert len(compared) > 280, f"only {len(compared)} of 300 programs have numbers to compare"
-    missing = [form for form, pattern in REACHED.items() if sum(bool(re.search(pattern, text)) for text in compared) < 3]
+    missing = [
+        form
+        for form, pattern in REACHED.items()
+        if sum(bool(re.search(pattern, text)) for text in compared) < 3
+    ]
     assert not missing, f"no random program has {', '.join(missing)}"

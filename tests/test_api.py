@@ -32,7 +32,9 @@ def test_without_a_seed_an_output_that_is_no_scalar_is_summed():
     assert (record.grad["x"].tolist(), record.seed.tolist()) == ([2.0, 4.0], [1.0, 1.0])
     assert "ones, the gradient of the sum" in str(record), "as the command line says it"
     assert gradcli.evaluate("x**2", x=[1.0, 2.0], seed=[1, 10]).grad["x"].tolist() == [2.0, 40.0]
-    assert gradcli.evaluate("x**2", x=[3.0]).grad["x"].tolist() == [6.0], "one entry of any shape is fine"
+    assert gradcli.evaluate("x**2", x=[3.0]).grad["x"].tolist() == [6.0], (
+        "one entry of any shape is fine"
+    )
 
 
 def test_names_that_are_keywords_are_bound_with_at():
@@ -43,7 +45,10 @@ def test_names_that_are_keywords_are_bound_with_at():
 def test_modes():
     hessian = gradcli.evaluate("x**2*y", x=3.0, y=2.0, mode="hessian").hessian
     assert hessian == {"x": {"x": 4.0, "y": 6.0}, "y": {"x": 6.0, "y": 0.0}}
-    assert gradcli.evaluate("[x*y, x]", x=3.0, y=2.0, mode="jacobian").jacobian["x"].tolist() == [2.0, 1.0]
+    assert gradcli.evaluate("[x*y, x]", x=3.0, y=2.0, mode="jacobian").jacobian["x"].tolist() == [
+        2.0,
+        1.0,
+    ]
     assert gradcli.evaluate("x**2*y", x=3.0, y=2.0, jvp={"x": 1.0, "y": 2.0}).jvp == 30.0
 
 
@@ -73,10 +78,24 @@ def test_parse_gives_the_tree():
 def terminal(*arguments: str, columns: int = 80, **variables: str) -> str:
     """What a terminal shows."""
     leader, follower = pty.openpty()
-    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS")}
-    environment |= {"TERM": "xterm-256color", "COLUMNS": str(columns), "LANG": "C.UTF-8", "PYTHONIOENCODING": "utf-8", **variables}
+    environment = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS")
+    }
+    environment |= {
+        "TERM": "xterm-256color",
+        "COLUMNS": str(columns),
+        "LANG": "C.UTF-8",
+        "PYTHONIOENCODING": "utf-8",
+        **variables,
+    }
     process = subprocess.Popen(
-        [sys.executable, "-m", "gradcli.cli.main", *arguments], stdin=follower, stdout=follower, stderr=follower, env=environment
+        [sys.executable, "-m", "gradcli.cli.main", *arguments],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=environment,
     )
     os.close(follower)
     shown = b""
@@ -101,7 +120,9 @@ def test_a_terminal_gets_a_coloured_table():
     assert re.search(r"│ a \s*│ \[36., 81.\]\s*│ agree │ 9\*a\*\*2\s*│", plain)
 
 
-@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
+@pytest.mark.parametrize(
+    "variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"]
+)
 def test_a_terminal_without_colours_gets_no_escapes(variables):
     shown = terminal("eval", "x[0]*y", "x=1,2", "y=3", **variables)
     assert "\x1b" not in shown
@@ -109,7 +130,11 @@ def test_a_terminal_without_colours_gets_no_escapes(variables):
 
 
 def test_markup_and_emoji_of_the_user_are_text():
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", terminal("eval", "x[0]  # [red] :x: [/]", "x=1,2", "--no-check"))
+    shown = re.sub(
+        r"\x1b\[[0-9;]*m", "", terminal("eval", "x[0]  # [red] :x: [/]", "x=1,2", "--no-check")
+    )
     assert "x[0]" in shown
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", terminal("eval", "sqr(x[0]) # :x: [bold]", "x=1,2", "--no-check"))
+    shown = re.sub(
+        r"\x1b\[[0-9;]*m", "", terminal("eval", "sqr(x[0]) # :x: [bold]", "x=1,2", "--no-check")
+    )
     assert "sqr(x[0]) # :x: [bold]" in shown

@@ -1,4 +1,6 @@
-"""Files of arrays: what NumPy and others write is read as it was, and what is damaged is read or refused."""
+"""Files of arrays: what NumPy and others write is read as it was, and what is damaged is read or
+refused.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,15 @@ HEADERS = {  # as other programs write them
     "quotes": array_file('{"descr": "<f8", "fortran_order": False, "shape": (8,)}'),
     "another order": array_file("{'shape': (2, 4), 'fortran_order': True, 'descr': '<f8'}  \n"),
     "blanks": array_file(" {'descr' : '<f8' ,'fortran_order':False,'shape' : ( 8 , ) } \n"),
-    "version 2": array_file("{'descr': '<f8', 'fortran_order': False, 'shape': (8,), }\n", version=2),
-    "version 3": array_file("{'descr': '<f8', 'fortran_order': False, 'shape': (8,), }\n", version=3),
-    "more than the array": array_file("{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }\n"),
+    "version 2": array_file(
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (8,), }\n", version=2
+    ),
+    "version 3": array_file(
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (8,), }\n", version=3
+    ),
+    "more than the array": array_file(
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }\n"
+    ),
 }
 
 
@@ -39,8 +47,13 @@ def test_what_numpy_writes_is_read(tmp_path, array):
     np.save(tmp_path / "a.npy", array)
     np.savez(tmp_path / "s.npz", x=array, y=array)
     np.savez_compressed(tmp_path / "c.npz", x=array)
-    found = [load_array(name, DEFAULT, tmp_path) for name in ("a.npy", "s.npz:x", "s.npz:y.npy", "c.npz")]
-    found += [load_array(f"-{key}", DEFAULT, piped=(tmp_path / name).read_bytes) for name, key in (("a.npy", ""), ("s.npz", ":x"))]
+    found = [
+        load_array(name, DEFAULT, tmp_path) for name in ("a.npy", "s.npz:x", "s.npz:y.npy", "c.npz")
+    ]
+    found += [
+        load_array(f"-{key}", DEFAULT, piped=(tmp_path / name).read_bytes)
+        for name, key in (("a.npy", ""), ("s.npz", ":x"))
+    ]
     for read in found:
         assert (read.dtype, read.shape) == (array.dtype, array.shape)
         np.testing.assert_array_equal(read, array)
@@ -50,14 +63,21 @@ def test_what_numpy_writes_is_read(tmp_path, array):
 @pytest.mark.parametrize("content", HEADERS.values(), ids=HEADERS)
 def test_headers_that_others_write(tmp_path, content):
     (tmp_path / "a.npy").write_bytes(content)
-    np.testing.assert_array_equal(load_array("a.npy", DEFAULT, tmp_path), np.load(tmp_path / "a.npy"))
+    np.testing.assert_array_equal(
+        load_array("a.npy", DEFAULT, tmp_path), np.load(tmp_path / "a.npy")
+    )
 
 
 def test_a_large_file_is_mapped_and_a_small_one_read(tmp_path):
-    """So that a small one may change, or go, while it is in use; of a large one that a user names, memory need not hold it."""
+    """So that a small one may change, or go, while it is in use; of a large one that a user names,
+    memory need not hold it.
+    """
     np.save(tmp_path / "large.npy", np.zeros(1 << 23))
     np.save(tmp_path / "small.npy", np.zeros(1 << 20))
-    large, small = (load_array(str(tmp_path / f"{name}.npy"), Limits(entries=1 << 22)) for name in ("large", "small"))
+    large, small = (
+        load_array(str(tmp_path / f"{name}.npy"), Limits(entries=1 << 22))
+        for name in ("large", "small")
+    )
     assert isinstance(large, np.memmap)
     assert not isinstance(small, np.memmap)
     os.truncate(tmp_path / "small.npy", 0)
@@ -74,14 +94,28 @@ def test_a_name_with_a_colon_is_one_beside_the_record(call_cli, tmp_path):
     assert json.loads(done.stdout)["value"] == 7
 
 
-# -- damage ---------------------------------------------------------------------------------------------------------
+# -- damage
+# ---------------------------------------------------------------------------------------------------------
 
 WHOLE = {
     ".npy": [saved(array) for array in ARRAYS[:-1]],
-    ".npz": [archive({"x.npy": GOOD, "y.npy": saved(np.eye(3))}), archive({"x.npy": GOOD}, zipfile.ZIP_STORED)],
-    ".csv": [b"a,b\n1,2\n3,4\n", b'"a;b",c\r\n"1,5",2\r\n', b"a;b\n1,5;2\n-0,25;1,234\n", b'"x\ny",z\n1,2\n,3\n'],
+    ".npz": [
+        archive({"x.npy": GOOD, "y.npy": saved(np.eye(3))}),
+        archive({"x.npy": GOOD}, zipfile.ZIP_STORED),
+    ],
+    ".csv": [
+        b"a,b\n1,2\n3,4\n",
+        b'"a;b",c\r\n"1,5",2\r\n',
+        b"a;b\n1,5;2\n-0,25;1,234\n",
+        b'"x\ny",z\n1,2\n,3\n',
+    ],
     ".txt": [b"# t x\n 1 2 # c\n\n3 4\n", b"mass kg\tlen m\n1\t2\n", b"1.5\n-2e3\n+.5\ninf\nnan\n"],
-    ".json": [b"[[1,0.1],[3,4]]", b'{"x":[1,"nan",true],"y":{"z":1}}', b"[1,[2],null,{}]", b"[18446744073709551616,-1]"],
+    ".json": [
+        b"[[1,0.1],[3,4]]",
+        b'{"x":[1,"nan",true],"y":{"z":1}}',
+        b"[1,[2],null,{}]",
+        b"[18446744073709551616,-1]",
+    ],
 }
 PIECES = [
     b"(",

@@ -1,4 +1,6 @@
-"""Asserts: what they say, what is refused at their top, and who decides relations that rounding could turn."""
+"""Asserts: what they say, what is refused at their top, and who decides relations that rounding
+could turn.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ TRUTH = {  # at x = 2, y = 0: as Python has it
     "x == 5 and x == 2": False, "x == 2 and x == 5": False,
     "x == 2 and x < 3": True, "y == x and x == 3": False, "x != 3": True, "x != 2": False,
     "x < 2": False, "x <= 2": True,
-    "x > 2": False, "x >= 2": True, "x > 1": True, "1 < x and x < 3": True, "x == 2 and y == 0 and x > y": True,
+    "x > 2": False, "x >= 2": True, "x > 1": True, "1 < x and x < 3": True, "x == 2 and y == 0 "
+    "and x > y": True,
     "(x > 0) == (y == 0)": True, "(x > 0) != (y > 0)": True, "(x > 0 and y > 0) == False": True, "x < [3, 4]": True, "x < [3, 2]": False,
     "(x if y == 0 else 3) == 2": True, "abs(x - 1) < 1e-9": False, "x == 2 and [x, y] == [2, 1]": False,
     "(x == 2) and (x < 3)": True, "((x == 2) and (x < 1)) and y == 0": False, "(x == 2)": True, "x == 2 and (y == 0 and x > 3)": False,
@@ -32,8 +35,10 @@ def test_what_an_assert_says(claim, holds, call_cli):
 
 
 TOLERANT = {  # at x = 2: a tolerance widens all but !=, which asks for more than it
-    "x == 2.1 within 0.2": True, "x == 2.1 within 0.05": False, "x < 1.9 within 0.2": True, "x < 1.9 within 0.05": False,
-    "x < 2 within 0": False, "x >= 2.1 within 0.2": True, "x > 2.1 within 0.05": False, "x != 2.1 within 0.05": True,
+    "x == 2.1 within 0.2": True, "x == 2.1 within 0.05": False, "x < 1.9 within 0.2": True, "x < "
+    "1.9 within 0.05": False,
+    "x < 2 within 0": False, "x >= 2.1 within 0.2": True, "x > 2.1 within 0.05": False, "x != 2.1 "
+    "within 0.05": True,
     "x != 2.1 within 0.2": False, "x == 2.1 and x < 3 within 0.2": True,
 }  # fmt: skip
 
@@ -61,7 +66,10 @@ REFUSED = {
     "x == 5 or y == 3 and y == 0": ("or", "assert (x == 5 or y == 3 and y == 0) == True"),
     "not x == 3": ("not", "assert (not x == 3) == True"),
     "not x < y and y == 0": ("not", "assert (not x < y and y == 0) == True"),
-    "x == 2 and not y == 1 within 0.5": ("not", "assert (x == 2 and not y == 1) == True within 0.5"),
+    "x == 2 and not y == 1 within 0.5": (
+        "not",
+        "assert (x == 2 and not y == 1) == True within 0.5",
+    ),
     "not (x == 3)": ("not", "assert (not (x == 3)) == True"),
     "1 < x < 3": ("<", "(1 < x) and (x < 3)"),
     "x == 2 == 2": ("==", "(x == 2) and (2 == 2)"),
@@ -83,11 +91,24 @@ def test_what_has_other_readings_is_refused_with_what_to_write(claim, expected):
     line, column, end = error.place()
     assert (line, f"assert {claim}"[column - 1 : end - 1]) == (1, word)
     assert error.help == f"write {repair}"
-    (statement,) = gradcli.parse(f"assert {repair.removeprefix('assert ').removesuffix(' to compare')}").statements
+    (statement,) = gradcli.parse(
+        f"assert {repair.removeprefix('assert ').removesuffix(' to compare')}"
+    ).statements
     assert isinstance(statement, Assertion), "what the help says can be typed"
 
 
-@pytest.mark.parametrize("claim", ["x", "x == (1 and", "and x == 2", "x == 2 and", "x == 2 or x == 1 within 1", "x + 1 and x == 2", "x =="])
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "x",
+        "x == (1 and",
+        "and x == 2",
+        "x == 2 and",
+        "x == 2 or x == 1 within 1",
+        "x + 1 and x == 2",
+        "x ==",
+    ],
+)
 def test_what_is_no_relation(claim):
     with pytest.raises(ParseError) as caught:
         gradcli.evaluate(f"assert {claim}", x=2.0)
@@ -108,7 +129,8 @@ def test_a_chain_is_shown_with_its_caret():
     )
 
 
-# -- what the reference decides ------------------------------------------------------------------------------
+# -- what the reference decides
+# ------------------------------------------------------------------------------
 
 DECIDED = {
     # the doubles 0.1 and 0.2 add up to more than the double 0.3
@@ -125,7 +147,8 @@ DECIDED = {
     "a root squared": ("sqrt(x)**2 <= x", ("x=2",), "agree"),
     "a root squared is not less": ("sqrt(x)**2 < x", ("x=2",), "mismatch"),
     "touched by numbers": ("x <= 2", ("x=2",), "agree"),
-    "cancelled digits": ("(1 - cos(x))/x**2 < 0.5", ("x=1e-8",), "agree"),  # 0.5 - x**2/24; floats have 0
+    # 0.5 - x**2/24; floats have 0
+    "cancelled digits": ("(1 - cos(x))/x**2 < 0.5", ("x=1e-8",), "agree"),
     "cancelled digits, wrongly": ("(1 - cos(x))/x**2 < 0.4", ("x=1e-8",), "mismatch"),
     "no real value": ("log(x) > 0", ("x=-1",), "undefined"),
     "a kink": ("grad(abs(x), x) <= 0", ("x=0",), "kink"),
@@ -152,7 +175,8 @@ def test_relations_that_rounding_could_turn(claim, bindings, verdict, call_cli):
     assert done.returncode == (0 if verdict in ("agree", "kink") else 1)
 
 
-# -- how it is told -------------------------------------------------------------------------------------------------
+# -- how it is told
+# -------------------------------------------------------------------------------------------------
 
 
 def test_a_record_has_a_claim_for_each_relation(call_cli):
@@ -164,7 +188,10 @@ def test_a_record_has_a_claim_for_each_relation(call_cli):
     assert [(c["text"], c["relation"], c["verdict"]) for c in record["check"]["claims"]] == [
         ("x == 2", "==", "agree"), ("x < 1", "<", "mismatch"), ("x > 5", ">", "mismatch"),
     ]  # fmt: skip
-    assert record["outcome"]["details"] == ["x < 1: right 1.0, left 2.0", "x > 5: right 5.0, left 2.0"]
+    assert record["outcome"]["details"] == [
+        "x < 1: right 1.0, left 2.0",
+        "x > 5: right 5.0, left 2.0",
+    ]
 
 
 def test_a_record_of_one_equality_is_what_it_was(call_cli):
@@ -179,9 +206,13 @@ def test_text(call_cli):
     assert call_cli("eval", "assert x == 2 and x < 1", "x=2").stdout == (
         "assert x == 2 and x < 1\n  value    false\n  note     x < 1: left is 2.0, right is 1.0\n"
     )
-    assert call_cli("check", "-e", "assert x == 2 and x < 1", "x=2").stdout.startswith("assert is false: x < 1: right 1.0, left 2.0\n")
+    assert call_cli("check", "-e", "assert x == 2 and x < 1", "x=2").stdout.startswith(
+        "assert is false: x < 1: right 1.0, left 2.0\n"
+    )
     undecided = call_cli("check", "-e", "assert tanh(x) < 1", "x=3000").stdout
-    assert undecided.startswith("undetermined: undetermined, right 1.0, left 1.0, the sides are equal to 400 digits")
+    assert undecided.startswith(
+        "undetermined: undetermined, right 1.0, left 1.0, the sides are equal to 400 digits"
+    )
     junit = call_cli("check", "-e", "assert x < 1 and x == 2", "x=2", "--format", "junit").stdout
     assert "assert is false: x &lt; 1: right 1.0, left 2.0" in junit
 
@@ -192,12 +223,19 @@ FALSE_BEFORE = "assert x == 2 and x > 0\nx**2"
 def test_a_false_assert_before_the_last_query(call_cli, tmp_path):
     record = gradcli.evaluate(FALSE_BEFORE, x=3.0)
     assert (record.value, record.grad, record.failed) == (9.0, {"x": 6.0}, True)
-    assert record.refuted == ["line 1: 'assert x == 2 and x > 0' is false: x == 2: left is 3.0, right is 2.0"]
+    assert record.refuted == [
+        "line 1: 'assert x == 2 and x > 0' is false: x == 2: left is 3.0, right is 2.0"
+    ]
     assert record.refuted[0] in record.warnings
     assert not gradcli.evaluate(FALSE_BEFORE, x=2.0).failed
     after = gradcli.evaluate("x**2\nassert x == 2; assert x == 3\nassert x < 1", x=3.0)
-    assert (after.value, after.grad, after.failed) == (9.0, {"x": 6.0}, True), "the result is the last query's"
-    assert [said[:23] for said in after.refuted] == ["line 2: 'assert x == 2'", "line 3: 'assert x < 1' "]
+    assert (after.value, after.grad, after.failed) == (9.0, {"x": 6.0}, True), (
+        "the result is the last query's"
+    )
+    assert [said[:23] for said in after.refuted] == [
+        "line 2: 'assert x == 2'",
+        "line 3: 'assert x < 1' ",
+    ]
     assert gradcli.evaluate("assert x == 2; assert x == 3", x=3.0).failed
     (tmp_path / "r.jsonl").write_text(json.dumps({"expr": FALSE_BEFORE, "at": {"x": 3}}) + "\n")
     done = call_cli("eval", "-f", str(tmp_path / "r.jsonl"), "--format", "jsonl")
@@ -205,7 +243,9 @@ def test_a_false_assert_before_the_last_query(call_cli, tmp_path):
     assert record.refuted[0] in json.loads(done.stdout)["warnings"]
 
 
-@pytest.mark.parametrize("make", [gradcli.value_and_grad, gradcli.compile], ids=["value_and_grad", "compile"])
+@pytest.mark.parametrize(
+    "make", [gradcli.value_and_grad, gradcli.compile], ids=["value_and_grad", "compile"]
+)
 def test_compiled_functions_run_no_asserts_and_say_so(make):
     with pytest.raises(gradcli.GradcliError) as caught:
         make("y = x**2\nassert y == 2; y")

@@ -1,4 +1,6 @@
-"""How operations move entries: what declarations say is what is computed, the way back is its transpose, and a wrong rule is found."""
+"""How operations move entries: what declarations say is what is computed, the way back is its
+transpose, and a wrong rule is found.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def long_doubles(shapes: Sequence[tuple[int, ...]]) -> list[Any]:
 
 
 def held(name: str, arrays: list[Any], static: dict[str, Any], *indices: Any) -> None:
-    """The value is that of the forward pass, and a cotangent times a result what comes back of it times the operands."""
+    """The value is that of the forward pass, and a cotangent times a result what comes back of it
+    times the operands.
+    """
     op = find(name)
     value, back = move_entries(op, [*arrays, *indices], static)
     expected = op.forward(*arrays, *indices, **static)
@@ -59,7 +63,9 @@ def held(name: str, arrays: list[Any], static: dict[str, Any], *indices: Any) ->
 
 
 @pytest.mark.parametrize(("name", "shapes", "static"), USES, ids=IDS)
-def test_the_way_back_is_the_transpose(name: str, shapes: Sequence[tuple[int, ...]], static: dict[str, Any]) -> None:
+def test_the_way_back_is_the_transpose(
+    name: str, shapes: Sequence[tuple[int, ...]], static: dict[str, Any]
+) -> None:
     held(name, long_doubles(shapes), static)
 
 
@@ -90,7 +96,8 @@ def _beside(rule: Callable[..., Any]) -> Callable[..., Any]:
     def wrong(wanted: Any, cotangent: Any, *values: Any, **static: Any) -> Any:
         shift = find("roll")
         return [
-            None if part is None else part + 1e-3 * shift(part, shift=1, axis=None) for part in rule(wanted, cotangent, *values, **static)
+            None if part is None else part + 1e-3 * shift(part, shift=1, axis=None)
+            for part in rule(wanted, cotangent, *values, **static)
         ]
 
     return wrong

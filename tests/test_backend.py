@@ -1,4 +1,6 @@
-"""Who computes large arrays, and on how many threads: what may be asked for and how, and what is chosen."""
+"""Who computes large arrays, and on how many threads: what may be asked for and how, and what is
+chosen.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ from gradcli.plans.native import compiler
 vg, ev = gradcli.value_and_grad, gradcli.evaluate
 TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
 X = np.random.default_rng(7).normal(size=700_001)
-NO_COMPILER = "error[native]: there is no C compiler that works\n = help: {advice}\n = note: CC=none: not found"
+NO_COMPILER = (
+    "error[native]: there is no C compiler that works\n = help: {advice}\n = note: "
+    "CC=none: not found"
+)
 
 
 @pytest.fixture
@@ -35,20 +40,42 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> str:
 MAKERS: dict[str, Callable[..., Any]] = {
     "value_and_grad": lambda **options: vg("sum(x**2)", **options),
     "compile": lambda **options: gradcli.compile("sum(x**2)", **options),
-    "evaluate": lambda **options: ev("sum(x**2)", x=[1.0, 2.0], check=False, formula=False, **options),
+    "evaluate": lambda **options: ev(
+        "sum(x**2)", x=[1.0, 2.0], check=False, formula=False, **options
+    ),
 }
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a misspelt backend": (
         {"backend": "nativ"},
-        "error[usage]: 'backend' must be one of auto, numpy, native, not 'nativ'\n = help: did you mean 'native'?",
+        "error[usage]: 'backend' must be one of auto, numpy, native, not 'nativ'\n = help: did "
+        "you mean 'native'?",
     ),
-    "another backend": ({"backend": "gpu"}, "error[usage]: 'backend' must be one of auto, numpy, native, not 'gpu'"),
-    "no backend": ({"backend": None}, "error[usage]: 'backend' must be one of auto, numpy, native, not None"),
-    "a list of backends": ({"backend": ["numpy"]}, "error[usage]: 'backend' must be one of auto, numpy, native, not ['numpy']"),
+    "another backend": (
+        {"backend": "gpu"},
+        "error[usage]: 'backend' must be one of auto, numpy, native, not 'gpu'",
+    ),
+    "no backend": (
+        {"backend": None},
+        "error[usage]: 'backend' must be one of auto, numpy, native, not None",
+    ),
+    "a list of backends": (
+        {"backend": ["numpy"]},
+        "error[usage]: 'backend' must be one of auto, numpy, native, not ['numpy']",
+    ),
     "no threads": ({"threads": 0}, "error[usage]: 'threads' must be a whole number from 1, not 0"),
-    "half a thread": ({"threads": 1.5}, "error[usage]: 'threads' must be a whole number from 1, not 1.5"),
-    "a text of threads": ({"threads": "2"}, "error[usage]: 'threads' must be a whole number from 1, not '2'\n = help: write the number 2"),
-    "a truth of threads": ({"threads": True}, "error[usage]: 'threads' must be a whole number from 1, not True"),
+    "half a thread": (
+        {"threads": 1.5},
+        "error[usage]: 'threads' must be a whole number from 1, not 1.5",
+    ),
+    "a text of threads": (
+        {"threads": "2"},
+        "error[usage]: 'threads' must be a whole number from 1, not '2'\n = help: write the "
+        "number 2",
+    ),
+    "a truth of threads": (
+        {"threads": True},
+        "error[usage]: 'threads' must be a whole number from 1, not True",
+    ),
 }
 
 
@@ -61,7 +88,11 @@ def test_what_is_refused(maker: str, options: dict[str, Any], said: str) -> None
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-@pytest.mark.parametrize("options", [{"backend": "numpy"}, {"backend": "auto"}, {"threads": 1}, {"threads": np.int64(100)}], ids=repr)
+@pytest.mark.parametrize(
+    "options",
+    [{"backend": "numpy"}, {"backend": "auto"}, {"threads": 1}, {"threads": np.int64(100)}],
+    ids=repr,
+)
 def test_what_is_accepted(maker: str, options: dict[str, Any]) -> None:
     assert MAKERS[maker](**options) is not None
 
@@ -71,7 +102,10 @@ def test_options_that_a_mode_has_no_use_for(options: dict[str, Any]) -> None:
     (option,) = options
     with pytest.raises(GradcliError) as caught:
         ev("sum(x**2)", x=[1.0, 2.0], mode="hessian", **options)
-    said = f"error[usage]: the mode 'hessian' and '{option}' exclude each other\n = help: leave one of them out"
+    said = (
+        f"error[usage]: the mode 'hessian' and '{option}' exclude each other\n = help: leave "
+        "one of them out"
+    )
     assert caught.value.render() == said
 
 
@@ -97,21 +131,26 @@ def test_pytorchs_compile_has_a_backend_of_its_own() -> None:
 COMMANDS: dict[str, tuple[list[str], str]] = {
     "a misspelt backend": (
         ["--backend", "nummpy"],
-        "error[usage]: --backend must be one of auto, numpy, native, not 'nummpy'\n = help: did you mean 'numpy'?\n",
+        "error[usage]: --backend must be one of auto, numpy, native, not 'nummpy'\n = help: did "
+        "you mean 'numpy'?\n",
     ),
-    "another backend": (["--backend", "gpu"], "error[usage]: --backend must be one of auto, numpy, native, not 'gpu'\n"),
+    "another backend": (["--backend", "gpu"], "error[usage]: --backend must be one of auto, "
+    "numpy, native, not 'gpu'\n"),
 }  # fmt: skip
 OF_EVAL: dict[str, tuple[list[str], str]] = {
     f"{option} with {mode[0]}": (
         [*option.split(), *mode],
-        f"error[usage]: {mode[0]} and {option.split()[0]} exclude each other\n = help: leave one of them out\n",
+        f"error[usage]: {mode[0]} and {option.split()[0]} exclude each other\n = help: leave one "
+        "of them out\n",
     )
     for option in ("--backend numpy", "--threads 2")
     for mode in (["--hessian"], ["--jacobian"], ["--jvp", "x=1,1"], ["--hvp", "x=1,1"])
 }
 
 
-@pytest.mark.parametrize(("options", "said"), {**COMMANDS, **OF_EVAL}.values(), ids={**COMMANDS, **OF_EVAL})
+@pytest.mark.parametrize(
+    ("options", "said"), {**COMMANDS, **OF_EVAL}.values(), ids={**COMMANDS, **OF_EVAL}
+)
 def test_what_eval_refuses(call_cli: Any, options: list[str], said: str) -> None:
     done = call_cli("eval", "sum(x**2)", "x=1,2", "--no-check", *options)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
@@ -125,12 +164,26 @@ def test_what_check_refuses(call_cli: Any, options: list[str], said: str) -> Non
 
 @pytest.mark.parametrize("options", [["--backend", "numpy"], ["--threads", "2"]], ids=str)
 def test_what_is_not_about_python_functions(call_cli: Any, options: list[str]) -> None:
-    done = call_cli("check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", *options)
-    assert done.stderr == f"error[usage]: --function and {options[0]} exclude each other\n = help: leave one of them out\n"
+    done = call_cli(
+        "check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", *options
+    )
+    assert (
+        done.stderr
+        == f"error[usage]: --function and {options[0]} exclude each other\n = help: leave one of "
+        "them out\n"
+    )
 
 
-@pytest.mark.parametrize("command", [["eval", "--no-check", "sum(x**2)"], ["check", "-e", "sum(x**2)"]], ids=lambda words: words[0])
-@pytest.mark.parametrize("options", [["--backend", "numpy"], ["--backend", "auto", "--threads", "1"], ["--threads=3"]], ids=str)
+@pytest.mark.parametrize(
+    "command",
+    [["eval", "--no-check", "sum(x**2)"], ["check", "-e", "sum(x**2)"]],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize(
+    "options",
+    [["--backend", "numpy"], ["--backend", "auto", "--threads", "1"], ["--threads=3"]],
+    ids=str,
+)
 def test_what_the_commands_accept(call_cli: Any, command: list[str], options: list[str]) -> None:
     assert call_cli(*command, "x=1,2", *options).returncode == 0
 
@@ -155,7 +208,9 @@ def test_native_code_without_a_compiler(no_compiler: str, call_cli: Any) -> None
         assert (done.returncode, done.stdout, done.stderr) == (2, "", no_compiler + "\n")
 
 
-def test_native_code_of_a_project_without_a_compiler(no_compiler: str, call_cli: Any, tmp_path: Any) -> None:
+def test_native_code_of_a_project_without_a_compiler(
+    no_compiler: str, call_cli: Any, tmp_path: Any
+) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nbackend = 'native'\n")
     done = call_cli("check", "-e", "sum(x**2)", "x=1,2")
     assert done.returncode == 2
@@ -165,7 +220,10 @@ def test_native_code_of_a_project_without_a_compiler(no_compiler: str, call_cli:
 def test_auto_is_numpy_without_a_compiler(no_compiler: str) -> None:
     f = vg(TEXT)
     assert f(x=X)[0] == vg(TEXT, backend="numpy")(x=X)[0]
-    assert "\nnumpy: no C compiler works, but 128 x 21,700,031 additions are no fewer than the " in f.plan()
+    assert (
+        "\nnumpy: no C compiler works, but 128 x 21,700,031 additions are no fewer than the "
+        in f.plan()
+    )
 
 
 # -- what is chosen
@@ -182,25 +240,60 @@ class Choice(NamedTuple):
 CHOICES = [
     Choice("numpy", Work(1 << 40, 8), 1, "numpy", "numpy, as asked for"),
     Choice("native", Work(1, 8), 1, "native", "native, as asked for"),
-    Choice("auto", Work((1 << 22) - 1, 8), backend.OFTEN, "numpy", "numpy: 128 x 4,194,303 additions are fewer than the 536,870,912"),
-    Choice("auto", Work(1 << 22, 8), backend.OFTEN, "native", "native: 128 x 4,194,304 additions are no fewer than the 536,870,912"),
-    Choice("auto", Work(1 << 22, 9), backend.OFTEN, "numpy", "numpy: 128 x 4,194,304 additions are fewer than the 570,425,344"),
-    Choice("auto", Work((1 << 29) - 1, 8), backend.ONCE, "numpy", "numpy: 536,870,911 additions are fewer than the 536,870,912"),
-    Choice("auto", Work(1 << 29, 8), backend.ONCE, "native", "native: 536,870,912 additions are no fewer than the 536,870,912"),
+    Choice(
+        "auto",
+        Work((1 << 22) - 1, 8),
+        backend.OFTEN,
+        "numpy",
+        "numpy: 128 x 4,194,303 additions are fewer than the 536,870,912",
+    ),
+    Choice(
+        "auto",
+        Work(1 << 22, 8),
+        backend.OFTEN,
+        "native",
+        "native: 128 x 4,194,304 additions are no fewer than the 536,870,912",
+    ),
+    Choice(
+        "auto",
+        Work(1 << 22, 9),
+        backend.OFTEN,
+        "numpy",
+        "numpy: 128 x 4,194,304 additions are fewer than the 570,425,344",
+    ),
+    Choice(
+        "auto",
+        Work((1 << 29) - 1, 8),
+        backend.ONCE,
+        "numpy",
+        "numpy: 536,870,911 additions are fewer than the 536,870,912",
+    ),
+    Choice(
+        "auto",
+        Work(1 << 29, 8),
+        backend.ONCE,
+        "native",
+        "native: 536,870,912 additions are no fewer than the 536,870,912",
+    ),
 ]
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=lambda c: f"{c.asked} {c.work.additions} {c.work.operations} {c.calls}")
+@pytest.mark.parametrize(
+    "choice", CHOICES, ids=lambda c: f"{c.asked} {c.work.additions} {c.work.operations} {c.calls}"
+)
 def test_what_is_chosen(choice: Choice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "find_compiler", lambda: "a compiler")
     assert backend.choose_backend(choice.asked, choice.work, choice.calls) == choice.chosen
-    assert backend.because(choice.chosen, choice.asked, choice.work, choice.calls, "").startswith(choice.said)
+    assert backend.because(choice.chosen, choice.asked, choice.work, choice.calls, "").startswith(
+        choice.said
+    )
     monkeypatch.setattr(compiler, "find_compiler", lambda: None)
     if choice.asked != "native":
         assert backend.choose_backend(choice.asked, choice.work, choice.calls) == "numpy"
 
 
-WORK = {  # counted by hand: entries that each operation goes over, four times where it is transcendental
+# counted by hand: entries that each operation goes over, four times where it is transcendental
+WORK = {
     "x + x*x": 2 * 600,
     "sum(x)": 600,
     "exp(x)": 4 * 600,
@@ -225,10 +318,15 @@ def test_how_much_there_is_to_do(text: str, work: int) -> None:
 
 
 @pytest.mark.parametrize("text", [TEXT, "sum(logsumexp(reshape(x[:700000], (700, 1000)), axis=1))"])
-def test_threads_change_no_bit_and_are_at_most_so_many(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_no_bit_and_are_at_most_so_many(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     used: set[str] = set()
     take = blocks.take
-    monkeypatch.setattr("gradcli.plans.blocks.take", lambda size: (used.add(threading.current_thread().name), take(size))[1])
+    monkeypatch.setattr(
+        "gradcli.plans.blocks.take",
+        lambda size: (used.add(threading.current_thread().name), take(size))[1],
+    )
     found = []
     for count in (5, 1, 2, None, 1):
         used.clear()

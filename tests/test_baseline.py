@@ -9,14 +9,18 @@ import pytest
 
 @pytest.fixture
 def against(call_cli, tmp_path):
-    """Record the failures of one text, check another one, and give the exit code and the statuses."""
+    """Record the failures of one text, check another one, and give the exit code and the
+    statuses.
+    """
 
     def run(before, after, name="m.grad"):
         (tmp_path / name).write_text(before)
         assert call_cli("check", name, "--baseline", "known.json", "--update").returncode == 0
         (tmp_path / name).write_text(after)
         done = call_cli("check", name, "--baseline", "known.json", "--format", "jsonl")
-        return done.returncode, [json.loads(line)["outcome"]["status"] for line in done.stdout.splitlines()]
+        return done.returncode, [
+            json.loads(line)["outcome"]["status"] for line in done.stdout.splitlines()
+        ]
 
     return run
 
@@ -26,9 +30,11 @@ PROGRAMS = {
     "a comment beside": ("assert 1 == 2\n", "assert 1 == 2  # new\n", 0, ["xfailed"]),
     "another one on its line": ("x = 2\nassert x**2 == 5\n", "x = 2\nassert x**3 == 7\n", 1, ["failed"]),
     "an equal one more": ("assert 1 == 2\n", "assert 1 == 2\nassert 1 == 2\n", 1, ["xfailed", "failed"]),
-    "one of equal ones fails": ("x = 1\nassert x == 2\nx = 2\nassert x == 2\n", "x = 2\nassert x == 2\nx = 1\nassert x == 2\n", 1,
+    "one of equal ones fails": ("x = 1\nassert x == 2\nx = 2\nassert x == 2\n", "x = 2\nassert x "
+    "== 2\nx = 1\nassert x == 2\n", 1,
                                 ["passed", "failed"]),
-    "for another reason": ("x = 2\nassert x == 3\n", "x = [1, 2]\nassert x == [1, 2, 3]\nassert x == 3\n", 2, ["error", "xfailed"]),
+    "for another reason": ("x = 2\nassert x == 3\n", "x = [1, 2]\nassert x == [1, 2, 3]\nassert x "
+    "== 3\n", 2, ["error", "xfailed"]),
     "lines end otherwise": ("assert (1\n  == 2)\n", "assert (1\r\n  == 2)\r\n", 0, ["xfailed"]),
 }  # fmt: skip
 
@@ -38,7 +44,14 @@ def test_cases_of_programs(against, before, after, code, statuses):
     assert against(before, after) == (code, statuses)
 
 
-KNOWN = {"id": "q", "expr": "x**2", "at": {"x": 3}, "wrt": ["x"], "seed": 1, "expect": {"grad": {"x": 5}}}
+KNOWN = {
+    "id": "q",
+    "expr": "x**2",
+    "at": {"x": 3},
+    "wrt": ["x"],
+    "seed": 1,
+    "expect": {"grad": {"x": 5}},
+}
 RECORDS = {
     "moved": ({"meta": {"note": "new"}}, "xfailed"),
     "another id": ({"id": "r"}, "failed"),
@@ -51,13 +64,18 @@ RECORDS = {
 
 @pytest.mark.parametrize(("change", "status"), RECORDS.values(), ids=RECORDS)
 def test_cases_of_records(against, change, status):
-    code, statuses = against(json.dumps(KNOWN) + "\n", "\n" + json.dumps(KNOWN | change) + "\n", "c.jsonl")
+    code, statuses = against(
+        json.dumps(KNOWN) + "\n", "\n" + json.dumps(KNOWN | change) + "\n", "c.jsonl"
+    )
     assert (code, statuses) == (0 if status == "xfailed" else 1, [status])
 
 
 def test_two_records_of_one_id(against):
     records = [json.dumps(KNOWN | {"expr": expr}) + "\n" for expr in ("x**2", "x**4")]
-    assert against(records[0] + '{"id": "q", "expr": "1"}\n', "".join(records), "c.jsonl") == (1, ["xfailed", "failed"])
+    assert against(records[0] + '{"id": "q", "expr": "1"}\n', "".join(records), "c.jsonl") == (
+        1,
+        ["xfailed", "failed"],
+    )
 
 
 @pytest.mark.parametrize("project", ["pyproject.toml", ".git", None])
@@ -68,7 +86,9 @@ def test_every_way_to_a_file(call_cli, tmp_path, project):
     (tmp_path / "m.grad").write_text("assert 1 == 2\n")
     call_cli("check", "m.grad", "--baseline", "known.json", "--update")
     for folder, file in ((".", "./m.grad"), (".", f"{tmp_path}/m.grad"), ("in", "../m.grad")):
-        done = call_cli("check", file, "--baseline", f"{tmp_path}/known.json", cwd=tmp_path / folder)
+        done = call_cli(
+            "check", file, "--baseline", f"{tmp_path}/known.json", cwd=tmp_path / folder
+        )
         assert (done.returncode, done.stderr) == (0, "")
     assert json.loads((tmp_path / "known.json").read_text()) == {
         "version": 2, "known": [{"file": "m.grad", "text": "assert 1 == 2", "rule": "assert"}],
@@ -80,7 +100,8 @@ REFUSED = {
     "older": ('{"version": 1, "known": []}', "the baseline 'known.json' is of version 1, not 2"),
     "newer": ('{"version": 99, "known": []}', "the baseline 'known.json' is of version 99, not 2"),
     "of none": ('{"known": []}', "the baseline 'known.json' is of version None, not 2"),
-    "a list": ("[]", "cannot read the baseline 'known.json': AttributeError: 'list' object has no attribute 'get'"),
+    "a list": ("[]", "cannot read the baseline 'known.json': AttributeError: 'list' object has no "
+    "attribute 'get'"),
     "an entry without a rule": ('{"version": 2, "known": [{"file": "a", "text": "b"}]}',
                                 "cannot read the baseline 'known.json': KeyError: 'rule'"),
 }  # fmt: skip
@@ -108,10 +129,16 @@ def test_entries_that_match_nothing_are_named(call_cli, tmp_path):
     (tmp_path / "m.grad").write_text("assert 1 == 3\n")
     done = call_cli("check", "m.grad", "--baseline", "known.json")
     head = "note: known.json: {} of 3 entries match no failure any more; --update leaves them out\n"
-    assert (done.returncode, done.stderr) == (0, head.format(1) + "  m.grad: assert 1 == 2 [assert]\n")
+    assert (done.returncode, done.stderr) == (
+        0,
+        head.format(1) + "  m.grad: assert 1 == 2 [assert]\n",
+    )
     (tmp_path / "n.grad").unlink()
     done = call_cli("check", "m.grad", "--baseline", "known.json")
-    assert done.stderr == head.format(2) + "  m.grad: assert 1 == 2 [assert]\n  n.grad: assert 1 == 4 [assert]\n"
+    assert (
+        done.stderr
+        == head.format(2) + "  m.grad: assert 1 == 2 [assert]\n  n.grad: assert 1 == 4 [assert]\n"
+    )
 
 
 @pytest.mark.parametrize("kind", ["gitlab", "sarif"])
@@ -119,8 +146,15 @@ def test_reports_know_a_finding_by_what_it_says(call_cli, tmp_path, kind):
     def prints(text):
         (tmp_path / "m.grad").write_text(text)
         shown = json.loads(call_cli("check", "m.grad", "--format", kind).stdout)
-        found = shown if kind == "gitlab" else [result["partialFingerprints"] for result in shown["runs"][0]["results"]]
-        return [next(value for key, value in issue.items() if "inger" in key or "finding" in key) for issue in found]
+        found = (
+            shown
+            if kind == "gitlab"
+            else [result["partialFingerprints"] for result in shown["runs"][0]["results"]]
+        )
+        return [
+            next(value for key, value in issue.items() if "inger" in key or "finding" in key)
+            for issue in found
+        ]
 
     first = prints("assert 1 == 2\nassert 1 == 3\n")
     assert prints("# new\nassert 1 == 3\nassert 1 == 2\n") == first[::-1]

@@ -1,4 +1,6 @@
-"""Right gradients are never called wrong, and wrong ones never right: a battery of claims from independent sources."""
+"""Right gradients are never called wrong, and wrong ones never right: a battery of claims from
+independent sources.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,16 @@ def listed(value: Any) -> Any:
 
 def outcome(row: Row) -> Outcome:
     """What `gradcli check` makes of a row as a record."""
-    expect = {"grad": {name: listed(claim) for name, claim in row.claims.items() if name != "value"}}
+    expect = {
+        "grad": {name: listed(claim) for name, claim in row.claims.items() if name != "value"}
+    }
     if "value" in row.claims:
         expect["value"] = listed(row.claims["value"])
-    record = {"expr": row.program, "at": {name: listed(v) for name, v in row.at.items()}, "expect": expect}
+    record = {
+        "expr": row.program,
+        "at": {name: listed(v) for name, v in row.at.items()},
+        "expect": expect,
+    }
     if row.seed is not None:
         record["seed"] = listed(row.seed)
     if row.wrt is not None:
@@ -49,7 +57,10 @@ def test_verdict(row: Row) -> None:
     found = outcome(row)
     check = found.record.check
     assert check is not None, found.headline
-    own = [part.verdict.word for part in [*check.variables.values(), *([check.value] if check.value else [])]]
+    own = [
+        part.verdict.word
+        for part in [*check.variables.values(), *([check.value] if check.value else [])]
+    ]
     assert "mismatch" not in own, found.details  # of gradcli itself
     assert found.verdict is not None
     assert found.verdict.word in row.verdicts, found.details
@@ -60,7 +71,10 @@ def still_failing(row: functions.Checked) -> tuple[Any, ...]:
     return () if row.xfail is None else (pytest.mark.xfail(strict=True, reason=row.xfail),)
 
 
-FUNCTIONS = [pytest.param(row, id=f"{row.title}-{row.verdicts[0]}", marks=still_failing(row)) for row in functions.FUNCTIONS]
+FUNCTIONS = [
+    pytest.param(row, id=f"{row.title}-{row.verdicts[0]}", marks=still_failing(row))
+    for row in functions.FUNCTIONS
+]
 
 
 @pytest.mark.parametrize("row", FUNCTIONS)
@@ -84,6 +98,8 @@ def test_gradcheck_of_a_custom_function(row: functions.Custom) -> None:
             torch.autograd.gradcheck(function, tensors(row.at))
 
 
-@pytest.mark.parametrize(("function", "at"), [pytest.param(*row[1:], id=row[0]) for row in functions.PLAIN])
+@pytest.mark.parametrize(
+    ("function", "at"), [pytest.param(*row[1:], id=row[0]) for row in functions.PLAIN]
+)
 def test_gradcheck_of_a_function_of_tensors(function: Any, at: Any) -> None:
     assert torch.autograd.gradcheck(function, tensors(at))

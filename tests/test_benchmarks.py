@@ -36,12 +36,20 @@ def test_the_command(tmp_path: Path) -> None:
     }  # fmt: skip
     for contestant in workload["contestants"]:
         assert contestant["name"] in done.stdout
-        assert contestant["seconds"] is not None or contestant["note"] == "not installed", contestant
+        assert contestant["seconds"] is not None or contestant["note"] == "not installed", (
+            contestant
+        )
     assert done.stdout.count("goal: ") == len(workload["goals"]) == 3
 
 
 def test_an_unknown_workload() -> None:
-    done = subprocess.run([sys.executable, "-m", "benchmarks", "--only", "T99"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--only", "T99"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "no workload is called T99" in done.stderr
 
@@ -78,13 +86,21 @@ STANDINGS: list[tuple[Contestant, str]] = [
     (InProcess(name="absent", build=right, needs=("no_such_package",)), "not installed"),
     (InProcess(name="huge", build=right, memory=10**15), "skipped: needs 1000000.0 GB of memory"),
     (Command(name="command", command=(sys.executable, "-c", "pass")), ""),
-    (Command(name="failing", command=(sys.executable, "-c", "raise SystemExit('not now')")), "failed: ended with 1: not now"),
-    (Command(name="nowhere", command=("/no/such/command",)), "failed: ended with 1: FileNotFoundError"),
+    (
+        Command(name="failing", command=(sys.executable, "-c", "raise SystemExit('not now')")),
+        "failed: ended with 1: not now",
+    ),
+    (
+        Command(name="nowhere", command=("/no/such/command",)),
+        "failed: ended with 1: FileNotFoundError",
+    ),
 ]
 
 
 def test_standings() -> None:
-    result = measure(Workload("T0", "nothing", [c for c, _ in STANDINGS]), 2, 20.0, True, lambda text: None)
+    result = measure(
+        Workload("T0", "nothing", [c for c, _ in STANDINGS]), 2, 20.0, True, lambda text: None
+    )
     for standing, (contestant, note) in zip(result.standings, STANDINGS, strict=True):
         assert standing.note.startswith(note), contestant.name
         assert bool(standing.note) == bool(note), contestant.name
@@ -95,7 +111,9 @@ def test_standings() -> None:
 
 def test_what_takes_the_budget_runs_once() -> None:
     slow = Command(name="slow", command=(sys.executable, "-c", "import time; time.sleep(0.1)"))
-    (standing,) = measure(Workload("T0", "nothing", [slow]), 3, 0.1, True, lambda text: None).standings
+    (standing,) = measure(
+        Workload("T0", "nothing", [slow]), 3, 0.1, True, lambda text: None
+    ).standings
     assert (len(standing.samples), standing.note) == (1, "one run")
 
 
@@ -104,14 +122,19 @@ GOALS = [
     (Goal("peer", 1.5, "ours"), "peer: at most 1.5× the time of ours: fails (2.00×)"),
     (Goal("ours", 0.25), "ours: at most 250 ms: holds (200 ms)"),
     (Goal("ours", 1e6, measure="peak"), "ours: at most 1 MB: fails (3 MB)"),
-    (Goal("ours", 1.1, "peer", measure="peak"), "ours: at most 1.1× the memory of peer: not measured"),
+    (
+        Goal("ours", 1.1, "peer", measure="peak"),
+        "ours: at most 1.1× the memory of peer: not measured",
+    ),
     (Goal("absent", 1, "ours"), "absent: at most 1× the time of ours: not measured"),
 ]
 
 
 @pytest.mark.parametrize(("goal", "line"), GOALS)
 def test_goals(goal: Goal, line: str) -> None:
-    contestants = [InProcess(name=name, build=right, items=2) for name in ("ours", "peer", "absent")]
+    contestants = [
+        InProcess(name=name, build=right, items=2) for name in ("ours", "peer", "absent")
+    ]
     standings = [
         Standing(contestants[0], [0.2, 0.1, 0.9], peak=3_000_000), Standing(contestants[1], [0.4]),
         Standing(contestants[2], note="not installed"),
@@ -120,7 +143,10 @@ def test_goals(goal: Goal, line: str) -> None:
     assert f"goal: {line}\n" in as_text(result)
     tables = markdown(result) + "\n"
     assert f"- {line}\n" in tables
-    assert "| peer | 400 ms | 2.00 |  | 1 | 200 ms for each term |\n| absent | not installed |" in tables
+    assert (
+        "| peer | 400 ms | 2.00 |  | 1 | 200 ms for each term |\n| absent | not installed |"
+        in tables
+    )
 
 
 def test_textbook_expressions() -> None:
@@ -132,7 +158,9 @@ def test_textbook_expressions() -> None:
 
 
 def test_chains() -> None:
-    record = gradcli.evaluate(chain(5), at={f"x{i}": value for i, value in enumerate(chain_point(5))}, check=False)
+    record = gradcli.evaluate(
+        chain(5), at={f"x{i}": value for i, value in enumerate(chain_point(5))}, check=False
+    )
     assert float(record.value) == pytest.approx(rosenbrock(chain_point(5)), rel=1e-14)
 
 

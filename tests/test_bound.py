@@ -1,4 +1,6 @@
-"""``gradcli bound``: ranges hold every value, are as tight as was asked for, and say what is the matter where."""
+"""``gradcli bound``: ranges hold every value, are as tight as was asked for, and say what is the
+matter where.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def check_range(found, wanted, width=0.01):
     assert high >= most, f"{high} is below {most}, which is attained"
     if math.isfinite(least) and math.isfinite(most):
         room = width * max(most - least, 1e-12 * max(abs(least), abs(most)))
-        assert (high - low) - (most - least) <= room + 1e-15 * max(abs(least), abs(most)), f"[{low}, {high}] for [{least}, {most}]"
+        assert (high - low) - (most - least) <= room + 1e-15 * max(abs(least), abs(most)), (
+            f"[{low}, {high}] for [{least}, {most}]"
+        )
     else:
         assert math.isfinite(low) == math.isfinite(least)
         assert math.isfinite(high) == math.isfinite(most)
@@ -47,7 +51,11 @@ def check_range(found, wanted, width=0.01):
 # An expression, its box, the range of its value, and those of its derivatives, by hand.
 RANGES = {
     "x*(1-x)": ("x=0..1", (0, 0.25), (-1, 1)),
-    "sin(x)/x": ("x=-1..1", (math.sin(1), 1), (math.cos(1) - math.sin(1), math.sin(1) - math.cos(1))),
+    "sin(x)/x": (
+        "x=-1..1",
+        (math.sin(1), 1),
+        (math.cos(1) - math.sin(1), math.sin(1) - math.cos(1)),
+    ),
     "(1-cos(x))/x**2": ("x=-1..1", (1 - math.cos(1), 0.5), None),
     "(exp(x)-1)/x": ("x=-1..1", (1 - 1 / E, E - 1), (1 - 2 / E, 1)),
     "(x**2-1)/(x-1)": ("x=0..2", (1, 3), (1, 1)),
@@ -68,7 +76,11 @@ RANGES = {
     "tan(x)": ("x=0..3", (-INF, INF), (1, INF)),
     "exp(x)*sin(5*x)": ("x=0..3", None, None),
     "cosh(x)": ("x=-1..2", (1, math.cosh(2)), (-math.sinh(1), math.sinh(2))),
-    "gamma(x)": ("x=0.5..5", (0.8856031944108887, 24), (special.gamma(0.5) * special.psi(0.5), 24 * special.psi(5))),
+    "gamma(x)": (
+        "x=0.5..5",
+        (0.8856031944108887, 24),
+        (special.gamma(0.5) * special.psi(0.5), 24 * special.psi(5)),
+    ),
     "cbrt(x)": ("x=-1..8", (-1, 2), (1 / 12, INF)),
     "x**x": ("x=0.1..1", (math.exp(-1 / E), 1), None),
     "sin(x)**2 + cos(x)**2": ("x=-1..1", (1, 1), None),
@@ -103,7 +115,11 @@ def test_ranges_of_one_variable(bound, expr, case):
 
 
 SEVERAL = {
-    "100*(y - x**2)**2 + (1 - x)**2": (["x=-2..2", "y=-2..2"], (0, 3609), {"x": (-4806, 4802), "y": (-1200, 400)}),
+    "100*(y - x**2)**2 + (1 - x)**2": (
+        ["x=-2..2", "y=-2..2"],
+        (0, 3609),
+        {"x": (-4806, 4802), "y": (-1200, 400)},
+    ),
     "x**2 + y**2": (["x=-1..1", "y=0..2"], (0, 5), {"x": (-2, 2), "y": (0, 4)}),
     "sqrt(x**2 + y**2)": (["x=-1..1", "y=-1..1"], (0, math.sqrt(2)), {"x": (-1, 1), "y": (-1, 1)}),
     "maximum(x, y)": (["x=-1..1", "y=-1..2"], (-1, 2), {"x": (0, 1), "y": (0, 1)}),
@@ -118,7 +134,9 @@ SEVERAL = {
 }
 
 
-@pytest.mark.parametrize(("expr", "case"), thinned(pytest.param(*case, id=case[0]) for case in SEVERAL.items()))
+@pytest.mark.parametrize(
+    ("expr", "case"), thinned(pytest.param(*case, id=case[0]) for case in SEVERAL.items())
+)
 def test_ranges_of_several_variables(bound, expr, case):
     arguments, value, slopes = case
     found = bound(expr, *arguments)
@@ -139,10 +157,26 @@ def test_where_bounds_are_attained(bound):
     assert at["grad"]["x"] == {"low": {"x": 1.0}, "high": {"x": 0.0}}
 
 
-# -- against points: NumPy's values, and differences, which are derivatives somewhere between ------------------------------------
+# -- against points: NumPy's values, and differences, which are derivatives somewhere between
+# ------------------------------------
 
 SCIPY = {"erf": special.erf, "expit": special.expit}
-UNARY = ("sin", "cos", "exp", "tanh", "arctan", "sinh", "cosh", "arcsinh", "sqrt", "log", "square", "abs", "erf", "expit")
+UNARY = (
+    "sin",
+    "cos",
+    "exp",
+    "tanh",
+    "arctan",
+    "sinh",
+    "cosh",
+    "arcsinh",
+    "sqrt",
+    "log",
+    "square",
+    "abs",
+    "erf",
+    "expit",
+)
 
 
 def random_expression(random, depth):
@@ -152,7 +186,11 @@ def random_expression(random, depth):
     if kind < 0.45:
         return f"{random.choice(UNARY)}({random_expression(random, depth - 1)})"
     left, right = random_expression(random, depth - 1), random_expression(random, depth - 1)
-    return f"({left} {random.choice(list('+-*/'))} {right})" if kind < 0.9 else f"maximum({left}, {right})"
+    return (
+        f"({left} {random.choice(list('+-*/'))} {right})"
+        if kind < 0.9
+        else f"maximum({left}, {right})"
+    )
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -184,7 +222,8 @@ def test_no_value_and_no_slope_is_outside(bound, seed):
     assert most <= y.max() + 0.03 * spread, f"{expr}: {most} for {y.max()}"
 
 
-# -- notes ------------------------------------------------------------------------------------------------------------------------
+# -- notes
+# ------------------------------------------------------------------------------------------------------------------------
 
 NOTES = {
     "1/x": ("x=-1..1", [("pole", (0, 0))]),
@@ -214,7 +253,8 @@ def test_what_is_the_matter_and_where(bound, expr, case):
         assert note["where"]["x"][1] >= high - 1e-15
 
 
-# -- the command ------------------------------------------------------------------------------------------------------------------
+# -- the command
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_the_record(bound):
@@ -278,7 +318,9 @@ def test_functions_without_a_shape_are_bounded_by_their_references(bound):
 
 
 def test_near_the_least_value_of_gamma(bound):
-    """FLINT's ball of gamma over [1.46162986..., 1.461647033...] does not hold the value at the upper end."""
+    """FLINT's ball of gamma over [1.46162986..., 1.461647033...] does not hold the value at the
+    upper end.
+    """
     low, high = bound("gamma(x)", "x=1.46162986755371093750..1.461647033691406250")["value"]
     assert low <= special.gamma(1.4616321449683623)
     assert high >= 0.885603194505
@@ -286,7 +328,10 @@ def test_near_the_least_value_of_gamma(bound):
 
 def test_several_queries_and_bindings(call_cli):
     done = call_cli("bound", "-", "x=0..1", "--format", "jsonl", stdin="y = x**2\ny\ny + 1\n")
-    assert [json.loads(line)["value"] for line in done.stdout.splitlines()] == [[0.0, 1.0], [1.0, 2.0]]
+    assert [json.loads(line)["value"] for line in done.stdout.splitlines()] == [
+        [0.0, 1.0],
+        [1.0, 2.0],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +344,9 @@ def test_several_queries_and_bindings(call_cli):
         ("x**y", ["x=-1..2", "y=1..1"], [-1, 2], {}),
     ],
 )
-def test_signs_and_whole_exponents_belong_to_a_range(call_cli: Any, text: str, box: list[str], value: Any, slopes: Any) -> None:
+def test_signs_and_whole_exponents_belong_to_a_range(
+    call_cli: Any, text: str, box: list[str], value: Any, slopes: Any
+) -> None:
     found = json.loads(call_cli("bound", text, *box, "--format", "json").stdout)
     assert found["value"] == pytest.approx(value, abs=1e-9)
     for name, slope in slopes.items():
@@ -307,7 +354,9 @@ def test_signs_and_whole_exponents_belong_to_a_range(call_cli: Any, text: str, b
 
 
 def test_what_jumps_has_no_lipschitz_constant(call_cli: Any) -> None:
-    found = json.loads(call_cli("bound", "floor(x)", "x=0..3", "--lipschitz", "--format", "json").stdout)
+    found = json.loads(
+        call_cli("bound", "floor(x)", "x=0..3", "--lipschitz", "--format", "json").stdout
+    )
     assert found["lipschitz"] == {"1": None, "2": None, "inf": None}
 
 

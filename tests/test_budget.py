@@ -1,4 +1,7 @@
-"""The time of a whole run: what it leaves no time for is said, and does not pass. The clock is the test's, where a test counts cases."""
+"""The time of a whole run: what it leaves no time for is said, and does not pass.
+
+The clock is the test's, where a test counts cases.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ import pytest
 from gradcli.cli.decide.cases import Budget
 from gradcli.reference import deadline as clocks
 
-PROGRAM = "x = 2.\nassert x == 2\nx**2\ny = x**3\nassert y == 9  # xfail: known\nassert y == 9  # skip: later\n(y\n  + x)\nx +\n"
+PROGRAM = (
+    "x = 2.\nassert x == 2\nx**2\ny = x**3\nassert y == 9  # xfail: known\nassert y == 9  # "
+    "skip: later\n(y\n  + x)\nx +\n"
+)
 RECORDS = [
     {"id": "a", "expr": "x**2", "at": {"x": 3}}, {"expr": "x**3", "at": {"x": 3}, "skip": "later", "meta": {"who": "me"}},
     {"expr": "x**2", "at": {"x": 3}, "expects": 1}, {"id": 4, "expr": "x**4", "at": {"x": 3}, "xfail": "known", "meta": {"who": "me"}},
@@ -29,7 +35,11 @@ def time_for(monkeypatch):
 
     def lasting(looks):
         left = iter([1e6] * looks)
-        monkeypatch.setattr(Budget, "time_left", property(lambda self: None if self.seconds is None else next(left, 0.0)))
+        monkeypatch.setattr(
+            Budget,
+            "time_left",
+            property(lambda self: None if self.seconds is None else next(left, 0.0)),
+        )
 
     return lasting
 
@@ -75,8 +85,16 @@ def test_the_records_say_it(call_cli, files, time_for):
         "repeat": "gradcli check r.jsonl --line 1",
     }  # fmt: skip
     assert (first["value"], first["grad"]) == (None, None)
-    assert (skipped["outcome"]["status"], skipped["outcome"]["reason"], "reached" in skipped["outcome"]) == ("skipped", "later", False)
-    assert (expected["outcome"]["status"], expected["meta"], expected["id"]) == ("failed", {"who": "me"}, 4)
+    assert (
+        skipped["outcome"]["status"],
+        skipped["outcome"]["reason"],
+        "reached" in skipped["outcome"],
+    ) == ("skipped", "later", False)
+    assert (expected["outcome"]["status"], expected["meta"], expected["id"]) == (
+        "failed",
+        {"who": "me"},
+        4,
+    )
 
 
 VERDICTS = {
@@ -92,19 +110,44 @@ def test_the_gate_goes_by_undetermined(call_cli, time_for, options, code, status
     done = call_cli("check", "-e", "x**2", "x=1", "--budget", "60", *options, "--format", "jsonl")
     assert (done.returncode, [outcome["status"] for outcome in outcomes(done)]) == (code, [status])
     text = call_cli("check", "-e", "x**2", "x=1", "--budget", "60", *options, "-q").stdout
-    assert "not reached, as the time of the run (--budget) was spent: 1\n  <command line>:1:1  x**2\n" in text
+    assert (
+        "not reached, as the time of the run (--budget) was spent: 1\n  <command line>:1:1  x**2\n"
+        in text
+    )
 
 
 def test_a_case_that_is_begun_is_left_between_steps(call_cli, monkeypatch):
-    monkeypatch.setattr(Budget, "time_left", property(lambda self: 1e-9))  # some, but none when the check looks first
-    done = call_cli("check", "-e", "sum(sin(x)*exp(-x**2))", "x=1,2,3", "--budget", "60", "--no-cache", "--format", "jsonl")
+    monkeypatch.setattr(
+        Budget, "time_left", property(lambda self: 1e-9)
+    )  # some, but none when the check looks first
+    done = call_cli(
+        "check",
+        "-e",
+        "sum(sin(x)*exp(-x**2))",
+        "x=1,2,3",
+        "--budget",
+        "60",
+        "--no-cache",
+        "--format",
+        "jsonl",
+    )
     assert (done.returncode, outcomes(done)[0]["reached"]) == (1, False)
     assert clocks._limits.ends == []
 
 
 def test_the_limit_of_a_case_is_another(call_cli):
     done = call_cli(
-        "check", "-e", "sum(sin(x)*exp(-x**2))", "x=1,2,3", "--budget", "600", "--timeout", "1e-9", "--no-cache", "--format", "jsonl"
+        "check",
+        "-e",
+        "sum(sin(x)*exp(-x**2))",
+        "x=1,2,3",
+        "--budget",
+        "600",
+        "--timeout",
+        "1e-9",
+        "--no-cache",
+        "--format",
+        "jsonl",
     )
     (outcome,) = outcomes(done)
     assert (done.returncode, "reached" in outcome) == (1, False)
@@ -115,12 +158,38 @@ def test_processes_share_it(run_cli, files):
     done = run_cli("check", "m.grad", "r.jsonl", "--budget", "1e-6", "-j", "2", "--format", "jsonl")
     assert done.returncode == 2, "two cases are errors"
     statuses = [outcome["status"] for outcome in outcomes(done)]
-    assert statuses == ["failed", "failed", "failed", "skipped", "failed", "error", "failed", "skipped", "error", "failed"]
+    assert statuses == [
+        "failed",
+        "failed",
+        "failed",
+        "skipped",
+        "failed",
+        "error",
+        "failed",
+        "skipped",
+        "error",
+        "failed",
+    ]
 
 
 def test_a_function_has_it_too(run_cli, tmp_path):
-    (tmp_path / "slow.py").write_text("import time\n\n\ndef f(x):\n    time.sleep(60)\n    return x**2\n\n\ndef df(x):\n    return 2*x\n")
-    done = run_cli("check", "--function", "slow:f", "--gradient", "slow:df", "--at", "x=2.", "--budget", "1", "--format", "jsonl")
+    (tmp_path / "slow.py").write_text(
+        "import time\n\n\ndef f(x):\n    time.sleep(60)\n    return x**2\n\n\ndef df(x):\n    "
+        "return 2*x\n"
+    )
+    done = run_cli(
+        "check",
+        "--function",
+        "slow:f",
+        "--gradient",
+        "slow:df",
+        "--at",
+        "x=2.",
+        "--budget",
+        "1",
+        "--format",
+        "jsonl",
+    )
     (outcome,) = outcomes(done)
     assert (done.returncode, outcome["reached"], outcome["status"]) == (1, False, "failed")
 
@@ -130,13 +199,22 @@ def test_a_project_may_set_it(call_cli, files, tmp_path, time_for):
     time_for(0)
     done = call_cli("check", "m.grad", "--format", "jsonl")
     assert "(--budget 5)" in outcomes(done)[0]["reason"]
-    assert call_cli("check", "-e", "x**2", "x=1", "--budget", "7", "--format", "jsonl").stdout.count("(--budget 7)") == 3
+    assert (
+        call_cli("check", "-e", "x**2", "x=1", "--budget", "7", "--format", "jsonl").stdout.count(
+            "(--budget 7)"
+        )
+        == 3
+    )
 
 
 def test_a_baseline_is_not_called_stale(call_cli, files, time_for):
-    assert call_cli("check", "m.grad", "r.jsonl", "--baseline", "b.json", "--update").returncode == 0
+    assert (
+        call_cli("check", "m.grad", "r.jsonl", "--baseline", "b.json", "--update").returncode == 0
+    )
     time_for(0)
-    assert call_cli("check", "m.grad", "r.jsonl", "--baseline", "b.json", "--budget", "1").stderr == ""
+    assert (
+        call_cli("check", "m.grad", "r.jsonl", "--baseline", "b.json", "--budget", "1").stderr == ""
+    )
 
 
 MISUSES = {

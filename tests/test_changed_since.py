@@ -1,4 +1,6 @@
-"""``--changed-since REF``: what is decided is what has changed by content, with all that it is made of; the rest is counted."""
+"""``--changed-since REF``: what is decided is what has changed by content, with all that it is made
+of; the rest is counted.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,16 @@ OTHER = "import numpy as np\ndef cube(w): return np.sum(w**3)\ndef slope(w): ret
 
 
 def git(folder: Path, *words: str) -> None:
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always", "-c", "commit.gpgsign=false"]
+    who = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@example.org",
+        "-c",
+        "protocol.file.allow=always",
+        "-c",
+        "commit.gpgsign=false",
+    ]
     subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
 
 
@@ -91,13 +102,15 @@ def both(*acts: Callable[[Path], None]) -> Callable[[Path], None]:
 
 
 A, B, C, LOSS, CUBE = "a.grad:2:1", "b.grad:2:1", "c.jsonl:1", "pkg/losses.py:4", "pkg/other.py:2"
-CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {  # what is done, and what is decided then
+# what is done, and what is decided then
+CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "nothing": (lambda project: [path.touch() for path in project.rglob("*.py")], []),
     "a program": (write("a.grad", "x = 2\nx**3\n"), [A]),
     "a program, committed": (committed(write("a.grad", "x = 2\nx**3\n")), [A]),
     "a program that is new": (write("d.grad", "x = 2\nx**4\n"), ["d.grad:2:1"]),
     "a program that was moved": (move("a.grad", "d.grad"), ["d.grad:2:1"]),
-    "a program that was moved and changed": (both(move("a.grad", "d.grad"), write("d.grad", "x = 2\nx**2 + sin(x) \n#\n")), ["d.grad:2:1"]),
+    "a program that was moved and changed": (both(move("a.grad", "d.grad"), write("d.grad", "x = "
+    "2\nx**2 + sin(x) \n#\n")), ["d.grad:2:1"]),
     "data": (lambda project: np.save(project / "x.npy", np.array([1.0, 3.0])), [B, C, LOSS]),
     "the module of a function": (write("pkg/other.py", OTHER + "#\n"), [CUBE]),
     "a helper, two imports away": (write("pkg/deep.py", "FACTOR = 2.0\n"), [LOSS]),
@@ -115,7 +128,10 @@ CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {  # what is do
 
 @pytest.mark.parametrize(("change", "decided"), CHANGES.values(), ids=CHANGES)
 def test_what_has_changed_is_decided(
-    call_cli: Callable[..., Any], project: Path, change: Callable[[Path], object], decided: list[str]
+    call_cli: Callable[..., Any],
+    project: Path,
+    change: Callable[[Path], object],
+    decided: list[str],
 ) -> None:
     change(project)
     files = sorted(path.name for path in project.iterdir() if path.suffix in (".grad", ".jsonl"))
@@ -128,11 +144,27 @@ def test_what_has_changed_is_decided(
     assert done.stdout.splitlines()[-1].endswith(told)
 
 
-def test_a_function_of_the_command_line_and_bound_data(call_cli: Callable[..., Any], project: Path) -> None:
-    words = ["check", "--function", "pkg.losses:loss", "--gradient", "pkg.losses:slope", "--at", "w=1,2", "--at", "x=@x.npy", "--wrt", "w"]
+def test_a_function_of_the_command_line_and_bound_data(
+    call_cli: Callable[..., Any], project: Path
+) -> None:
+    words = [
+        "check",
+        "--function",
+        "pkg.losses:loss",
+        "--gradient",
+        "pkg.losses:slope",
+        "--at",
+        "w=1,2",
+        "--at",
+        "x=@x.npy",
+        "--wrt",
+        "w",
+    ]
     since = ["--changed-since", "main"]
     assert call_cli(*words, *since).stdout.endswith("(1 unchanged since main)\n")
-    assert call_cli("check", "a.grad", "y=@x.npy", *since).stdout.endswith("(1 unchanged since main)\n")
+    assert call_cli("check", "a.grad", "y=@x.npy", *since).stdout.endswith(
+        "(1 unchanged since main)\n"
+    )
     np.save(project / "x.npy", np.array([1.0, 5.0]))
     assert call_cli(*words, *since).stdout.startswith("1 passed")
     assert call_cli("check", "a.grad", "y=@x.npy", *since).stdout.startswith("1 passed")
@@ -144,15 +176,24 @@ def test_a_missing_file_is_no_unchanged_one(call_cli: Callable[..., Any], projec
     assert (done.returncode, "there is no file 'a.grad'" in done.stdout) == (2, True)
 
 
-def test_what_git_cannot_tell(call_cli: Callable[..., Any], project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_git_cannot_tell(
+    call_cli: Callable[..., Any], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def told(ref: str) -> str:
         done = call_cli("check", "a.grad", "--changed-since", ref)
         assert (done.returncode, done.stdout) == (2, "")
         return str(done.stderr)
 
-    assert told("mian") == "error[usage]: --changed-since mian: git knows no such commit or branch\n = help: did you mean 'main'?\n"
+    assert (
+        told("mian")
+        == "error[usage]: --changed-since mian: git knows no such commit or branch\n = help: did "
+        "you mean 'main'?\n"
+    )
     example = " = help: write a branch, a tag or a commit: --changed-since HEAD~1\n"
-    assert told("--all") == f"error[usage]: --changed-since --all: git knows no such commit or branch\n{example}"
+    assert (
+        told("--all")
+        == f"error[usage]: --changed-since --all: git knows no such commit or branch\n{example}"
+    )
     monkeypatch.setenv("PATH", str(project / "nowhere"))
     assert told("main") == (
         "error[usage]: --changed-since main needs git, which is not to be found\n"
@@ -163,17 +204,27 @@ def test_what_git_cannot_tell(call_cli: Callable[..., Any], project: Path, monke
 def test_outside_of_a_repository(run_cli: Callable[..., Any], project: Path) -> None:
     (project / ".git").rename(project / "git")
     done = run_cli("check", "a.grad", "--changed-since", "main", cwd=project)
-    told = f"error[usage]: --changed-since main: '{project}' is in no repository of git\n = help: leave it out: everything is checked\n"
+    told = (
+        f"error[usage]: --changed-since main: '{project}' is in no repository of git\n = help: "
+        "leave it out: everything is checked\n"
+    )
     assert done.stderr == told
 
 
-def test_of_a_part_of_the_history_it_is_said_how_to_get_the_rest(run_cli: Callable[..., Any], project: Path) -> None:
+def test_of_a_part_of_the_history_it_is_said_how_to_get_the_rest(
+    run_cli: Callable[..., Any], project: Path
+) -> None:
     git(project, "commit", "-q", "--allow-empty", "-m", "two")
     shallow = project / "shallow"
     git(project, "clone", "-q", "--depth", "1", project.as_uri(), str(shallow))
     done = run_cli("check", "a.grad", "--changed-since", "HEAD~1", cwd=shallow)
     assert done.stderr == (
-        "error[usage]: --changed-since HEAD~1: git knows no such commit or branch, and only a part of the history is here\n"
-        " = help: check out with fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab), or git fetch --unshallow\n"
+        "error[usage]: --changed-since HEAD~1: git knows no such commit or branch, and only a "
+        "part of the history is here\n"
+        " = help: check out with fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab), or git fetch "
+        "--unshallow\n"
     )
-    assert "1 unchanged since HEAD" in run_cli("check", "a.grad", "--changed-since", "HEAD", cwd=shallow).stdout
+    assert (
+        "1 unchanged since HEAD"
+        in run_cli("check", "a.grad", "--changed-since", "HEAD", cwd=shallow).stdout
+    )

@@ -79,7 +79,12 @@ def files(tmp_path):
     def write(**texts):
         for name, text in texts.items():
             path = tmp_path / name.replace("__", ".")
-            path.write_text(text if isinstance(text, str) else "".join(json.dumps(record) + "\n" for record in text), "utf-8")
+            path.write_text(
+                text
+                if isinstance(text, str)
+                else "".join(json.dumps(record) + "\n" for record in text),
+                "utf-8",
+            )
         return tmp_path
 
     return write
@@ -129,7 +134,13 @@ def test_claims_from_files(check, tmp_path):
     (tmp_path / "right.json").write_text("[2, 4]")
     (tmp_path / "table.csv").write_text("dx,other\n2.0,1\n4.0,1\n")
     np.save(tmp_path / "x.npy", np.array([1.0, 2.0]))
-    for name, code in (("right.npy", 0), ("right.json", 0), ("table.csv:dx", 0), ("table.csv:other", 1), ("half.npy", 1)):
+    for name, code in (
+        ("right.npy", 0),
+        ("right.json", 0),
+        ("table.csv:dx", 0),
+        ("table.csv:other", 1),
+        ("half.npy", 1),
+    ):
         assert check("-e", "sum(x**2)", "x=@x.npy", "--grad", f"x=@{name}")[0] == code
     done = check("-e", "sum(x**2)", "x=@x.npy", "--grad", "x=@half.npy")[1][0]
     assert "half the derivative" in done["outcome"]["details"][0]
@@ -150,15 +161,32 @@ DIFFERENCES = {
     "a missing term": ("log(x)/x**3", {"x": 2}, "1/x**4", "3*log(x)/x**4"),
     "a constant": ("sum(x*y)", {"x": [1, 2], "y": [3, 4]}, "y + 1", "1"),
     "a missing 1/n": ("mean(x**2)", {"x": [1, 2]}, "2*x", "x"),
-    "a missing minus": ("exp(-x**2/2)/sqrt(2*pi)", {"x": 1}, "x*exp(-x**2/2)/sqrt(2*pi)", "x*exp(-x**2/2)*sqrt(2)/sqrt(pi)"),
-    "matrices": ("sum((w @ x)**2)", {"x": [1, 2], "w": [[1, 2], [3, 4]]}, "(w @ x) @ w", "-(w @ x @ w)"),
+    "a missing minus": (
+        "exp(-x**2/2)/sqrt(2*pi)",
+        {"x": 1},
+        "x*exp(-x**2/2)/sqrt(2*pi)",
+        "x*exp(-x**2/2)*sqrt(2)/sqrt(pi)",
+    ),
+    "matrices": (
+        "sum((w @ x)**2)",
+        {"x": [1, 2], "w": [[1, 2], [3, 4]]},
+        "(w @ x) @ w",
+        "-(w @ x @ w)",
+    ),
     "wrong elsewhere only": ("x**2", {"x": 2.5}, "2.5 + x", "2.5 - x"),
-    "too long": ("sin(x)**3*exp(x)", {"x": 1}, "sin(x*log(2 + x))*cos(3 + exp(x))*tanh(x**5 - 3)*erf(sqrt(1 + x**2))", None),
+    "too long": (
+        "sin(x)**3*exp(x)",
+        {"x": 1},
+        "sin(x*log(2 + x))*cos(3 + exp(x))*tanh(x**5 - 3)*erf(sqrt(1 + x**2))",
+        None,
+    ),
     "not finite": ("sqrt(x)", {"x": 4}, "inf*x", None),
 }
 
 
-@pytest.mark.parametrize(("expr", "at", "claim", "difference"), DIFFERENCES.values(), ids=DIFFERENCES)
+@pytest.mark.parametrize(
+    ("expr", "at", "claim", "difference"), DIFFERENCES.values(), ids=DIFFERENCES
+)
 def test_what_is_wrong_in_a_formula(check, files, expr, at, claim, difference):
     name = next(iter(at), None) or ("a" if "a" in claim else "x")
     files(cases__jsonl=[{"expr": expr, "at": at, "expect": {"grad": {name: claim}}}])
@@ -174,7 +202,9 @@ def test_the_difference_of_seeded_claims_and_asserts(check):
     assert record["check"]["claims"][0]["difference"] == "x"
 
 
-@pytest.mark.parametrize("kind", ["text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown"])
+@pytest.mark.parametrize(
+    "kind", ["text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown"]
+)
 def test_every_report_has_the_difference(call_cli, kind):
     done = call_cli("check", "-e", "x**3", "x=2", "--grad", "x=3*x**2 + x", "--format", kind)
     assert "difference: x" in done.stdout
@@ -188,9 +218,17 @@ MASKS = {
     "a shape": (["-e", "sum(x**2)", "x=1,2", "--grad", "x=2"], "x", [True, True]),
     "the gradient itself": (["-e", "log(1 + exp(x))", "x=1,800"], "x", [False, True]),
     "the value": (["-e", "x**2", "x=1,2", "--grad", "value=1,5"], "value", [False, True]),
-    "a matrix": (["-e", "sum(w**2)", "w=[[1,2],[3,4]]", "--grad", "w=[[2,4],[6,9]]"], "w", [[False, False], [False, True]]),
+    "a matrix": (
+        ["-e", "sum(w**2)", "w=[[1,2],[3,4]]", "--grad", "w=[[2,4],[6,9]]"],
+        "w",
+        [[False, False], [False, True]],
+    ),
     "a number": (["-e", "x**2", "x=3", "--grad", "x=5"], "x", True),
-    "the last query": (["-e", "y = 2*x; y; sum(y**2)", "x=3,1", "--grad", "x=24,9"], "x", [False, True]),
+    "the last query": (
+        ["-e", "y = 2*x; y; sum(y**2)", "x=3,1", "--grad", "x=24,9"],
+        "x",
+        [False, True],
+    ),
 }
 
 
@@ -209,7 +247,9 @@ def test_the_mask_of_many_entries(call_cli, tmp_path):
     claim[4711] *= 1.001
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "claim.npy", claim)
-    call_cli("check", "-e", "sum(sin(x))", "x=@x.npy", "--grad", "x=@claim.npy", "--save", "x=wrong.npy")
+    call_cli(
+        "check", "-e", "sum(sin(x))", "x=@x.npy", "--grad", "x=@claim.npy", "--save", "x=wrong.npy"
+    )
     assert np.flatnonzero(np.load(tmp_path / "wrong.npy")).tolist() == [4711]
 
 
@@ -255,13 +295,18 @@ def test_what_has_names_without_values_is_decided_for_all_of_them(check, text, v
 
 
 def test_a_value_that_comes_later_is_that_of_what_was_made_of_the_name(call_cli):
-    done = call_cli("check", "-", "--format", "json", stdin="y = x**2\ny\nx = 3\ny*x\nassert y == 9\n")
+    done = call_cli(
+        "check", "-", "--format", "json", stdin="y = x**2\ny\nx = 3\ny*x\nassert y == 9\n"
+    )
     assert done.returncode == 0, done.stdout
     anywhere, here, _ = json.loads(done.stdout)
     assert (anywhere["value"] == 9, here["value"]) == (False, 27)
 
 
-@pytest.mark.parametrize("text", ["np.arange(1, 3, a)*x", "assert x**2 >= 0 for x in 0..a", "assert sin(x) == x within a"])
+@pytest.mark.parametrize(
+    "text",
+    ["np.arange(1, 3, a)*x", "assert x**2 >= 0 for x in 0..a", "assert sin(x) == x within a"],
+)
 def test_a_name_that_decides_what_is_computed_needs_a_value(call_cli, text):
     done = call_cli("check", "-e", text)
     assert done.returncode == 2
@@ -269,7 +314,9 @@ def test_a_name_that_decides_what_is_computed_needs_a_value(call_cli, text):
 
 
 def test_a_number_that_cannot_stand_for_a_name_is_said_to_be_tried(call_cli):
-    done = call_cli("check", "-", stdin="X = stack([ones(3), v], axis=1)\nassert sum(X) == 3 + sum(v)\n")
+    done = call_cli(
+        "check", "-", stdin="X = stack([ones(3), v], axis=1)\nassert sum(X) == 3 + sum(v)\n"
+    )
     assert done.returncode == 2
     assert "no value is given for v: numbers were tried" in done.stdout
     assert "'X' has no value: its binding on line 1 has an error" in done.stdout
@@ -343,10 +390,19 @@ def test_remarks(check, text, expected):
 
 
 def test_files_standard_input_and_an_expression(check, files):
-    files(one__grad="f(t) = 3*t\nf(x)\n", two__grad="f(x)\n", cases__jsonl=[{"id": "q", "expr": "x**2"}])
-    code, records = check("one.grad", "two.grad", "-f", "cases.jsonl", "-", "x=5", "-e", "x**3", stdin="x*2\n")
+    files(
+        one__grad="f(t) = 3*t\nf(x)\n",
+        two__grad="f(x)\n",
+        cases__jsonl=[{"id": "q", "expr": "x**2"}],
+    )
+    code, records = check(
+        "one.grad", "two.grad", "-f", "cases.jsonl", "-", "x=5", "-e", "x**3", stdin="x*2\n"
+    )
     assert code == 2
-    found = [(r["source"]["file"], r["id"], r["value"] if r["error"] is None else r["error"]["code"]) for r in records]
+    found = [
+        (r["source"]["file"], r["id"], r["value"] if r["error"] is None else r["error"]["code"])
+        for r in records
+    ]
     assert found == [
         ("cases.jsonl", "q", 25), ("one.grad", None, 15), ("two.grad", None, "unknown-name"), (None, None, 10), (None, None, 125),
     ]  # fmt: skip
@@ -355,7 +411,9 @@ def test_files_standard_input_and_an_expression(check, files):
 @pytest.mark.parametrize("file", ["model.grad", "-"])
 def test_an_expression_sees_the_names_of_the_file_beside_it(check, files, file):
     files(model__grad="f(t) = k*t**2\nk = 2.0\nf(1)\n")
-    code, records = check(file, "-e", "f(x)", "x=3", "--grad", "x=2*k*x", stdin="f(t) = k*t**2\nk = 2.0\nf(1)\n")
+    code, records = check(
+        file, "-e", "f(x)", "x=3", "--grad", "x=2*k*x", stdin="f(t) = k*t**2\nk = 2.0\nf(1)\n"
+    )
     assert (code, [r["value"] for r in records]) == (0, [2, 18])
     assert [len(r["check"]["claims"]) for r in records if "claims" in r["check"]] in ([1], [0, 1])
 
@@ -367,8 +425,12 @@ def test_records_by_option(check):
 
 def test_bindings_wrt_and_freeze(check, files):
     files(model__grad="a*b*c\n")
-    assert [list(r["grad"]) for r in check("model.grad", "a=1", "b=2", "c=3", "--wrt", "c,a")[1]] == [["c", "a"]]
-    assert [list(r["grad"]) for r in check("model.grad", "a=1", "b=2", "c=3", "--freeze", "b")[1]] == [["a", "c"]]
+    assert [
+        list(r["grad"]) for r in check("model.grad", "a=1", "b=2", "c=3", "--wrt", "c,a")[1]
+    ] == [["c", "a"]]
+    assert [
+        list(r["grad"]) for r in check("model.grad", "a=1", "b=2", "c=3", "--freeze", "b")[1]
+    ] == [["a", "c"]]
 
 
 def test_data_files_stay_below_the_folder(check, files, tmp_path):
@@ -448,7 +510,10 @@ def test_a_report_never_overwrites_what_is_checked(call_cli, files):
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
-    [(["none.grad"], "there is no file 'none.grad'"), (["none.jsonl"], "there is no file 'none.jsonl'")],
+    [
+        (["none.grad"], "there is no file 'none.grad'"),
+        (["none.jsonl"], "there is no file 'none.jsonl'"),
+    ],
 )
 def test_what_cannot_be_read_is_an_error_among_the_outcomes(check, files, arguments, text):
     files(good__grad="x**2\n")
@@ -471,7 +536,11 @@ def test_folders(check, call_cli, files):
     assert [record["source"]["file"] for record in check(".hidden")[1]] == [".hidden/c.grad"]
     done = call_cli("check", "empty")
     assert done.returncode == 2
-    assert done.stderr == "error[usage]: there is no .grad or .jsonl file in 'empty'\n = help: --allow-empty makes that fine\n"
+    assert (
+        done.stderr
+        == "error[usage]: there is no .grad or .jsonl file in 'empty'\n = help: --allow-empty "
+        "makes that fine\n"
+    )
     assert call_cli("check", "empty", "--allow-empty").returncode == 0
 
 
@@ -479,7 +548,9 @@ def test_the_hook_of_pre_commit_takes_files_without_cases(call_cli, files):
     hooks = Path(__file__).parents[1] / ".pre-commit-hooks.yaml"
     if not hooks.exists():
         pytest.skip("the hook stands in a checkout only")
-    entry = re.findall("^  entry: gradcli (.*)$", hooks.read_text(), re.M)[0]  # tests/test_ci_files.py has the other
+    entry = re.findall("^  entry: gradcli (.*)$", hooks.read_text(), re.M)[
+        0
+    ]  # tests/test_ci_files.py has the other
     files(model__grad="# nothing yet\n")
     assert call_cli(*entry.split(), "model.grad").returncode == 0
 
@@ -522,12 +593,34 @@ def test_fail_fast(check):
 
 
 def test_settings(call_cli, files):
-    folder = files(pyproject__toml='[tool.gradcli]\nfail-on = ["kink"]\nrtol = 1e-2\npoints = 4\ntimeout = 30\njobs = 1\n')
+    folder = files(
+        pyproject__toml='[tool.gradcli]\nfail-on = ["kink"]\nrtol = 1e-2\npoints = 4\ntimeout = '
+        "30\njobs = 1\n"
+    )
     (folder / "inner").mkdir()
     assert call_cli("check", "-e", "abs(x)", "x=0.0").returncode == 1
     assert call_cli("check", "-e", "abs(x)", "x=0.0", "--fail-on", "mismatch").returncode == 0
-    assert call_cli("check", "-e", "x**2", "x=2", "--grad", "x=4.01", "--fail-on", "mismatch").returncode == 0
-    assert call_cli("check", "-e", "x**2", "x=2", "--grad", "x=4.01", "--fail-on", "mismatch", "--rtol", "1e-6").returncode == 1
+    assert (
+        call_cli(
+            "check", "-e", "x**2", "x=2", "--grad", "x=4.01", "--fail-on", "mismatch"
+        ).returncode
+        == 0
+    )
+    assert (
+        call_cli(
+            "check",
+            "-e",
+            "x**2",
+            "x=2",
+            "--grad",
+            "x=4.01",
+            "--fail-on",
+            "mismatch",
+            "--rtol",
+            "1e-6",
+        ).returncode
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -537,7 +630,8 @@ def test_settings(call_cli, files):
         ("[tool.gradcli]\nfail-on = [1]\n", "fail-on cannot be [1]"),
         (
             "[tool.gradcli]\nfail-on = 'wrong'\n",
-            "[tool.gradcli] fail-on must be one of skipped, agree, kink, ill-conditioned, undefined, undetermined, mismatch, not 'wrong'",
+            "[tool.gradcli] fail-on must be one of skipped, agree, kink, ill-conditioned, "
+            "undefined, undetermined, mismatch, not 'wrong'",
         ),
         ("[tool.gradcli]\nrtol = 'small'\n", "rtol must be a number from 0, not 'small'"),
         ("[tool.gradcli]\nrtol = true\n", "rtol must be a number from 0, not True"),
@@ -555,7 +649,9 @@ def test_settings_that_are_wrong(call_cli, files, text, fragment):
     assert fragment in done.stderr
 
 
-@pytest.mark.parametrize("text", ["tool = 1\n", "[tool.other]\nx = 1\n", "[tool.gradcli]\ntimeout = 5.0\n"])
+@pytest.mark.parametrize(
+    "text", ["tool = 1\n", "[tool.other]\nx = 1\n", "[tool.gradcli]\ntimeout = 5.0\n"]
+)
 def test_settings_that_are_fine(call_cli, files, text):
     files(pyproject__toml=text)
     assert call_cli("check", "-e", "x", "x=1").returncode == 0
@@ -565,7 +661,12 @@ def test_settings_that_are_fine(call_cli, files, text):
 
 
 def test_reports_of_every_kind_at_once(call_cli, files, tmp_path):
-    files(cases__jsonl=[{"id": "good", "expr": "x**2", "at": {"x": 3}}, {"id": "bad", "expr": "assert 1 == 2"}])
+    files(
+        cases__jsonl=[
+            {"id": "good", "expr": "x**2", "at": {"x": 3}},
+            {"id": "bad", "expr": "assert 1 == 2"},
+        ]
+    )
     kinds = {"text": "txt", "json": "json", "jsonl": "jsonl", "junit": "xml", "github": "gh", "gitlab": "gl", "sarif": "sarif",
              "markdown": "md"}  # fmt: skip
     reports = [word for kind, end in kinds.items() for word in ("--report", f"{kind}=out.{end}")]
@@ -574,11 +675,21 @@ def test_reports_of_every_kind_at_once(call_cli, files, tmp_path):
     assert re.search(r"^1 failed, 1 passed in [\d.]+ s$", done.stdout, re.MULTILINE)
     text = {kind: (tmp_path / f"out.{end}").read_text("utf-8") for kind, end in kinds.items()}
     assert text["text"].split(" in ")[0] == done.stdout.split(" in ")[0]
-    assert statuses(json.loads(text["json"])) == statuses(map(json.loads, text["jsonl"].splitlines())) == ["passed", "failed"]
+    assert (
+        statuses(json.loads(text["json"]))
+        == statuses(map(json.loads, text["jsonl"].splitlines()))
+        == ["passed", "failed"]
+    )
     (suite,) = ET.fromstring(text["junit"])
-    assert (suite.get("tests"), suite.get("failures"), [c.get("name") for c in suite]) == ("2", "1", ["good", "bad"])
+    assert (suite.get("tests"), suite.get("failures"), [c.get("name") for c in suite]) == (
+        "2",
+        "1",
+        ["good", "bad"],
+    )
     assert text["github"].startswith("::error file=cases.jsonl,line=2")
-    assert [(f["location"]["path"], f["location"]["lines"]["begin"]) for f in json.loads(text["gitlab"])] == [("cases.jsonl", 2)]
+    assert [
+        (f["location"]["path"], f["location"]["lines"]["begin"]) for f in json.loads(text["gitlab"])
+    ] == [("cases.jsonl", 2)]
     assert [r["ruleId"] for r in json.loads(text["sarif"])["runs"][0]["results"]] == ["assert"]
     assert "cases.jsonl" in text["markdown"]
 
@@ -593,7 +704,10 @@ def test_a_report_on_standard_output_takes_the_place_of_the_text(call_cli):
 
 def test_verbose_names_what_passes(call_cli):
     done = call_cli("check", "-", "x=2", "-v", stdin="x**2\nx**3  # skip: no\n")
-    assert done.stdout.splitlines()[:2] == ["passed   <command line>:1:1  x**2  agree", "skipped  <command line>:2:1  x**3  no"]
+    assert done.stdout.splitlines()[:2] == [
+        "passed   <command line>:1:1  x**2  agree",
+        "skipped  <command line>:2:1  x**3  no",
+    ]
 
 
 def test_standard_output_that_knows_ascii_only(run_cli, cli_environment):
@@ -607,20 +721,26 @@ def test_standard_output_that_knows_ascii_only(run_cli, cli_environment):
 
 LINES = [
     (b'\xef\xbb\xbf{"expr": "x**2",\t"at": {"x": 3}}  \r\n',
-     b'\xef\xbb\xbf{"expr": "x**2",\t"at": {"x": 3}, "expect": {"value": 9.0, "grad": {"x": 6.0}}}  \r\n'),
+     b'\xef\xbb\xbf{"expr": "x**2",\t"at": {"x": 3}, "expect": {"value": 9.0, "grad": {"x": '
+     b'6.0}}}  \r\n'),
     (b"\n", None),
     (b"not JSON \xff\n", None),
     (b'{"expr":"sqr(x)"}\n', None),
     (b'{"expr":"x","at":{"x":2},"skip":"no"}\n', None),
     (b'{"expr":"x**2","at":{"x":1.50},"expect":{"grad":{"x":"2*x"}},"meta":{"n":1.10}}\n', None),
-    (b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value" : 2, "grad":{"x":"2*x"}},"meta":{"n":1.10}}\n',
-     b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value": 2.25, "grad": {"x": "2*x"}},"meta":{"n":1.10}}\n'),
+    (b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value" : 2, '
+    b'"grad":{"x":"2*x"}},"meta":{"n":1.10}}\n',
+     b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value": 2.25, "grad": {"x": '
+     b'"2*x"}},"meta":{"n":1.10}}\n'),
     (b'{"expr":"x*y","at":{"x":2,"y":3},"expect":{"grad":{"y":7}}}\n',
      b'{"expr":"x*y","at":{"x":2,"y":3},"expect":{"grad": {"y": 2.0}}}\n'),
     ('{"expr":"x","at":{"x":2},"meta":{"n":"\u2028Größe"},"expect":null}\n'.encode(),
-     '{"expr":"x","at":{"x":2},"meta":{"n":"\u2028Größe"},"expect":{"value": 2.0, "grad": {"x": 1.0}}}\n'.encode()),
-    (b'{"expr":"exp(x)/(1+exp(x))","at":{"x":800}}\n', None),  # what is known to be wrong is no expectation
-    (b'{"expr":"x","at":{"x":"inf"}}', b'{"expr":"x","at":{"x":"inf"}, "expect": {"value": "inf", "grad": {"x": 1.0}}}'),
+     '{"expr":"x","at":{"x":2},"meta":{"n":"\u2028Größe"},"expect":{"value": 2.0, "grad": {"x": '
+     '1.0}}}\n'.encode()),
+    # what is known to be wrong is no expectation
+    (b'{"expr":"exp(x)/(1+exp(x))","at":{"x":800}}\n', None),
+    (b'{"expr":"x","at":{"x":"inf"}}', b'{"expr":"x","at":{"x":"inf"}, "expect": {"value": "inf", '
+    b'"grad": {"x": 1.0}}}'),
 ]  # fmt: skip
 
 
@@ -630,7 +750,9 @@ def test_update_writes_expectations_and_leaves_every_other_byte(call_cli, tmp_pa
     path.chmod(0o640)
     (tmp_path / "link.jsonl").symlink_to(path)
     done = call_cli("check", "--update", "link.jsonl")
-    assert path.read_bytes().splitlines(keepends=True) == [before if after is None else after for before, after in LINES]
+    assert path.read_bytes().splitlines(keepends=True) == [
+        before if after is None else after for before, after in LINES
+    ]
     assert "5 of 10 records have new expectations" in done.stderr
     assert path.stat().st_mode & 0o777 == 0o640
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cases.jsonl", "link.jsonl"]
@@ -646,7 +768,9 @@ def test_after_an_update_the_expectations_hold(call_cli, files):
     assert call_cli("check", "cases.jsonl").returncode == 0
 
 
-@pytest.mark.parametrize("arguments", [["cases.jsonl"], ["cases.jsonl", "--baseline", "known.json"]])
+@pytest.mark.parametrize(
+    "arguments", [["cases.jsonl"], ["cases.jsonl", "--baseline", "known.json"]]
+)
 def test_update_is_refused_under_ci(call_cli, files, monkeypatch, arguments):
     folder = files(cases__jsonl=[{"expr": "x", "at": {"x": 2}}])
     monkeypatch.setenv("CI", "true")
@@ -665,7 +789,9 @@ def test_an_update_that_fails_leaves_the_file(call_cli, files, monkeypatch):
     monkeypatch.setattr("os.replace", full)
     done = call_cli("check", "--update", "--no-cache", "cases.jsonl")
     assert (done.returncode, "cannot write" in done.stderr) == (2, True)
-    assert [(p.name, p.read_text()) for p in folder.iterdir()] == [("cases.jsonl", '{"expr": "x", "at": {"x": 2}}\n')]
+    assert [(p.name, p.read_text()) for p in folder.iterdir()] == [
+        ("cases.jsonl", '{"expr": "x", "at": {"x": 2}}\n')
+    ]
 
 
 # -- Python functions
@@ -679,7 +805,9 @@ def test_an_update_that_fails_leaves_the_file(call_cli, files, monkeypatch):
 def test_functions(run_cli, files, gradient, code, fragment):
     files(mine__py=FUNCTIONS)
     at = ["--at", "w=1.5,2", "--at", "x=randn(2)"]
-    done = run_cli("check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *at, "-j", "2")
+    done = run_cli(
+        "check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *at, "-j", "2"
+    )
     assert done.returncode == code
     assert re.search(fragment, done.stdout + done.stderr)
 
@@ -691,19 +819,46 @@ BY = {
     "in another order": ("by_y_and_w", ["--wrt", "w,y"], 1, "mismatch: d/d"),
     "by name": ("by_name", ["--wrt", "w,y"], 0, ""),
     "what is not frozen": ("by_name", ["--freeze", "x"], 0, ""),
-    "a name too many": ("by_name", ["--wrt", "w"], 2, "the gradient has 'y', which it is not by; it must have w\n"),
+    "a name too many": (
+        "by_name",
+        ["--wrt", "w"],
+        2,
+        "the gradient has 'y', which it is not by; it must have w\n",
+    ),
     "a name too few": ("by_name", [], 2, "the gradient lacks 'x'; it must have w, x, y\n"),
-    "too many arrays": ("by_y_and_w", ["--wrt", "w"], 2, "the gradient must return one array, not 2\n"),
-    "too few arrays": ("by_w", [], 2, "the gradient must return 3 arrays, one for each argument, not 1\n"),
-    "no such argument": ("by_w", ["--wrt", "v"], 2, "error[usage]: --wrt: --at has no 'v'\n = help: the arguments are w, x, y\n"),
-    "nothing left": ("by_w", ["--freeze", "w,x,y"], 2, "error[usage]: --freeze leaves nothing to differentiate with respect to\n"),
+    "too many arrays": (
+        "by_y_and_w",
+        ["--wrt", "w"],
+        2,
+        "the gradient must return one array, not 2\n",
+    ),
+    "too few arrays": (
+        "by_w",
+        [],
+        2,
+        "the gradient must return 3 arrays, one for each argument, not 1\n",
+    ),
+    "no such argument": (
+        "by_w",
+        ["--wrt", "v"],
+        2,
+        "error[usage]: --wrt: --at has no 'v'\n = help: the arguments are w, x, y\n",
+    ),
+    "nothing left": (
+        "by_w",
+        ["--freeze", "w,x,y"],
+        2,
+        "error[usage]: --freeze leaves nothing to differentiate with respect to\n",
+    ),
 }
 
 
 @pytest.mark.parametrize(("gradient", "options", "code", "text"), BY.values(), ids=BY)
 def test_what_a_gradient_is_by(call_cli, files, gradient, options, code, text):
     files(mine__py=MODULE)
-    done = call_cli("check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *AT, *options)
+    done = call_cli(
+        "check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *AT, *options
+    )
     assert done.returncode == code
     assert text in done.stdout + done.stderr
 
@@ -733,24 +888,54 @@ LIMITED = {
     "in time": ("loss", "loss_grad", "60", 0, "1 passed"),
     "never, and deaf to signals": ("endless", "loss_grad", "0.5", 1, OUT_OF_TIME),
     "a gradient that never returns": ("loss", "endless", "0.5", 1, OUT_OF_TIME),
-    "an end of its own": ("deadly", "loss_grad", "60", 2, "the process in which it was called came to its end (exit code 7)\n"),
-    "no such function": ("missing", "loss_grad", "60", 2, "error[unknown-name]: 'mine:missing' names nothing: "),
+    "an end of its own": (
+        "deadly",
+        "loss_grad",
+        "60",
+        2,
+        "the process in which it was called came to its end (exit code 7)\n",
+    ),
+    "no such function": (
+        "missing",
+        "loss_grad",
+        "60",
+        2,
+        "error[unknown-name]: 'mine:missing' names nothing: ",
+    ),
 }
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("function", "gradient", "seconds", "code", "text"), LIMITED.values(), ids=LIMITED)
+@pytest.mark.parametrize(
+    ("function", "gradient", "seconds", "code", "text"), LIMITED.values(), ids=LIMITED
+)
 def test_functions_within_a_time_limit(run_cli, files, function, gradient, seconds, code, text):
     files(mine__py=ENDLESS)
-    done = run_cli("check", "--function", f"mine:{function}", "--gradient", f"mine:{gradient}", "--at", "w=2.", "--timeout", seconds)
-    assert (done.returncode, text in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
-    assert "called" not in done.stdout.partition("1 passed")[2], "what a function prints stands before what is said of it"
+    done = run_cli(
+        "check",
+        "--function",
+        f"mine:{function}",
+        "--gradient",
+        f"mine:{gradient}",
+        "--at",
+        "w=2.",
+        "--timeout",
+        seconds,
+    )
+    assert (done.returncode, text in done.stdout + done.stderr) == (code, True), (
+        done.stdout + done.stderr
+    )
+    assert "called" not in done.stdout.partition("1 passed")[2], (
+        "what a function prints stands before what is said of it"
+    )
 
 
 @pytest.mark.ci
 def test_a_time_limit_of_the_settings_is_that_of_functions(run_cli, files):
     files(mine__py=ENDLESS, pyproject__toml="[tool.gradcli]\ntimeout = 0.5\n")
-    done = run_cli("check", "--function", "mine:endless", "--gradient", "mine:loss_grad", "--at", "w=2.")
+    done = run_cli(
+        "check", "--function", "mine:endless", "--gradient", "mine:loss_grad", "--at", "w=2."
+    )
     assert (done.returncode, "the time limit" in done.stdout) == (1, True)
 
 
@@ -761,45 +946,70 @@ NOT_OF_FUNCTIONS = [
 
 @pytest.mark.parametrize("option", NOT_OF_FUNCTIONS)
 def test_options_that_are_not_about_functions(call_cli, option):
-    done = call_cli("check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", option)
+    done = call_cli(
+        "check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", option
+    )
     name = option.partition("=")[0]
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"error[usage]: --function and {name} exclude each other\n = help: leave one of them out\n"
+    assert (
+        done.stderr
+        == f"error[usage]: --function and {name} exclude each other\n = help: leave one of them "
+        "out\n"
+    )
 
 
 IDLE = {
-    "-i without files": ("check -e x x=1 -i jsonl", "--input is about files and standard input, of which there are none"),
+    "-i without files": ("check -e x x=1 -i jsonl", "--input is about files and standard input, "
+    "of which there are none"),
     "--verbose without text": ("check -e x x=1 -v --format json",
                                "--verbose is about the text report, which is not asked for\n"
                                " = help: add --report text=-, or leave --verbose out"),
     "two reports on standard output": ("check -e x x=1 --format json --report junit=-",
-                                       "--format json and --report junit=- are both about standard output\n"
+                                       "--format json and --report junit=- are both about "
+                                       "standard output\n"
                                        " = help: write --report json=- for both"),
-    "-i beside an expression": ("eval x x=1 -i jsonl", "--input is about files and standard input, of which there are none"),
-    "--wrt of nothing": ("eval x x=1 --wrt ,", "--wrt names nothing\n = help: write --wrt x,y with names of the expression"),
-    "--wrt and --freeze": ("eval x*y x=1 y=1 --wrt x --freeze y,x", "--wrt and --freeze both name 'x'\n = help: leave one of them out"),
-    "--jvp --formula": ("eval x x=1 --jvp x=1 --formula", "--jvp and --formula exclude each other\n = help: leave one of them out"),
+    "-i beside an expression": ("eval x x=1 -i jsonl", "--input is about files and standard "
+    "input, of which there are none"),
+    "--wrt of nothing": ("eval x x=1 --wrt ,", "--wrt names nothing\n = help: write --wrt x,y "
+    "with names of the expression"),
+    "--wrt and --freeze": ("eval x*y x=1 y=1 --wrt x --freeze y,x", "--wrt and --freeze both name "
+    "'x'\n = help: leave one of them out"),
+    "--jvp --formula": ("eval x x=1 --jvp x=1 --formula", "--jvp and --formula exclude each "
+    "other\n = help: leave one of them out"),
     "--hessian --precision": ("eval x x=1 --hessian --precision 20",
-                              "--hessian and --precision exclude each other\n = help: leave one of them out"),
-    "--jvp --wrt": ("eval x*y x=1 y=1 --jvp x=1 --wrt y", "--jvp and --wrt exclude each other\n = help: leave one of them out"),
+                              "--hessian and --precision exclude each other\n = help: leave one "
+                              "of them out"),
+    "--jvp --wrt": ("eval x*y x=1 y=1 --jvp x=1 --wrt y", "--jvp and --wrt exclude each other\n = "
+    "help: leave one of them out"),
     "--jvp twice": ("eval x x=1 --jvp x=1 --jvp x=2", "--jvp x=... is given twice"),
-    "formulas in csv": ("eval x x=1 --format csv --formula", "--format csv and --formula exclude each other\n"
+    "formulas in csv": ("eval x x=1 --format csv --formula", "--format csv and --formula exclude "
+    "each other\n"
                         " = help: leave one of them out"),
-    "digits in JSON": ("eval x x=1 --format json --digits 3", "--format json and --digits exclude each other\n"
+    "digits in JSON": ("eval x x=1 --format json --digits 3", "--format json and --digits exclude "
+    "each other\n"
                        " = help: leave one of them out"),
-    "precision in LaTeX": ("eval x x=1 --format latex --precision 20", "--format latex and --precision exclude each other\n"
+    "precision in LaTeX": ("eval x x=1 --format latex --precision 20", "--format latex and "
+    "--precision exclude each other\n"
                            " = help: leave one of them out"),
-    "a limit of no check": ("eval x x=1 --no-check --timeout 3", "--no-check and --timeout exclude each other\n"
+    "a limit of no check": ("eval x x=1 --no-check --timeout 3", "--no-check and --timeout "
+    "exclude each other\n"
                             " = help: leave one of them out"),
-    "colours of JSON": ("eval x x=1 --format json --color always", "--format json and --color always exclude each other\n"
+    "colours of JSON": ("eval x x=1 --format json --color always", "--format json and --color "
+    "always exclude each other\n"
                         " = help: leave one of them out"),
-    "another format to save": ("eval x x=1 --save x=g.mat", "--save x=g.mat: '.mat' is no format that is written\n"
-                               " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, .h5, .hdf5 and .parquet"),
-    "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save x=g.npy: 'g.npy' is named twice\n"
+    "another format to save": ("eval x x=1 --save x=g.mat", "--save x=g.mat: '.mat' is no format "
+    "that is written\n"
+                               " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, "
+                               ".h5, .hdf5 and .parquet"),
+    "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save "
+    "x=g.npy: 'g.npy' is named twice\n"
                                " = help: a .npz file takes several"),
-    "one thing in two files": ("eval x x=1 --save x=g.npy --save x=h.npy", "--save x=... is given twice"),
-    "masks in another format": ("check -e x x=1 --save x=g.txt", "--save x=g.txt: '.txt' is no format that is written\n"
-                                " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, .h5, .hdf5 and .parquet"),
+    "one thing in two files": ("eval x x=1 --save x=g.npy --save x=h.npy", "--save x=... is given "
+    "twice"),
+    "masks in another format": ("check -e x x=1 --save x=g.txt", "--save x=g.txt: '.txt' is no "
+    "format that is written\n"
+                                " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, "
+                                ".h5, .hdf5 and .parquet"),
 }  # fmt: skip
 
 
@@ -814,29 +1024,62 @@ def test_an_option_without_effect_is_refused(call_cli, tmp_path, command, messag
 
 
 def comparable(records):
-    return [{**r, "outcome": {k: v for k, v in r["outcome"].items() if k != "seconds"}} for r in records]
+    return [
+        {**r, "outcome": {k: v for k, v in r["outcome"].items() if k != "seconds"}} for r in records
+    ]
 
 
 @pytest.mark.ci
 def test_processes_give_the_same_in_the_same_order(run_cli, files):
-    texts = ["x**2", "sqr(x)", "assert x == 3", "rand(2)*x", "y**2", "sin(x)/x  # skip: no", "abs(z)", "1 +"]
+    texts = [
+        "x**2",
+        "sqr(x)",
+        "assert x == 3",
+        "rand(2)*x",
+        "y**2",
+        "sin(x)/x  # skip: no",
+        "abs(z)",
+        "1 +",
+    ]
     records = [{"id": i, "expr": texts[i % len(texts)], "at": {"x": i + 1}} for i in range(70)]
     files(cases__jsonl=records, model__grad="x = 3\n" + "\n".join(texts))
-    arguments = ["check", "cases.jsonl", "none.jsonl", "model.grad", "-", "-e", "t**2 + x", "x=2", "--format", "jsonl", "--grad", "t=2*t"]
+    arguments = [
+        "check",
+        "cases.jsonl",
+        "none.jsonl",
+        "model.grad",
+        "-",
+        "-e",
+        "t**2 + x",
+        "x=2",
+        "--format",
+        "jsonl",
+        "--grad",
+        "t=2*t",
+    ]
     one, two = (run_cli(*arguments, "-j", n, stdin="x**5\n") for n in ("1", "2"))
     assert (one.returncode, two.returncode, one.stderr, two.stderr) == (2, 2, "", "")
     assert len(one.stdout.splitlines()) == 70 + 1 + len(texts) + 1 + 1
-    assert comparable(map(json.loads, one.stdout.splitlines())) == comparable(map(json.loads, two.stdout.splitlines()))
+    assert comparable(map(json.loads, one.stdout.splitlines())) == comparable(
+        map(json.loads, two.stdout.splitlines())
+    )
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_nothing_is_said_of_names_where_a_file_cannot_be_read(call_cli, jobs):
     done = call_cli("check", "none.jsonl", "x=1", "-j", jobs)
-    assert (done.returncode, done.stderr) == (2, ""), "the file may have mentioned x, so that no warning is due"
+    assert (done.returncode, done.stderr) == (2, ""), (
+        "the file may have mentioned x, so that no warning is due"
+    )
 
 
 def test_fail_fast_ends_the_processes(run_cli, files):
-    files(cases__jsonl=[{"expr": "assert 1 == 2"}, *({"expr": f"sum(tanh(x)**{i})", "at": {"x": [1, 2]}} for i in range(300))])
+    files(
+        cases__jsonl=[
+            {"expr": "assert 1 == 2"},
+            *({"expr": f"sum(tanh(x)**{i})", "at": {"x": [1, 2]}} for i in range(300)),
+        ]
+    )
     done = run_cli("check", "cases.jsonl", "-j", "2", "--fail-fast", "--no-cache")
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.splitlines()[-1].startswith("1 failed in")
@@ -845,7 +1088,18 @@ def test_fail_fast_ends_the_processes(run_cli, files):
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupt_leaves_partial_reports(cli_environment, tmp_path, jobs):
-    arguments = ["check", "-i", "jsonl", "-", "-j", jobs, "--format", "jsonl", "--report", "junit=out.xml"]
+    arguments = [
+        "check",
+        "-i",
+        "jsonl",
+        "-",
+        "-j",
+        jobs,
+        "--format",
+        "jsonl",
+        "--report",
+        "junit=out.xml",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "gradcli.cli.main", *arguments], cwd=tmp_path, env=cli_environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -880,7 +1134,17 @@ def test_outcomes_come_one_by_one(cli_environment, tmp_path):
 
 
 def test_a_closed_pipe_is_quiet_and_other_reports_are_complete(cli_environment, tmp_path):
-    process = start(cli_environment, tmp_path, "-i", "jsonl", "-", "--format", "jsonl", "--report", "junit=out.xml")
+    process = start(
+        cli_environment,
+        tmp_path,
+        "-i",
+        "jsonl",
+        "-",
+        "--format",
+        "jsonl",
+        "--report",
+        "junit=out.xml",
+    )
     process.stdin.write(b'{"expr": "1"}\n')
     process.stdin.flush()
     process.stdout.readline()
@@ -906,7 +1170,9 @@ def test_full_disk(run_cli, where):
 
 
 def terminal(environment, folder, *arguments, **more):
-    """What a check shows on standard error if that is a terminal, its exit code, and its standard output."""
+    """What a check shows on standard error if that is a terminal, its exit code, and its standard
+    output.
+    """
     outer, inner = os.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "gradcli.cli.main", "check", *arguments], cwd=folder, env=environment,
@@ -932,7 +1198,9 @@ PROGRESSING = [{"expr": f"sum(tanh(x)**{i}*y)", "at": {"x": [1, 2], "y": i}} for
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_progress_on_a_terminal(cli_environment, files, jobs):
     folder = files(cases__jsonl=PROGRESSING)
-    environment = {k: v for k, v in cli_environment.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color"}
+    environment = {k: v for k, v in cli_environment.items() if k != "NO_COLOR"} | {
+        "TERM": "xterm-256color"
+    }
     arguments = ["cases.jsonl", "--no-cache", "-j", jobs]
     shown, code, out = terminal(environment, folder, *arguments)
     assert (code, out.split(" in ")[0]) == (0, "150 passed")
@@ -944,19 +1212,27 @@ def test_progress_on_a_terminal(cli_environment, files, jobs):
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 def test_no_progress_without_a_terminal_that_could_show_it(cli_environment, files):
     folder = files(cases__jsonl=PROGRESSING)
-    environment = {k: v for k, v in cli_environment.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color"}
+    environment = {k: v for k, v in cli_environment.items() if k != "NO_COLOR"} | {
+        "TERM": "xterm-256color"
+    }
     for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert terminal(environment | variables, folder, "cases.jsonl")[0] == ""
     begin = time.monotonic()
     shown, *_ = terminal(environment, folder, "-e", "1")
-    assert shown == "" or time.monotonic() - begin > 1  # over before it would be shown, unless the machine is busy
+    assert (
+        shown == "" or time.monotonic() - begin > 1
+    )  # over before it would be shown, unless the machine is busy
 
 
 @pytest.mark.ci
 def test_memory_does_not_grow_with_the_number_of_records(monkeypatch, tmp_path):
     def peak(count):
-        (tmp_path / "cases.jsonl").write_text("".join(f'{{"id": "case {i}", "expr": "1"}}\n' for i in range(count)))
-        monkeypatch.setattr("sys.argv", ["gradcli", "check", "cases.jsonl", "--report", "jsonl=out.jsonl"])
+        (tmp_path / "cases.jsonl").write_text(
+            "".join(f'{{"id": "case {i}", "expr": "1"}}\n' for i in range(count))
+        )
+        monkeypatch.setattr(
+            "sys.argv", ["gradcli", "check", "cases.jsonl", "--report", "jsonl=out.jsonl"]
+        )
         monkeypatch.setattr("sys.stdout", io.StringIO())
         tracemalloc.start()
         try:
@@ -967,9 +1243,12 @@ def test_memory_does_not_grow_with_the_number_of_records(monkeypatch, tmp_path):
 
     monkeypatch.chdir(tmp_path)
     peak(10)
-    first = peak(2200)  # by then Python's own lists of free objects are full: 2,000 tuples of each length
-    # Python's dictionary of interned strings may be made larger meanwhile, by megabytes in a process that has run long: not twice in a row.
-    # The digests of records, by which equal cases are told apart, are 150 bytes each.
+    first = peak(
+        2200
+    )  # by then Python's own lists of free objects are full: 2,000 tuples of each length
+    # Python's dictionary of interned strings may be made larger meanwhile, by megabytes in a
+    # process that has run long: not twice in a row. The digests of records, by which equal cases
+    # are told apart, are 150 bytes each.
     assert any(peak(4400) < first + 100_000 + 150 * 2200 for _ in range(2))
 
 
@@ -989,11 +1268,17 @@ def test_underflow_at_points_of_our_choice_is_no_fault(call_cli, text):
 def test_a_program_is_shared_by_lines(call_cli, tmp_path):
     lines = ["k = 3", "f(x) = k*x**2", "u = x*k  # waits for x"]
     for i in range(60):
-        lines += [f"f(x) + {i}*sin(y)", f"k = {i}" if i % 7 == 0 else f"assert grad(f(2), k) == {4 if i % 5 else 5}; u + {i}"]
+        lines += [
+            f"f(x) + {i}*sin(y)",
+            f"k = {i}" if i % 7 == 0 else f"assert grad(f(2), k) == {4 if i % 5 else 5}; u + {i}",
+        ]
     lines += ["x +", "z = )", "z + 1", "sqrt(x)  # skip: not now"]
     (tmp_path / "program.grad").write_text("\n".join(lines) + "\n", encoding="utf-8")
     alone, shared = (
-        call_cli("check", str(tmp_path / "program.grad"), "--no-cache", "--format", "jsonl", "-j", jobs) for jobs in ("1", "2")
+        call_cli(
+            "check", str(tmp_path / "program.grad"), "--no-cache", "--format", "jsonl", "-j", jobs
+        )
+        for jobs in ("1", "2")
     )
     assert alone.returncode == shared.returncode == 2
     assert shared.stdout == alone.stdout

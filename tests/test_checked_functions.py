@@ -1,4 +1,6 @@
-"""Functions that a project lists in its settings: what misbehaves is its own error in every report."""
+"""Functions that a project lists in its settings: what misbehaves is its own error in every
+report.
+"""
 
 from __future__ import annotations
 
@@ -58,20 +60,23 @@ def short(x): return x[:1]
 def no_slope(x): return None
 def bad_slope(x): return 1/0
 """
-MISBEHAVING: dict[str, tuple[str, str, dict[str, str]]] = {  # what becomes of each, and what is said
+# what becomes of each, and what is said
+MISBEHAVING: dict[str, tuple[str, str, dict[str, str]]] = {
     "right": ("passed", "", {}),
     "wrong": ("failed", "[0] computed 1.0, true 2.0", {"function": "right", "gradient": "half"}),
     "raises": ("error", "ValueError: no such luck (at mine.py:8, in raises)", {}),
     "exits": ("error", "the function ends the program: SystemExit: 3 (at mine.py:9, in exits)", {}),
     "dies": ("error", "the process in which it was called came to its end (exit code 7)", {}),
     "killed": ("error", "the process in which it was called came to its end (SIGKILL)", {}),
-    "recurses": ("error", "the function calls itself without end: RecursionError: maximum recursion depth exceeded", {}),
+    "recurses": ("error", "the function calls itself without end: RecursionError: maximum "
+    "recursion depth exceeded", {}),
     "interrupts": ("error", "KeyboardInterrupt (at mine.py:13, in interrupts)", {}),
     "nothing": ("error", "the function returns None", {}),
     "complex_value": ("error", "the function must return real numbers, not complex128", {}),
     "shape": ("error", "a Jacobian of shape (2,) does not begin with the result's shape (3,)", {}),
     "wanting": ("error", "the function cannot be called with x: missing a required argument: 'y'", {}),
-    "swapped": ("error", "the argument 'y' stands where the function takes 'x'", {"at": "{z = [1, 2], y = [3, 4]}"}),
+    "swapped": ("error", "the argument 'y' stands where the function takes 'x'", {"at": "{z = [1, "
+    "2], y = [3, 4]}"}),
     "sleeps": ("failed", "the time limit that was given (--timeout) was reached", {"timeout": "0.5"}),
     "talks": ("passed", "", {}),
     "moves": ("passed", "", {}),
@@ -84,10 +89,13 @@ MISBEHAVING: dict[str, tuple[str, str, dict[str, str]]] = {  # what becomes of e
     "bad slope": ("error", "ZeroDivisionError: division by zero (at mine.py:41, in bad_slope)", {"function": "right", "gradient": "bad_slope"}),
     "no such gradient": ("error", "'mine:duble' names nothing: the module 'mine' has no 'duble'", {"function": "right", "gradient": "duble"}),
     "no module": ("error", "there is no module 'absent' in ", {"module": "absent"}),
-    "lacks a module": ("error", "cannot import 'lacking': ModuleNotFoundError: No module named 'not_there' (at lacking.py:2, in <module>)",
+    "lacks a module": ("error", "cannot import 'lacking': ModuleNotFoundError: No module named "
+    "'not_there' (at lacking.py:2, in <module>)",
                        {"module": "lacking"}),
-    "ends at import": ("error", "cannot import 'ending': the module ends the program: SystemExit: 1 (at deeper.py:2, in stop)", {"module": "ending"}),
-    "no Python": ("error", "cannot import 'unread': SyntaxError: '(' was never closed (at unread.py:2)", {"module": "unread"}),
+    "ends at import": ("error", "cannot import 'ending': the module ends the program: SystemExit: "
+    "1 (at deeper.py:2, in stop)", {"module": "ending"}),
+    "no Python": ("error", "cannot import 'unread': SyntaxError: '(' was never closed (at "
+    "unread.py:2)", {"module": "unread"}),
     "bad argument": ("error", "'(' is never closed", {"function": "right", "at": '{x = "randn(2"}'}),
     "not of the project": ("error", "'@../x.npy' leads out of the folder", {"function": "right", "at": '{x = "@../x.npy"}'}),
     "strange name": ("error", "--wrt: --at has no 'z'", {"function": "right", "wrt": '"z"'}),
@@ -112,43 +120,75 @@ def entry(name: str, options: dict[str, str]) -> str:
         "id": f'"{name}"', "function": f'"{module}:{options.get("function", name)}"', "gradient": f'"mine:{options.get("gradient", "double")}"',
         "at": options.get("at", "{x = [1, 2.0]}"), **{key: options[key] for key in ("wrt", "timeout") if key in options},
     }  # fmt: skip
-    return "[[tool.gradcli.functions]]\n" + "".join(f"{key} = {value}\n" for key, value in said.items())
+    return "[[tool.gradcli.functions]]\n" + "".join(
+        f"{key} = {value}\n" for key, value in said.items()
+    )
 
 
-def test_what_misbehaves_is_an_error_of_its_own_in_every_report(run_cli: Callable[..., Any], project: Path) -> None:
-    (project / "pyproject.toml").write_text("\n".join(entry(name, options) for name, (_, _, options) in MISBEHAVING.items()), "utf-8")
+def test_what_misbehaves_is_an_error_of_its_own_in_every_report(
+    run_cli: Callable[..., Any], project: Path
+) -> None:
+    (project / "pyproject.toml").write_text(
+        "\n".join(entry(name, options) for name, (_, _, options) in MISBEHAVING.items()), "utf-8"
+    )
     reports = ["--report", "json=-", "--report", "text=told.txt", "--report", "junit=told.xml"]
     done = run_cli("check", "--functions", "-j", "2", *reports, cwd=project)
     assert done.returncode == 2, done.stderr
     records = {record["id"]: record for record in json.loads(done.stdout)}
     assert list(records) == list(MISBEHAVING), "in the order of the settings"
-    cases = {case.get("name"): case for case in ElementTree.parse(project / "told.xml").iter("testcase")}
+    cases = {
+        case.get("name"): case for case in ElementTree.parse(project / "told.xml").iter("testcase")
+    }
     text = (project / "told.txt").read_text("utf-8")
     for name, (status, words, _) in MISBEHAVING.items():
         record = records[name]
-        told = record["error"]["message"] if record["error"] else " ".join(record["outcome"]["details"])
+        told = (
+            record["error"]["message"]
+            if record["error"]
+            else " ".join(record["outcome"]["details"])
+        )
         assert (record["outcome"]["status"], words in told) == (status, True), f"{name}: {told}"
         body = [part for part in cases[name] if part.tag != "system-out"]
-        assert [part.tag for part in body] == {"passed": [], "failed": ["failure"], "error": ["error"]}[status], name
-        assert not words or (words in text and words in "".join(part.text or "" for part in body)), name
+        assert [part.tag for part in body] == {
+            "passed": [],
+            "failed": ["failure"],
+            "error": ["error"],
+        }[status], name
+        assert not words or (
+            words in text and words in "".join(part.text or "" for part in body)
+        ), name
         place = record["source"]["file"], record["source"]["line"]
-        where = "pyproject.toml" if record["expr"].startswith(("absent", "lacking", "ending", "unread")) else "mine.py"
+        where = (
+            "pyproject.toml"
+            if record["expr"].startswith(("absent", "lacking", "ending", "unread"))
+            else "mine.py"
+        )
         assert place[0] == (
             where
-            if words not in ("'(' is never closed", "'@../x.npy' leads out of the folder", "--wrt: --at has no 'z'")
+            if words
+            not in (
+                "'(' is never closed",
+                "'@../x.npy' leads out of the folder",
+                "--wrt: --at has no 'z'",
+            )
             else "pyproject.toml"
         ), name
         source = (project / place[0]).read_text("utf-8").split("\n")[place[1] - 1]
-        assert source.startswith(("def ", "class ")) or f'id = "{name}"' in source, f"{name} is said to be at {source!r}"
+        assert source.startswith(("def ", "class ")) or f'id = "{name}"' in source, (
+            f"{name} is said to be at {source!r}"
+        )
     assert "standard output" in done.stderr, "what a function prints is a message"
     assert "by a child" in done.stderr
 
 
 def test_a_whole_report(call_cli: Callable[..., Any], project: Path) -> None:
-    (project / "pyproject.toml").write_text(entry("the slope", {"function": "right", "gradient": "half"}), "utf-8")
+    (project / "pyproject.toml").write_text(
+        entry("the slope", {"function": "right", "gradient": "half"}), "utf-8"
+    )
     done = call_cli("check", "--functions")
     assert done.stdout.rpartition(" in ")[0] == (
-        "mismatch: d/dx: [0] computed 1.0, true 2.0 (off by 1, relative 0.5, 2.25e+15 ulp), 2 of 2 entries, it is half the derivative\n"
+        "mismatch: d/dx: [0] computed 1.0, true 2.0 (off by 1, relative 0.5, 2.25e+15 ulp), 2 of "
+        "2 entries, it is half the derivative\n"
         "  --> mine.py:5 (the slope)\n"
         "1 | mine:right with the gradient mine:half\n"
         "  = repeat: gradcli check --function mine:right --gradient mine:half --at 'x=[1, 2.0]'\n"
@@ -168,64 +208,99 @@ def test_what_was_drawn_is_said_with_its_seed(call_cli: Callable[..., Any], proj
 
 
 def test_where_there_is_no_value(call_cli: Callable[..., Any], project: Path) -> None:
-    (project / "logs.py").write_text("import numpy as np\ndef f(x): return np.sum(np.log(x))\ndef g(x): return 1/x\n", "utf-8")
+    (project / "logs.py").write_text(
+        "import numpy as np\ndef f(x): return np.sum(np.log(x))\ndef g(x): return 1/x\n", "utf-8"
+    )
     done = call_cli("check", "--function", "logs:f", "--gradient", "logs:g", "--at", "x=-1,2")
-    assert done.stdout.startswith("undefined: d/dx: undefined, the function has no finite value there\n  --> logs.py:2 (logs:f)\n")
+    assert done.stdout.startswith(
+        "undefined: d/dx: undefined, the function has no finite value there\n  --> logs.py:2 "
+        "(logs:f)\n"
+    )
 
 
-def test_a_derivative_entry_by_entry_is_no_jacobian(call_cli: Callable[..., Any], project: Path) -> None:
-    (project / "logs.py").write_text("import numpy as np\ndef f(x): return np.log(x)\ndef g(x): return 1/x\n", "utf-8")
+def test_a_derivative_entry_by_entry_is_no_jacobian(
+    call_cli: Callable[..., Any], project: Path
+) -> None:
+    (project / "logs.py").write_text(
+        "import numpy as np\ndef f(x): return np.log(x)\ndef g(x): return 1/x\n", "utf-8"
+    )
     done = call_cli("check", "--function", "logs:f", "--gradient", "logs:g", "--at", "x=1,2")
-    assert done.stdout.startswith("error[shape]: a gradient of shape (2,) is no Jacobian of a result of that shape\n")
+    assert done.stdout.startswith(
+        "error[shape]: a gradient of shape (2,) is no Jacobian of a result of that shape\n"
+    )
 
 
 def test_functions_run_where_somebody_says_so(call_cli: Callable[..., Any], project: Path) -> None:
-    """A file of settings may come from anybody: gradcli check alone reads it and runs nothing that it names."""
-    (project / "pyproject.toml").write_text('[tool.gradcli]\nfiles = ["a.grad"]\n' + entry("right", {}), "utf-8")
+    """A file of settings may come from anybody: gradcli check alone reads it and runs nothing that
+    it names.
+    """
+    (project / "pyproject.toml").write_text(
+        '[tool.gradcli]\nfiles = ["a.grad"]\n' + entry("right", {}), "utf-8"
+    )
     (project / "mine.py").write_text("open('ran', 'w').close()", "utf-8")
     (project / "a.grad").write_text("x = 2\nx**2\n", "utf-8")
     done = call_cli("check")
     assert (done.returncode, (project / "ran").exists()) == (0, False)
-    assert done.stderr == "note: 1 function of pyproject.toml left out: --functions checks them, too, and so runs them\n"
+    assert (
+        done.stderr
+        == "note: 1 function of pyproject.toml left out: --functions checks them, too, and so "
+        "runs them\n"
+    )
     (project / "mine.py").write_text(FUNCTIONS, "utf-8")
     both = call_cli("check", "--functions", "-v")
-    assert [line.split()[:2] for line in both.stdout.splitlines()[:2]] == [["passed", "a.grad:2:1"], ["passed", "mine.py:5"]]
+    assert [line.split()[:2] for line in both.stdout.splitlines()[:2]] == [
+        ["passed", "a.grad:2:1"],
+        ["passed", "mine.py:5"],
+    ]
     (project / "pyproject.toml").write_text(entry("right", {}), "utf-8")
     done = call_cli("check")
     assert done.stderr == (
-        "error[usage]: nothing to check\n = help: the settings list functions: gradcli check --functions imports and runs them\n"
+        "error[usage]: nothing to check\n = help: the settings list functions: gradcli check "
+        "--functions imports and runs them\n"
     )
 
 
 def test_options_win_and_strangers_are_refused(call_cli: Callable[..., Any], project: Path) -> None:
-    (project / "pyproject.toml").write_text(entry("off", {"function": "right", "gradient": "half"}) + "rtol = 1.0\n", "utf-8")
+    (project / "pyproject.toml").write_text(
+        entry("off", {"function": "right", "gradient": "half"}) + "rtol = 1.0\n", "utf-8"
+    )
     assert call_cli("check", "--functions", "-q").returncode == 0
     assert call_cli("check", "--functions", "-q", "--rtol", "1e-3").returncode == 1
     done = call_cli("check", "--functions", "--wrt", "x")
     assert "--functions and --wrt exclude each other" in done.stderr
 
 
-# -- settings -----------------------------------------------------------------------------------------------------------------
+# -- settings
+# -----------------------------------------------------------------------------------------------------------------
 
 PLAIN = 'function = "a:f", gradient = "a:g", at = {x = 1}'
 WRONG = {
     "functions = 3": "functions cannot be 3",
     "functions = []": "functions cannot be []",
     "functions = ['a:f']": "functions cannot be ['a:f']",
-    "functions = [{PLAIN, gradint = 'a:g'}]": "functions[0] has no setting 'gradint'\n = help: did you mean 'gradient'?",
-    "functions = [{function = 'a:f', at = {x = 1}}]": "functions[0] needs a function, and its gradient or by whom it is differentiated",
-    "functions = [{PLAIN, by = 'torch'}]": "functions[0] needs a function, and its gradient or by whom it is differentiated",
-    "functions = [{function = 'f', gradient = 'a:g', at = {x = 1}}]": "functions[0] function: a function is named MODULE:NAME, not 'f'",
-    "functions = [{function = 'a:f', gradient = 'a:g'}]": "functions[0] needs at, a table of arguments",
-    "functions = [{function = 'a:f', gradient = 'a:g', at = {x = {}}}]": "functions[0] at.x cannot be {}",
-    "functions = [{function = 'a:f', gradient = 'a:g', at = {x = ''}}]": "functions[0] at.x cannot be ''",
+    "functions = [{PLAIN, gradint = 'a:g'}]": "functions[0] has no setting 'gradint'\n = help: "
+    "did you mean 'gradient'?",
+    "functions = [{function = 'a:f', at = {x = 1}}]": "functions[0] needs a function, and its "
+    "gradient or by whom it is differentiated",
+    "functions = [{PLAIN, by = 'torch'}]": "functions[0] needs a function, and its gradient or by "
+    "whom it is differentiated",
+    "functions = [{function = 'f', gradient = 'a:g', at = {x = 1}}]": "functions[0] function: a "
+    "function is named MODULE:NAME, not 'f'",
+    "functions = [{function = 'a:f', gradient = 'a:g'}]": "functions[0] needs at, a table of "
+    "arguments",
+    "functions = [{function = 'a:f', gradient = 'a:g', at = {x = {}}}]": "functions[0] at.x "
+    "cannot be {}",
+    "functions = [{function = 'a:f', gradient = 'a:g', at = {x = ''}}]": "functions[0] at.x "
+    "cannot be ''",
     "functions = [{PLAIN, points = 0}]": "functions[0] points must be a whole number from 1, not 0",
-    "functions = [{PLAIN, order = 3}]": "functions[0] order must be a whole number from 1 to 2, not 3",
+    "functions = [{PLAIN, order = 3}]": "functions[0] order must be a whole number from 1 to 2, "
+    "not 3",
     "functions = [{PLAIN, rtol = '1'}]": "functions[0] rtol must be a number from 0, not '1'",
     "functions = [{PLAIN, timeout = 0}]": "functions[0] timeout must be a number above 0, not 0",
     "functions = [{PLAIN, wrt = []}]": "functions[0] wrt cannot be []",
     "functions = [{PLAIN, id = ''}]": "functions[0] id cannot be ''",
-    "functions = [{PLAIN}, {PLAIN}]": "functions: two are called 'a:f'\n = help: give each an id = \"...\" of its own",
+    "functions = [{PLAIN}, {PLAIN}]": "functions: two are called 'a:f'\n = help: give each an id "
+    "= \"...\" of its own",
 }  # fmt: skip
 
 
@@ -241,13 +316,18 @@ def test_what_is_wrong_in_the_settings(tmp_path: Path, text: str, message: str) 
 def test_values_of_toml_are_texts_of_the_language(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     at = '{a = 1, b = 0.1, c = [[1, 2.5]], d = "randn(3)", e = "@x.npy", f = true}'
-    path.write_text(f'[[tool.gradcli.functions]]\nfunction = "a:f"\nby = "torch"\nat = {at}\nwrt = ["b", "c"]\n', "utf-8")
+    path.write_text(
+        f'[[tool.gradcli.functions]]\nfunction = "a:f"\nby = "torch"\nat = {at}\nwrt = ["b", '
+        '"c"]\n',
+        "utf-8",
+    )
     (found,) = read(path).functions or ()
     assert found.at == ("a=1", "b=0.1", "c=[[1, 2.5]]", "d=randn(3)", "e=@x.npy", "f=True")
     assert (found.wrt, found.by, found.name) == ("b,c", "torch", "a:f")
 
 
-# -- what is claimed -----------------------------------------------------------------------------------------------------------
+# -- what is claimed
+# -----------------------------------------------------------------------------------------------------------
 
 SLOPES = """
 import numpy as np
@@ -260,20 +340,33 @@ def residual(y, x): return np.arctanh(y) - x
 def other(y, x): return np.arctanh(y) - 2*x
 def map(y, x): return y - residual(y, x)
 """
-OTHERS = {  # claims about one function at the same arguments, the first of each pair of which is right
-    "implicit": (["--gradient", "mine:back", "--implicit", "mine:residual"], ["--gradient", "mine:back", "--implicit", "mine:other"]),
-    "fixed point": (["--gradient", "mine:back", "--fixed-point", "mine:map"], ["--gradient", "mine:twice", "--fixed-point", "mine:map"]),
+# claims about one function at the same arguments, the first of each pair of which is right
+OTHERS = {
+    "implicit": (
+        ["--gradient", "mine:back", "--implicit", "mine:residual"],
+        ["--gradient", "mine:back", "--implicit", "mine:other"],
+    ),
+    "fixed point": (
+        ["--gradient", "mine:back", "--fixed-point", "mine:map"],
+        ["--gradient", "mine:twice", "--fixed-point", "mine:map"],
+    ),
     "jvp": (["--gradient", "mine:back"], ["--jvp-of", "mine:twice"]),
     "order": (["--jvp-of", "mine:jvp"], ["--adjoint", "mine:jvp"]),
 }
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_is_claimed_is_part_of_the_question(call_cli: Callable[..., Any], project: Path, name: str) -> None:
+def test_what_is_claimed_is_part_of_the_question(
+    call_cli: Callable[..., Any], project: Path, name: str
+) -> None:
     (project / "mine.py").write_text(SLOPES, "utf-8")
 
     def ask(further: list[str]) -> Any:
-        (record,) = json.loads(call_cli("check", "--function", "mine:f", "--at", "x=0.5,0.2", *further, "--format", "json").stdout)
+        (record,) = json.loads(
+            call_cli(
+                "check", "--function", "mine:f", "--at", "x=0.5,0.2", *further, "--format", "json"
+            ).stdout
+        )
         return record["check"] and record["check"]["verdict"]
 
     right, wrong = OTHERS[name]
@@ -314,7 +407,9 @@ at = {x = [0.5, 0.2]}
 
 def test_more_than_gradients_is_listed(call_cli: Callable[..., Any], project: Path) -> None:
     """On the command line, and as tests of pytest's."""
-    (project / "mine.py").write_text(f"{SLOPES}def twice_jvp(x, t): return 2*jvp(x, t)\ndef doubled(x): return 2*x\n", "utf-8")
+    (project / "mine.py").write_text(
+        f"{SLOPES}def twice_jvp(x, t): return 2*jvp(x, t)\ndef doubled(x): return 2*x\n", "utf-8"
+    )
     (project / "pyproject.toml").write_text(LISTED, "utf-8")
     found = json.loads(call_cli("check", "--functions", "--format", "json", "--no-cache").stdout)
     assert {record["id"]: record["outcome"]["status"] for record in found} == {
@@ -322,6 +417,11 @@ def test_more_than_gradients_is_listed(call_cli: Callable[..., Any], project: Pa
     }  # fmt: skip
     sys.modules.pop("mine", None)
     settings = read(project / "pyproject.toml")
-    cases = [ListedCase(setting, project / "pyproject.toml", 1, policy_of(settings)) for setting in settings.functions or ()]
-    assert [case.outcome("it").status for case in cases] == [record["outcome"]["status"] for record in found]
+    cases = [
+        ListedCase(setting, project / "pyproject.toml", 1, policy_of(settings))
+        for setting in settings.functions or ()
+    ]
+    assert [case.outcome("it").status for case in cases] == [
+        record["outcome"]["status"] for record in found
+    ]
     sys.modules.pop("mine")  # which other tests import, too

@@ -1,4 +1,6 @@
-"""Programs on arrays that are cut along an axis: the same results, chunk by chunk, or a refusal that says what needs all of them."""
+"""Programs on arrays that are cut along an axis: the same results, chunk by chunk, or a refusal
+that says what needs all of them.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,21 @@ class InMemory(Walk):
         return function(*arguments)
 
     def slices(self, node):
-        return [np.take(self.cut[node], range(*ends), axis=self.staged.axis_of(node)) for ends in self.ends]
+        return [
+            np.take(self.cut[node], range(*ends), axis=self.staged.axis_of(node))
+            for ends in self.ends
+        ]
 
     def chunks(self, number, stage, inputs):
         (length,) = self.parts
-        found = [of_chunk(self.sent, number, {length: stop - start}, inputs[i]) for i, (start, stop) in enumerate(self.ends)]
+        found = [
+            of_chunk(self.sent, number, {length: stop - start}, inputs[i])
+            for i, (start, stop) in enumerate(self.ends)
+        ]
         for place, node in enumerate(stage.cut, len(stage.folds)):
-            self.gathered[node] = np.concatenate([parts[place] for parts in found], axis=self.staged.axis_of(node))
+            self.gathered[node] = np.concatenate(
+                [parts[place] for parts in found], axis=self.staged.axis_of(node)
+            )
         return found
 
 
@@ -44,13 +54,24 @@ def chunk_by_chunk(expression, cut, bounds, seed=None):
     function = gradcli.value_and_grad(expression)
     given = {name: GIVEN[name] for name in GIVEN if name in function.words}
     length = next(given[name].shape[axis] for name, axis in cut.items())
-    values = [Spec(name, array.shape, array.dtype.str, cut.get(name)) for name, array in given.items()]
-    program = program_of(function.settings, values, length, None if seed is None else (seed.shape, None), 0, given)
+    values = [
+        Spec(name, array.shape, array.dtype.str, cut.get(name)) for name, array in given.items()
+    ]
+    program = program_of(
+        function.settings, values, length, None if seed is None else (seed.shape, None), 0, given
+    )
     walk = InMemory(program, np.diff(bounds).tolist(), given, seed)
     walk.go()
     staged = program.stages.staged
-    value, *gradients = [walk.gathered[node] if node in walk.gathered else walk.common([node])[0] for node in staged.results]
-    return value, dict(zip(program.stages.wrt, gradients, strict=True)), sum(bool(stage.outputs) for stage in staged.stages)
+    value, *gradients = [
+        walk.gathered[node] if node in walk.gathered else walk.common([node])[0]
+        for node in staged.results
+    ]
+    return (
+        value,
+        dict(zip(program.stages.wrt, gradients, strict=True)),
+        sum(bool(stage.outputs) for stage in staged.stages),
+    )
 
 
 ROWS = {"x": 0, "y": 0, "a": 0, "v": 0}
@@ -85,7 +106,9 @@ CASES = [  # an expression, and how many times all chunks come together before i
 def test_chunks_come_to_what_the_whole_is(expression, stages, bounds):
     names = [name for name in GIVEN if name in gradcli.value_and_grad(expression).words]
     wanted, gradients = gradcli.value_and_grad(expression)(**{name: GIVEN[name] for name in names})
-    value, found, count = chunk_by_chunk(expression, {name: axis for name, axis in ROWS.items() if name in names}, bounds)
+    value, found, count = chunk_by_chunk(
+        expression, {name: axis for name, axis in ROWS.items() if name in names}, bounds
+    )
     assert count == stages
     np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-14)
     assert found.keys() == gradients.keys()
@@ -94,7 +117,9 @@ def test_chunks_come_to_what_the_whole_is(expression, stages, bounds):
         np.testing.assert_allclose(found[name], gradient, rtol=1e-10, atol=1e-13, err_msg=name)
 
 
-@pytest.mark.parametrize("expression", ["sum(x*y[:, None])", "mean((x @ w - y)**2)", "sum(exp(x) @ w * v)"])
+@pytest.mark.parametrize(
+    "expression", ["sum(x*y[:, None])", "mean((x @ w - y)**2)", "sum(exp(x) @ w * v)"]
+)
 def test_what_is_whole_is_taken_slice_by_slice(expression):
     """One name is cut, the others are known everywhere."""
     names = [name for name in GIVEN if name in gradcli.value_and_grad(expression).words]
@@ -124,7 +149,10 @@ REFUSED = [
     ("sum(sort(y)*v)", "argsort goes along the axis that is cut"),
     ("prod(y)", "a subscript takes entries along the axis that is cut"),
     ("sum(x @ x.T)", "matmul meets arrays that are cut along different axes"),
-    ("sum(y.reshape(1, 11).T @ w.reshape(1, 4)) + det(x.T[:, :4])", "a subscript takes entries along the axis that is cut"),
+    (
+        "sum(y.reshape(1, 11).T @ w.reshape(1, 4)) + det(x.T[:, :4])",
+        "a subscript takes entries along the axis that is cut",
+    ),
     ("sum(x.reshape(44))", "reshape to (44,) takes the axis apart that is cut"),
     ("sum(flip(y)*v)", "flip goes along the axis that is cut"),
 ]
@@ -134,7 +162,9 @@ REFUSED = [
 def test_what_needs_all_chunks_says_so(expression, reason):
     names = [name for name in GIVEN if name in gradcli.value_and_grad(expression).words]
     with pytest.raises(Uncut) as raised:
-        chunk_by_chunk(expression, {name: axis for name, axis in ROWS.items() if name in names}, [0, 4, 11])
+        chunk_by_chunk(
+            expression, {name: axis for name, axis in ROWS.items() if name in names}, [0, 4, 11]
+        )
     assert str(raised.value) == reason
 
 

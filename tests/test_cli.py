@@ -1,4 +1,6 @@
-"""The command line's contract: what is an expression, what is read, what is printed, and how it ends."""
+"""The command line's contract: what is an expression, what is read, what is printed, and how it
+ends.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,24 @@ def records(call_cli):
 @pytest.mark.parametrize(
     ("arguments", "value", "grad"),
     [
-        pytest.param(["3*a**3 - b**2", "a=2,3", "b=6,4"], [-12, 65], {"a": [36, 81], "b": [-12, -8]}, id="the first example"),
-        pytest.param(["a=2,3", "3*a**3 - b**2", "b=6,4"], [-12, 65], {"a": [36, 81], "b": [-12, -8]}, id="bindings first"),
-        pytest.param(["x**2", "x=[[1, 2], [3, 4]]"], [[1, 4], [9, 16]], {"x": [[2, 4], [6, 8]]}, id="a matrix"),
+        pytest.param(
+            ["3*a**3 - b**2", "a=2,3", "b=6,4"],
+            [-12, 65],
+            {"a": [36, 81], "b": [-12, -8]},
+            id="the first example",
+        ),
+        pytest.param(
+            ["a=2,3", "3*a**3 - b**2", "b=6,4"],
+            [-12, 65],
+            {"a": [36, 81], "b": [-12, -8]},
+            id="bindings first",
+        ),
+        pytest.param(
+            ["x**2", "x=[[1, 2], [3, 4]]"],
+            [[1, 4], [9, 16]],
+            {"x": [[2, 4], [6, 8]]},
+            id="a matrix",
+        ),
         pytest.param(["x", "x=2*pi/4"], math.pi / 2, {"x": 1}, id="a constant expression"),
         pytest.param(["x == y", "x=1", "y=1"], True, {}, id="== is no binding"),
         pytest.param(["y = x**2; y + 1", "x=3"], 10, {"x": 6}, id="a space before ="),
@@ -66,33 +83,42 @@ def test_expressions_and_bindings(records, arguments, value, grad):
         pytest.param(["y=x**2", "x=3"], "", ["error[usage]", "'y=x**2'", "binding", "mentions", "x",
         "write"], id="the binding trap"),
         pytest.param(["\udcff**2", "x=3"], "",
-                     ["the locale, whose encoding is utf-8, cannot read '\\xff**2'", "write it in UTF-8"],
+                     ["the locale, whose encoding is utf-8, cannot read '\\xff**2'", "write it in "
+                     "UTF-8"],
                      id="bytes that are no text"),
-        pytest.param(["x + 1", "y + 1"], "", ["error[usage]", "two expressions", "'x + 1'", "'y + 1'"], id="two expressions"),
+        pytest.param(["x + 1", "y + 1"], "", ["error[usage]", "two expressions", "'x + 1'", "'y + "
+        "1'"], id="two expressions"),
         pytest.param(["x=1", "x=2", "x"], "", ["error[usage]", "twice", "'x'"], id="bound twice"),
         pytest.param([], "", ["nothing to evaluate"], id="nothing"),
         pytest.param(["-"], "# only a comment\n", ["nothing to evaluate"], id="only a comment"),
         pytest.param(["a=1"], "", ["nothing to evaluate"], id="only a binding"),
         pytest.param(["x", "--frobnicate"], "",
-            ["error[usage]: no such option: --frobnicate", "gradcli eval --help lists them; for an expression, write -(-x)"],
+            ["error[usage]: no such option: --frobnicate", "gradcli eval --help lists them; for "
+            "an expression, write -(-x)"],
             id="an unknown one"),
-        pytest.param(["x^2", "--hesian", "x=1"], "", ["no such option: --hesian", "= help: did you mean --hessian?"], id="after it"),
-        pytest.param(["--hesian", "x^2", "x=1"], "", ["no such option: --hesian", "= help: did you mean --hessian?"], id="before it"),
-        pytest.param(["x^2", "x=1", "--formt=json"], "", ["no such option: --formt", "= help: did you mean --format?"], id="with a value"),
+        pytest.param(["x^2", "--hesian", "x=1"], "", ["no such option: --hesian", "= help: did "
+        "you mean --hessian?"], id="after it"),
+        pytest.param(["--hesian", "x^2", "x=1"], "", ["no such option: --hesian", "= help: did "
+        "you mean --hessian?"], id="before it"),
+        pytest.param(["x^2", "x=1", "--formt=json"], "", ["no such option: --formt", "= help: did "
+        "you mean --format?"], id="with a value"),
         pytest.param(["--x", "x=3"], "", ["no such option: --x", "write -(-x)"], id="minus minus x"),
         pytest.param(["x", "--format", "yaml"], "", ["yaml", "jsonl"], id="unknown format"),
         pytest.param(["x", "x=1", "--dtype", "int8"], "", ["int8", "float32"], id="unknown dtype"),
         pytest.param(["x", "x=1", "--color", "blue"], "", ["--color", "auto, always, never", "blue"], id="unknown colour"),
         pytest.param(["x", "x="], "", ["error[usage]", "x="], id="no value"),
-        pytest.param(["x", "x=(1"], "", ["error[syntax]", "never closed", "^"], id="a value with an open bracket"),
+        pytest.param(["x", "x=(1"], "", ["error[syntax]", "never closed", "^"], id="a value with "
+        "an open bracket"),
         pytest.param(["x", "x=1", "--jacobian", "--hessian"], "", ["--jacobian", "--hessian"], id="two modes"),
         pytest.param(["-", "-f", "-"], "1", ["twice"], id="standard input twice"),
         pytest.param(["x", "x=@none.npy"], "", ["error[input]", "none.npy"], id="no such data"),
         pytest.param(["x*b", "x=1"], "", ["error[missing-value]", "'b'", "1 | x*b", "  |   ^", "b=1"], id="a rendered error"),
         pytest.param(["x", "x=1", "--jvp", "nope=1"], "", ["error[missing-value]", "'nope'"], id="a tangent of nothing"),
         pytest.param(["x**2", "x=1,2", "--seed", "1,0,0"], "", ["error[shape]", "(3,)", "(2,)"], id="a seed of another shape"),
-        pytest.param(["x**2", "x=1,2", "--seed", "2"], "", ["error[shape]", "()", "(2,)"], id="a scalar seed of an array"),
-        pytest.param(["x**2", "x=1,2", "--hessian"], "", ["error[shape]", "scalar"], id="a Hessian of an array"),
+        pytest.param(["x**2", "x=1,2", "--seed", "2"], "", ["error[shape]", "()", "(2,)"], id="a "
+        "scalar seed of an array"),
+        pytest.param(["x**2", "x=1,2", "--hessian"], "", ["error[shape]", "scalar"], id="a "
+        "Hessian of an array"),
         pytest.param(["x**2", "x=1,2", "--wrt", "z"], "", ["error[missing-value]", "'z'"], id="wrt of nothing"),
     ],
 )  # fmt: skip
@@ -112,7 +138,12 @@ def test_refusals(call_cli, arguments, stdin, fragments):
         pytest.param(["--freeze", "a,b"], "grad", {}, id="freeze all"),
         pytest.param(["--seed", "1,0"], "grad", {"a": [2, 0], "b": [-6, 0]}, id="seed"),
         pytest.param(["--seed=[0, 2]"], "grad", {"a": [0, 8], "b": [0, -16]}, id="--seed=value"),
-        pytest.param(["--jacobian"], "jacobian", {"a": [[2, 0], [0, 4]], "b": [[-6, 0], [0, -8]]}, id="jacobian"),
+        pytest.param(
+            ["--jacobian"],
+            "jacobian",
+            {"a": [[2, 0], [0, 4]], "b": [[-6, 0], [0, -8]]},
+            id="jacobian",
+        ),
         pytest.param(["--jvp", "a=1,10", "--jvp", "b=1,0"], "jvp", [2 - 6, 40], id="jvp"),
     ],
 )
@@ -126,7 +157,10 @@ def test_modes(records, options, key, expected):
 
 def test_hessian(records):
     code, (record,) = records("x[0]**2*x[1] + y**2", "x=2,3", "y=5", "--hessian")
-    assert (code, record["hessian"]) == (0, {"x": {"x": [[6, 4], [4, 0]], "y": [0, 0]}, "y": {"x": [0, 0], "y": 2}})
+    assert (code, record["hessian"]) == (
+        0,
+        {"x": {"x": [[6, 4], [4, 0]], "y": [0, 0]}, "y": {"x": [0, 0], "y": 2}},
+    )
 
 
 def test_files_have_scopes_of_their_own(records, tmp_path):
@@ -134,7 +168,10 @@ def test_files_have_scopes_of_their_own(records, tmp_path):
     (tmp_path / "two.grad").write_text("x*2\nk*2\n")
     code, found = records("-f", "one.grad", "--file", "two.grad", "x=5")
     assert code == 2
-    rows = [(r["source"]["file"], r["source"]["line"], r["error"]["code"] if r["error"] else r["value"]) for r in found]
+    rows = [
+        (r["source"]["file"], r["source"]["line"], r["error"]["code"] if r["error"] else r["value"])
+        for r in found
+    ]
     assert rows == [
         ("one.grad", 2, 15), ("one.grad", 4, "syntax"), ("one.grad", 5, 6), ("two.grad", 1, 10), ("two.grad", 2, "missing-value"),
     ]  # fmt: skip
@@ -162,7 +199,11 @@ def test_error_in_a_file_is_rendered_with_its_line(call_cli, tmp_path):
 def test_standard_input_in_order(records, arguments):
     code, found = records(*arguments, "a=2", "b=3", stdin="a + b\na*b  # product\n\na**b\n")
     assert code == 0
-    assert [(r["source"]["line"], r["value"], r["id"]) for r in found] == [(1, 5, None), (2, 6, None), (4, 8, None)]
+    assert [(r["source"]["line"], r["value"], r["id"]) for r in found] == [
+        (1, 5, None),
+        (2, 6, None),
+        (4, 8, None),
+    ]
     assert found[0]["source"] == {"file": None, "line": 1, "column": 1}
 
 
@@ -173,7 +214,21 @@ def test_standard_input_is_not_touched_with_an_expression(records):
     assert (code, sorted(r["value"] for r in found)) == (0, [2, 4])
 
 
-FIELDS = ["schema", "id", "source", "expr", "value", "shape", "dtype", "seed", "grad", "derivative", "check", "warnings", "error"]
+FIELDS = [
+    "schema",
+    "id",
+    "source",
+    "expr",
+    "value",
+    "shape",
+    "dtype",
+    "seed",
+    "grad",
+    "derivative",
+    "check",
+    "warnings",
+    "error",
+]
 ERROR_FIELDS = ["code", "message", "line", "column", "end_column", "help"]
 
 
@@ -202,27 +257,47 @@ def test_numbers_round_trip_and_non_finite_ones_are_strings(records):
 
 
 def test_json_is_one_array(call_cli):
-    done = call_cli("eval", "--no-check", "--no-formula", "--format", "json", "x=2", "-", stdin="x\nx +\nx**2\n")
+    done = call_cli(
+        "eval", "--no-check", "--no-formula", "--format", "json", "x=2", "-", stdin="x\nx +\nx**2\n"
+    )
     found = json.loads(done.stdout)
     assert done.stdout.startswith("[\n  {")
-    assert [(r["value"], r["error"] and r["error"]["code"]) for r in found] == [(2, None), (None, "syntax"), (4, None)]
+    assert [(r["value"], r["error"] and r["error"]["code"]) for r in found] == [
+        (2, None),
+        (None, "syntax"),
+        (4, None),
+    ]
     assert done.returncode == 2
 
 
 def test_csv_has_a_row_for_each_entry(call_cli):
     import csv
 
-    done = call_cli("eval", "--no-check", "--format", "csv", "sum(x*k)", "x=[[1, 2], [3, 4]]", "k=10")
+    done = call_cli(
+        "eval", "--no-check", "--format", "csv", "sum(x*k)", "x=[[1, 2], [3, 4]]", "k=10"
+    )
     assert done.stdout.splitlines()[0] == "id,line,expr,variable,index,at,gradient,value"
     rows = list(csv.DictReader(done.stdout.splitlines()))
-    assert [(r["variable"], float(r["gradient"]), r["line"]) for r in rows] == [*(("x", 10, "1"),) * 4, ("k", 10, "1")]
+    assert [(r["variable"], float(r["gradient"]), r["line"]) for r in rows] == [
+        *(("x", 10, "1"),) * 4,
+        ("k", 10, "1"),
+    ]
     assert len({r["index"] for r in rows[:4]}) == 4
 
 
 def test_text_shows_value_gradient_seed_and_no_escapes(call_cli):
     done = call_cli("eval", "--no-check", "--no-formula", "3*a**3 - b**2", "a=2,3", "b=6,4")
     assert done.returncode == 0
-    for fragment in ("3*a**3 - b**2", "-12", "65", "36", "81", "-8", "float64", "ones, the gradient of the sum"):
+    for fragment in (
+        "3*a**3 - b**2",
+        "-12",
+        "65",
+        "36",
+        "81",
+        "-8",
+        "float64",
+        "ones, the gradient of the sum",
+    ):
         assert fragment in done.stdout
     assert "\x1b" not in done.stdout
 
@@ -232,7 +307,10 @@ def test_digits_say_that_they_rounded(call_cli):
     assert "0.3333" in done.stdout
     assert "0.33333" not in done.stdout
     assert "≈" in done.stdout
-    assert "≈" not in call_cli("eval", "--no-check", "--no-formula", "x/4", "x=1", "--digits", "4").stdout
+    assert (
+        "≈"
+        not in call_cli("eval", "--no-check", "--no-formula", "x/4", "x=1", "--digits", "4").stdout
+    )
 
 
 def test_false_assert_exits_1_and_bad_input_wins(records):
@@ -245,13 +323,18 @@ def test_false_assert_exits_1_and_bad_input_wins(records):
 
 def test_fail_fast_and_quiet(records):
     program = "x\nx +\nassert x == 3\nx + 2\n"
-    assert [r["error"] is None for r in records("-", "x=2", "--fail-fast", stdin=program)[1]] == [True, False]
+    assert [r["error"] is None for r in records("-", "x=2", "--fail-fast", stdin=program)[1]] == [
+        True,
+        False,
+    ]
     code, found = records("-q", "-", "x=2", stdin=program)
     assert (code, [r["source"]["line"] for r in found]) == (2, [2, 3])
 
 
 def test_random_state(records):
-    first, again, other = (records("rand(2)", "--random-state", n)[1][0]["value"] for n in ("0", "0", "1"))
+    first, again, other = (
+        records("rand(2)", "--random-state", n)[1][0]["value"] for n in ("0", "0", "1")
+    )
     assert first == again == records("rand(2)")[1][0]["value"]
     assert first != other
 
@@ -273,14 +356,18 @@ def test_large_results_are_computed_into_their_files(records, tmp_path):
     code, (record,) = records(*arguments)
     assert code == 0
     assert record["grad"] == {}
-    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), (1 + x) * np.exp(x), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(
+        np.load(tmp_path / "out.npy"), (1 + x) * np.exp(x), rtol=1e-14, atol=1e-15
+    )
     np.testing.assert_allclose(np.load(tmp_path / "value.npy"), x * np.exp(x), rtol=1e-14)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npy", "value.npy", "x.npy"]
     x[250_000] = -np.inf
     np.save(tmp_path / "x.npy", x)
     code, (record,) = records(*arguments)
     assert record["warnings"][0] == "a value that was given is not finite"
-    assert np.load(tmp_path / "out.npy")[249_999] == pytest.approx((1 + x[249_999]) * np.exp(x[249_999]))
+    assert np.load(tmp_path / "out.npy")[249_999] == pytest.approx(
+        (1 + x[249_999]) * np.exp(x[249_999])
+    )
     assert records(*arguments[:3], "x=no/such/folder.npy")[0] == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npy", "value.npy", "x.npy"]
 
@@ -302,7 +389,10 @@ def test_value_and_gradient_to_any_number_of_digits(records):
 
     _, (record,) = records("exp(x)*sin(x)", "x=0.5", "--precision", "60")
     with mpmath.workdps(80):
-        value, slope = mpmath.exp(0.5) * mpmath.sin(0.5), mpmath.exp(0.5) * (mpmath.sin(0.5) + mpmath.cos(0.5))
+        value, slope = (
+            mpmath.exp(0.5) * mpmath.sin(0.5),
+            mpmath.exp(0.5) * (mpmath.sin(0.5) + mpmath.cos(0.5)),
+        )
         assert record["precise"] == {"value": mpmath.nstr(value, 60), "x": mpmath.nstr(slope, 60)}
 
 
@@ -327,7 +417,8 @@ def test_commas_outside_brackets(call_cli, text, said):
 FAILING = "f = sqr(2)\ny = f*3\nz = y + f\nz*2\nassert f == 1\nx = 3\nx**2\n"
 FOLLOWING = [
     "error[unknown-name]: unknown function 'sqr'",
-    "error[missing-value]: 'z' has no value: it depends on the binding on line 1, which has an error",
+    "error[missing-value]: 'z' has no value: it depends on the binding on line 1, which has an "
+    "error",
     "error[missing-value]: 'f' has no value: its binding on line 1 has an error",
 ]  # fmt: skip
 
@@ -338,5 +429,7 @@ def test_a_binding_that_fails_is_told_once(call_cli, tmp_path):
     assert [line for line in done.stderr.splitlines() if line.startswith("error")] == FOLLOWING
     assert "9.0" in done.stdout
     done = call_cli("check", "p.grad")
-    assert sorted(line for line in done.stdout.splitlines() if line.startswith("error")) == sorted(FOLLOWING)
+    assert sorted(line for line in done.stdout.splitlines() if line.startswith("error")) == sorted(
+        FOLLOWING
+    )
     assert done.stdout.splitlines()[-1].startswith("3 error, 1 passed")

@@ -1,4 +1,6 @@
-"""Commands about gradcli itself: functions by words, codes, surroundings, the cache, and what a shell offers on Tab."""
+"""Commands about gradcli itself: functions by words, codes, surroundings, the cache, and what a
+shell offers on Tab.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,19 @@ def test_a_list_of_functions_is_cut_nowhere(call_cli):
     ("words", "lines"),
     [
         (["sotfmax"], ["unknown function 'sotfmax'", " = help: did you mean 'softmax'?"]),
-        (["bessel", "zebra"], ["no function has 'bessel' and 'zebra'", " = help: gradcli functions lists all"]),
+        (
+            ["bessel", "zebra"],
+            ["no function has 'bessel' and 'zebra'", " = help: gradcli functions lists all"],
+        ),
     ],
     ids=["a slip", "no function"],
 )
 def test_functions_that_there_are_not(call_cli, words, lines):
     done = call_cli("functions", *words)
-    assert (done.returncode, done.stderr.splitlines()) == (2, [f"error[unknown-name]: {lines[0]}", lines[1]])
+    assert (done.returncode, done.stderr.splitlines()) == (
+        2,
+        [f"error[unknown-name]: {lines[0]}", lines[1]],
+    )
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -70,7 +78,8 @@ def test_every_code_is_explained(call_cli, name):
 
 def test_codes_that_there_are_not(call_cli):
     assert call_cli("help", "ambigous").stderr.splitlines() == [
-        "error[usage]: there is no code, command or function 'ambigous'", " = help: did you mean ambiguous?",
+        "error[usage]: there is no code, command or function 'ambigous'", " = help: did you mean "
+        "ambiguous?",
     ]  # fmt: skip
     assert call_cli("help", "check").stdout == call_cli("check", "--help").stdout
     assert call_cli("help", "arctan2").stdout == call_cli("functions", "atan2").stdout
@@ -98,12 +107,18 @@ def test_the_cache(call_cli, tmp_path, monkeypatch):
     count = int(call_cli("cache").stdout.splitlines()[1].split()[1])
     assert count >= 1
     files = "1 file," if count == 1 else f"{count} files,"
-    assert call_cli("cache", "--clear").stdout.splitlines()[1].startswith(f"verdicts: removed {files}")
+    assert (
+        call_cli("cache", "--clear").stdout.splitlines()[1].startswith(f"verdicts: removed {files}")
+    )
     assert call_cli("cache").stdout.splitlines() == nothing
-    assert sorted(path.name for path in kept.rglob("*") if path.is_file()) == ["mine.txt", "notes.md"]
+    assert sorted(path.name for path in kept.rglob("*") if path.is_file()) == [
+        "mine.txt",
+        "notes.md",
+    ]
 
 
-# -- completion -----------------------------------------------------------------------------------------------------
+# -- completion
+# -----------------------------------------------------------------------------------------------------
 
 OFFERED = {  # the words as bash cuts them, the last one half typed
     "commands": (["fun"], ["functions"]),
@@ -123,7 +138,10 @@ OFFERED = {  # the words as bash cuts them, the last one half typed
 }
 
 
-@pytest.mark.parametrize(("words", "offered"), thinned((pytest.param(*case, id=name) for name, case in OFFERED.items()), every=4))
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    thinned((pytest.param(*case, id=name) for name, case in OFFERED.items()), every=4),
+)
 def test_what_a_shell_offers(run_cli, cli_environment, tmp_path, words, offered):
     (tmp_path / "deep").mkdir()
     for name in (
@@ -139,7 +157,11 @@ def test_what_a_shell_offers(run_cli, cli_environment, tmp_path, words, offered)
     ):
         (tmp_path / name).touch()
     line = " ".join(["gradcli", *words])
-    asked = {"_GRADCLI_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+    asked = {
+        "_GRADCLI_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words)),
+    }
     done = run_cli(env={**cli_environment, **asked})
     assert (done.returncode, sorted(done.stdout.split()), done.stderr) == (0, sorted(offered), "")
 
@@ -148,9 +170,18 @@ def test_completion_is_shown_and_costs_nothing_otherwise(run_cli, cli_environmen
     assert "--show-completion" in run_cli("--help").stdout
     done = run_cli(env={**cli_environment, "_GRADCLI_COMPLETE": "source_zsh"})
     assert done.stdout.lstrip().startswith("#compdef gradcli")
-    script = "import gradcli.cli.main, sys; print('gradcli.cli.completion' in sys.modules, gradcli.cli.main.app._add_completion)"
+    script = (
+        "import gradcli.cli.main, sys; print('gradcli.cli.completion' in sys.modules, "
+        "gradcli.cli.main.app._add_completion)"
+    )
     kept = {name: value for name, value in os.environ.items() if name != "_GRADCLI_COMPLETE"}
-    done = subprocess.run([sys.executable, "-c", script, "eval", "1"], capture_output=True, text=True, env=kept, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, "eval", "1"],
+        capture_output=True,
+        text=True,
+        env=kept,
+        check=True,
+    )
     assert done.stdout.split() == ["False", "False"]
 
 
@@ -160,10 +191,17 @@ def test_help_fits_a_narrow_terminal(run_cli, cli_environment, command):
     assert max(map(len, shown.splitlines())) <= 40
 
 
-@pytest.mark.parametrize("command", ["info", "functions", "functions softmax", "help", "help unknown-name", "cache"])
+@pytest.mark.parametrize(
+    "command", ["info", "functions", "functions softmax", "help", "help unknown-name", "cache"]
+)
 def test_what_is_said_of_gradcli_fits_a_narrow_terminal(call_cli, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "40")
-    words = [word for line in call_cli(*command.split()).stdout.splitlines() if len(line) > 40 for word in line.split()]
+    words = [
+        word
+        for line in call_cli(*command.split()).stdout.splitlines()
+        if len(line) > 40
+        for word in line.split()
+    ]
     assert all(len(word) > 30 for word in words)  # a path
 
 

@@ -26,7 +26,8 @@ ROWS = {
     "float32": (["x*x", "x=0.1", "--dtype", "float32"], [",1,x*x,x,,0.1,0.2,0.010000001"]),
     "rounded": (["sin(x)", "x=1", "--digits", "3"], [",1,sin(x),x,,1,0.54,0.841"]),
     "only one name": (["x*y", "x=1", "y=3", "--wrt", "y"], [",1,x*y,y,,3.0,1.0,3.0"]),
-    "large arrays": (["sum(x)*0 + y", "x=zeros(200000)", "y=2", "--freeze", "x"], [",1,sum(x)*0 + y,y,,2.0,1.0,2.0"]),
+    "large arrays": (["sum(x)*0 + y", "x=zeros(200000)", "y=2", "--freeze", "x"], [",1,sum(x)*0 + "
+    "y,y,,2.0,1.0,2.0"]),
 }  # fmt: skip
 
 
@@ -39,14 +40,31 @@ def test_rows(call_cli, arguments, rows):
 def test_a_stream_has_one_heading_and_a_row_for_what_is_wrong(call_cli):
     text = "x**2\nsqr(x)\nassert x > 5\nx = 9\n" + "x**3\n" * 6  # so often that it is compiled
     done = call_cli("eval", "--no-check", "--format", "csv", "x=2", stdin=text)
-    rows = [",1,x**2,x,,2.0,4.0,4.0", ",2,sqr(x),,,,,", ",3,assert x > 5,,,,,false", *(f",{n},x**3,x,,2.0,12.0,8.0" for n in range(5, 11))]
+    rows = [
+        ",1,x**2,x,,2.0,4.0,4.0",
+        ",2,sqr(x),,,,,",
+        ",3,assert x > 5,,,,,false",
+        *(f",{n},x**3,x,,2.0,12.0,8.0" for n in range(5, 11)),
+    ]
     assert (done.returncode, done.stdout.splitlines()) == (2, [HEADER, *rows])
     assert done.stderr.splitlines()[0] == "error[unknown-name]: unknown function 'sqr'"
 
 
 def test_records_have_their_ids(call_cli):
-    lines = [f'{{"id": "r{i}", "expr": "k*x**2 # a, \\"b\\"", "at": {{"x": {i}, "k": "pi/2"}}, "wrt": "x"}}' for i in range(1, 3)]
-    done = call_cli("eval", "--no-check", "--format", "csv", "-i", "jsonl", stdin="\n".join([*lines, '{"id": 3}']))
+    lines = [
+        f'{{"id": "r{i}", "expr": "k*x**2 # a, \\"b\\"", "at": {{"x": {i}, "k": "pi/2"}}, "wrt": '
+        f'"x"}}'
+        for i in range(1, 3)
+    ]
+    done = call_cli(
+        "eval",
+        "--no-check",
+        "--format",
+        "csv",
+        "-i",
+        "jsonl",
+        stdin="\n".join([*lines, '{"id": 3}']),
+    )
     assert done.stdout.splitlines() == [
         HEADER, 'r1,1,"k*x**2 # a, ""b""",x,,1.0,3.141592653589793,1.5707963267948966',
         'r2,2,"k*x**2 # a, ""b""",x,,2.0,6.283185307179586,6.283185307179586', "3,3,,,,,,",

@@ -33,7 +33,8 @@ def records(call_cli):
     return run
 
 
-# -- what is printed ---------------------------------------------------------------------------------------------------------
+# -- what is printed
+# ---------------------------------------------------------------------------------------------------------
 
 PRINTED = {
     "one name": (["x**2"], 0, """\
@@ -217,29 +218,62 @@ error[usage]: nothing to differentiate
 
 @pytest.mark.parametrize(("arguments", "code", "wanted"), PRINTED.values(), ids=PRINTED)
 def test_text(text, arguments, code, wanted):
-    assert text(*arguments) == (wanted.replace("\n -->", "\n  -->") if "\n1 |" in wanted else wanted, code)
+    assert text(*arguments) == (
+        wanted.replace("\n -->", "\n  -->") if "\n1 |" in wanted else wanted,
+        code,
+    )
 
 
-# -- records -----------------------------------------------------------------------------------------------------------------
+# -- records
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_json_of_one_query_is_an_object(call_cli):
     found = json.loads(call_cli("diff", "x^2 + y", "--format", "json").stdout)
-    assert list(found) == ["schema", "id", "source", "expr", "read_as", "order", "derivative", "check", "warnings", "error"]
-    assert [found[key] for key in ("schema", "expr", "derivative", "error")] == [1, "x^2 + y", {"x": "2*x", "y": "1"}, None]
+    assert list(found) == [
+        "schema",
+        "id",
+        "source",
+        "expr",
+        "read_as",
+        "order",
+        "derivative",
+        "check",
+        "warnings",
+        "error",
+    ]
+    assert [found[key] for key in ("schema", "expr", "derivative", "error")] == [
+        1,
+        "x^2 + y",
+        {"x": "2*x", "y": "1"},
+        None,
+    ]
     assert [found["check"][key] for key in ("verdict", "points")] == ["agree", 16]
-    assert {claim["of"]: claim["verdict"] for claim in found["check"]["claims"]} == {"x": "agree", "y": "agree"}
+    assert {claim["of"]: claim["verdict"] for claim in found["check"]["claims"]} == {
+        "x": "agree",
+        "y": "agree",
+    }
 
 
 def test_json_of_several_queries_is_an_array(call_cli):
-    found = json.loads(call_cli("diff", "x^2; f(t) = t; y^2", "--format", "json", "--no-check").stdout)
+    found = json.loads(
+        call_cli("diff", "x^2; f(t) = t; y^2", "--format", "json", "--no-check").stdout
+    )
     assert [record["derivative"] for record in found] == [{"x": "2*x"}, {"y": "2*y"}]
 
 
 def test_higher_orders_are_nested(records):
     code, (second, *_) = records("x*y^2", "--order", "2")
-    assert (code, second["derivative"]) == (0, {"x": {"x": "0", "y": "2*y"}, "y": {"x": "2*y", "y": "2*x"}})
-    assert set(second["check"]["variables"]) == {"x", "y", "x,y", "y,y"}  # of 2*y by x there is nothing to hold
+    assert (code, second["derivative"]) == (
+        0,
+        {"x": {"x": "0", "y": "2*y"}, "y": {"x": "2*y", "y": "2*x"}},
+    )
+    assert set(second["check"]["variables"]) == {
+        "x",
+        "y",
+        "x,y",
+        "y,y",
+    }  # of 2*y by x there is nothing to hold
     code, (third, *_) = records("x*y^2", "--order", "3", "--no-check")
     assert third["derivative"]["x"] == {"x": {"x": "0", "y": "0"}, "y": {"x": "0", "y": "2"}}
     assert third["derivative"]["y"]["x"]["y"] == third["derivative"]["y"]["y"]["x"] == "2"
@@ -253,7 +287,10 @@ def test_latex_beside_json(records):
 def test_a_pipe_gives_a_result_for_each_query(records):
     code, found = records(stdin="x^2\nz = 3*x\nz*x # of a name\n\nsqr(x)\n")
     assert code == 2
-    assert [(record["expr"], record["derivative"]) for record in found[:2]] == [("x^2", {"x": "2*x"}), ("z*x", {"x": "6*x"})]
+    assert [(record["expr"], record["derivative"]) for record in found[:2]] == [
+        ("x^2", {"x": "2*x"}),
+        ("z*x", {"x": "6*x"}),
+    ]
     assert found[2]["derivative"] is None
     assert found[2]["check"] is None
     assert found[2]["error"] == {
@@ -275,7 +312,11 @@ def test_a_name_that_no_query_of_a_file_has(call_cli, tmp_path):
     (tmp_path / "f.grad").write_text("x^2\ny^2\n")
     done = call_cli("diff", "-f", "f.grad", "zeta")
     assert done.returncode == 2
-    assert done.stderr == "error[unknown-name]: the expression has no name 'zeta' to differentiate by\n = help: the names are x, y\n"
+    assert (
+        done.stderr
+        == "error[unknown-name]: the expression has no name 'zeta' to differentiate by\n = help: "
+        "the names are x, y\n"
+    )
 
 
 def test_json_lines(records):
@@ -296,7 +337,8 @@ def test_json_lines(records):
     assert found[0]["derivative"]["x"] in ("2*a*x", "2*x*a")
     assert found[0]["meta"] == {"of": "me"}
     assert [record["error"] and record["error"]["message"] for record in found] == [
-        None, None, "the record has a seed, and formulas take none", "a record has no field 'expects'", None,
+        None, None, "the record has a seed, and formulas take none", "a record has no field "
+        "'expects'", None,
         "the record's 'expr' is empty",
     ]  # fmt: skip
     assert found[1]["source"] == {"file": None, "line": 2, "column": 1}
@@ -310,13 +352,19 @@ def test_the_first_error_ends_it_if_that_is_asked_for(records):
     assert len(records("--fail-fast", stdin="x^\ny^2\n")[1]) == 1
 
 
-# -- verdicts ----------------------------------------------------------------------------------------------------------------
+# -- verdicts
+# ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrong", [lambda raw: raw * 1.00001, lambda raw: -raw, lambda raw: raw + 1e-6, lambda raw: raw / 2])
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda raw: raw * 1.00001, lambda raw: -raw, lambda raw: raw + 1e-6, lambda raw: raw / 2],
+)
 @pytest.mark.parametrize("text", ["x^3*sin(x)", "log(x)/x", "x*y + sqrt(x*y)"])
 def test_a_wrong_formula_is_a_mismatch(monkeypatch, call_cli, text, wrong):
-    """The simplifier is made to change the function, and what would notice it before is made blind."""
+    """The simplifier is made to change the function, and what would notice it before is
+    made blind.
+    """
     monkeypatch.setattr(general_formulas, "WAYS", (lambda raw, graph: wrong(raw),))
     monkeypatch.setattr(general_formulas.General, "_agree", lambda self, simple, raw: True)
     done = call_cli("diff", text, "--format", "jsonl")
@@ -326,13 +374,17 @@ def test_a_wrong_formula_is_a_mismatch(monkeypatch, call_cli, text, wrong):
     assert "claimed" in record["warnings"][0]
 
 
-@pytest.mark.parametrize("text", ["celu(x, 0.6)", "softplus(x, beta=0.3)", "leaky_relu(x, 0.3)", "elu(x, 0.7)", "⅓x³"])
+@pytest.mark.parametrize(
+    "text", ["celu(x, 0.6)", "softplus(x, beta=0.3)", "leaky_relu(x, 0.3)", "elu(x, 0.7)", "⅓x³"]
+)
 def test_decimals_of_functions_are_as_exact_as_they_are_written(text):
     assert gradcli.differentiate(text).check.verdict.word == "agree"
 
 
 def test_a_simplifier_that_changes_the_function_is_not_believed(monkeypatch):
-    monkeypatch.setattr(general_formulas, "WAYS", (lambda raw, graph: raw * 2, general_formulas.plain))
+    monkeypatch.setattr(
+        general_formulas, "WAYS", (lambda raw, graph: raw * 2, general_formulas.plain)
+    )
     record = gradcli.differentiate("x^3")
     assert (record.derivative, record.verdict) == ({"x": "3*x**2"}, "agree")
 
@@ -364,10 +416,14 @@ def test_a_tower_of_powers(records):
     assert (code, gradcli.evaluate(record["derivative"]["x"]).value) == (0, float("inf"))
 
 
-# -- what leads here ---------------------------------------------------------------------------------------------------------
+# -- what leads here
+# ---------------------------------------------------------------------------------------------------------
 
 HINTS = {
-    "a formula without values": (["eval", "x^3*sin(x)"], "give it one: x=1; formulas need no values: gradcli diff 'x^3*sin(x)'"),
+    "a formula without values": (
+        ["eval", "x^3*sin(x)"],
+        "give it one: x=1; formulas need no values: gradcli diff 'x^3*sin(x)'",
+    ),
     "a definition alone": (["eval", "f(x)=x^2"], "its derivatives: gradcli diff 'f(x)=x^2'"),
     "no command": (["x^2"], "gradcli diff 'x^2'"),
     "no command, with values": (["x^2", "x=3"], "gradcli eval 'x^2' x=3"),
@@ -393,8 +449,12 @@ def test_hints(call_cli, tmp_path, arguments, help):
 
 @pytest.mark.parametrize(("dialect", "divisor"), [("torch", 1), ("numpy", 2)])
 def test_a_record_s_dialect_is_read(records, dialect, divisor):
-    """The deviation of x and 0 is |x|/sqrt(2) with PyTorch's divisor, n - 1, and |x|/2 with NumPy's, n."""
-    code, (record,) = records("-i", "jsonl", "-", stdin=json.dumps({"expr": "std([x, 0])", "dialect": dialect}))
+    """The deviation of x and 0 is |x|/sqrt(2) with PyTorch's divisor, n - 1, and |x|/2 with
+    NumPy's, n.
+    """
+    code, (record,) = records(
+        "-i", "jsonl", "-", stdin=json.dumps({"expr": "std([x, 0])", "dialect": dialect})
+    )
     assert code == 0
     assert record.get("dialect", "numpy") == dialect
     slope = gradcli.evaluate(record["derivative"]["x"], x=3.0, check=False).value

@@ -18,13 +18,21 @@ COMMAND = [sys.executable, "-m", "gradcli.cli.main", "eval", "--no-check", "--fo
 @pytest.mark.parametrize("format", ["jsonl", "json", "text"])
 def test_full_disk(run_cli, format):
     with open("/dev/full", "w") as full:
-        done = run_cli("eval", "--no-check", "--no-formula", "--format", format, "x", "x=1", stdout=full)
+        done = run_cli(
+            "eval", "--no-check", "--no-formula", "--format", format, "x", "x=1", stdout=full
+        )
     assert done.returncode == 2
     assert "cannot write" in done.stderr
 
 
 def start(environment, *arguments):
-    return subprocess.Popen([*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
 
 
 def test_results_come_one_by_one_and_a_closed_pipe_is_quiet(cli_environment):
@@ -54,14 +62,19 @@ def test_interrupt(cli_environment):
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 @pytest.mark.parametrize(
-    ("variables", "escapes"), [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm-256color"}, True)]
+    ("variables", "escapes"),
+    [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm-256color"}, True)],
 )
 def test_colour_on_a_terminal(run_cli, cli_environment, variables, escapes):
     import pty
 
-    environment = {k: v for k, v in cli_environment.items() if k not in ("NO_COLOR", "TERM")} | variables
+    environment = {
+        k: v for k, v in cli_environment.items() if k not in ("NO_COLOR", "TERM")
+    } | variables
     outer, inner = pty.openpty()
-    done = run_cli("eval", "--no-check", "--no-formula", "x**2", "x=3", stdout=inner, env=environment)
+    done = run_cli(
+        "eval", "--no-check", "--no-formula", "x**2", "x=3", stdout=inner, env=environment
+    )
     os.close(inner)
     shown = os.read(outer, 1 << 16)
     os.close(outer)
@@ -71,8 +84,12 @@ def test_colour_on_a_terminal(run_cli, cli_environment, variables, escapes):
 
 
 def test_a_pipe_gets_no_escapes(run_cli, cli_environment):
-    environment = {k: v for k, v in cli_environment.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color"}
-    done = run_cli("eval", "--no-check", "--no-formula", "-", "x=3", stdin="x**2\nx +\n", env=environment)
+    environment = {k: v for k, v in cli_environment.items() if k != "NO_COLOR"} | {
+        "TERM": "xterm-256color"
+    }
+    done = run_cli(
+        "eval", "--no-check", "--no-formula", "-", "x=3", stdin="x**2\nx +\n", env=environment
+    )
     assert done.returncode == 2
     assert "9" in done.stdout
     assert "error[syntax]" in done.stderr

@@ -1,4 +1,6 @@
-"""Queries of one template, long sums, bindings: the records of the ordinary way, to the bit or to rounding."""
+"""Queries of one template, long sums, bindings: the records of the ordinary way, to the bit or to
+rounding.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,15 @@ from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
 
 BARE = Options(check=False, formula=False)
-VALUES = {"x": 0.7, "y": -1.3, "a": 2, "n": 3, "s": np.float64(0.9), "v": np.array([1.0, 2.0]), "flag": True}
+VALUES = {
+    "x": 0.7,
+    "y": -1.3,
+    "a": 2,
+    "n": 3,
+    "s": np.float64(0.9),
+    "v": np.array([1.0, 2.0]),
+    "flag": True,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +45,9 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation, "_OFTEN_READ", 1)
 
 
-def run(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> tuple[list[Record], int]:
+def run(
+    lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any
+) -> tuple[list[Record], int]:
     """The records of a program, and how many of them were not made in the ordinary way."""
     cache = CompilationCache(limits, settings.get("precision", "float64"))
     taken = []
@@ -50,7 +62,9 @@ def run(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT,
     return list(records(_program(limits, **settings), lines, "file", options, cache)), sum(taken)
 
 
-def ordinary(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> list[Record]:
+def ordinary(
+    lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any
+) -> list[Record]:
     return list(records(_program(limits, **settings), lines, "file", options, None))
 
 
@@ -82,7 +96,8 @@ OF_ONE_TEMPLATE = [
     ("100000000000000000001*x", "100000000000000000002*x", "3*y"),
     ("x^2", "y^2", "s^2"),
     ("(x\n + 1)*2", "(x\n + 3)*4", "(y\n + 3)*4"),
-    ("sin(3*y)*cos(3*y)", "sin(4*y)*cos(4*y)", "sin(3.5*s)*cos(3.50*s)"),  # what is equal is one node
+    # what is equal is one node
+    ("sin(3*y)*cos(3*y)", "sin(4*y)*cos(4*y)", "sin(3.5*s)*cos(3.50*s)"),
     ("0.7*x*y + 0.7*x*s", "0.3*x*y + 0.3*x*s", "0.7*y*x + 0.7*y*s"),
     ("2*x**2 + x*2", "2*y**2 + y*2", "2*s**2 + s*2"),
     ("atan2(s, 0.3*y)*x + 0.3*y*x", "atan2(s, 0.3*x)*y + 0.3*x*y", "atan2(x, 0.3*y)*s + 0.3*y*s"),
@@ -163,21 +178,29 @@ OTHERWISE = [
 
 
 @pytest.mark.parametrize("lines", OTHERWISE, ids=" | ".join)
-def test_whatever_is_met_again_and_again_has_the_records_of_the_ordinary_way(lines: tuple[str, ...]) -> None:
+def test_whatever_is_met_again_and_again_has_the_records_of_the_ordinary_way(
+    lines: tuple[str, ...],
+) -> None:
     assert dicts(run(lines)[0]) == dicts(ordinary(lines))
 
 
 def test_reserved_words_are_no_names_however_they_came_to_be_bound() -> None:
     cache = CompilationCache(DEFAULT, "float64")
     values = {"x": np.array(1.5), "or": np.array(2.0)}
-    found = [cache.in_record(values, Source(text), BARE, None) for text in ("x*x", "x*x", "x*y", "x*or", "x*or")]
+    found = [
+        cache.in_record(values, Source(text), BARE, None)
+        for text in ("x*x", "x*x", "x*y", "x*or", "x*or")
+    ]
     assert [record is not None for record in found] == [False, True, False, False, False]
 
 
 def test_limits_are_for_the_ordinary_way_to_apply() -> None:
     for nodes in range(6, 12):
         lines = ["sin(x)**2.5*exp(x)"] * 3
-        fast, plain = run(lines, limits=Limits(nodes=nodes + len(VALUES)))[0], ordinary(lines, limits=Limits(nodes=nodes + len(VALUES)))
+        fast, plain = (
+            run(lines, limits=Limits(nodes=nodes + len(VALUES)))[0],
+            ordinary(lines, limits=Limits(nodes=nodes + len(VALUES))),
+        )
         assert dicts(fast) == dicts(plain)
 
 
@@ -190,15 +213,22 @@ def test_a_part_of_a_binding_changes_no_more_than_the_last_bit() -> None:
 
 def test_frozen_names_and_precision_are_heeded() -> None:
     lines = ["x*y**2", "y*x**2", "x*s**2", "x*y**2"]
-    for options in (Options(check=False, formula=False, freeze=("x",)), Options(check=False, formula=False, freeze=("x", "y", "s"))):
+    for options in (
+        Options(check=False, formula=False, freeze=("x",)),
+        Options(check=False, formula=False, freeze=("x", "y", "s")),
+    ):
         assert dicts(run(lines, options)[0]) == dicts(ordinary(lines, options))
     narrow = ["exp(3*x)", "exp(4*x)", "exp(5*x)"]
-    assert dicts(run(narrow, precision="float32")[0]) == dicts(ordinary(narrow, precision="float32"))
+    assert dicts(run(narrow, precision="float32")[0]) == dicts(
+        ordinary(narrow, precision="float32")
+    )
 
 
 def test_a_form_that_is_met_once_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation, "_OFTEN_READ", 3)
-    monkeypatch.setattr("gradcli.batch.compilation.StraightLine", lambda *arguments: pytest.fail("compiled"))
+    monkeypatch.setattr(
+        "gradcli.batch.compilation.StraightLine", lambda *arguments: pytest.fail("compiled")
+    )
     lines = [f"y*abs(x)**{i}.5" for i in range(1, 50)]
     assert run(lines)[1] == 0
 
@@ -230,35 +260,52 @@ def test_forms_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -
 
 
 _numbers = st.one_of(
-    st.sampled_from(["0", "2", "2.0", "3", "0.5"]), st.integers(0, 99).map(str), st.floats(0.01, 50).map(lambda x: f"{x:.3g}")
+    st.sampled_from(["0", "2", "2.0", "3", "0.5"]),
+    st.integers(0, 99).map(str),
+    st.floats(0.01, 50).map(lambda x: f"{x:.3g}"),
 )
 _atoms = st.one_of(st.sampled_from(["x", "y", "s", "a", "pi"]), _numbers)
 _texts = st.recursive(
     _atoms,
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from(["+", "-", "*", " / ", " - "]), inner).map("".join),
-        st.tuples(st.sampled_from(["sin(", "exp(", "sqrt(", "atan(", "log1p(", "erf(", "(", "-(", "cbrt("]), inner).map(
-            lambda parts: parts[0] + parts[1] + ")"
+        st.tuples(
+            st.sampled_from(
+                ["sin(", "exp(", "sqrt(", "atan(", "log1p(", "erf(", "(", "-(", "cbrt("]
+            ),
+            inner,
+        ).map(lambda parts: parts[0] + parts[1] + ")"),
+        st.tuples(inner, st.sampled_from(["2", "3", "-1", "0.5", "x"])).map(
+            lambda parts: f"({parts[0]})**{parts[1]}"
         ),
-        st.tuples(inner, st.sampled_from(["2", "3", "-1", "0.5", "x"])).map(lambda parts: f"({parts[0]})**{parts[1]}"),
     ),
     max_leaves=8,
 )
 
 
 @settings(max_examples=100, deadline=None)
-@given(text=_texts, others=st.lists(st.lists(_numbers, min_size=16, max_size=16), min_size=2, max_size=3))
-def test_any_expression_with_other_numbers_has_the_records_of_the_ordinary_way(text: str, others: list[list[str]]) -> None:
+@given(
+    text=_texts,
+    others=st.lists(st.lists(_numbers, min_size=16, max_size=16), min_size=2, max_size=3),
+)
+def test_any_expression_with_other_numbers_has_the_records_of_the_ordinary_way(
+    text: str, others: list[list[str]]
+) -> None:
     between, words = pieces(text)
     lines = [text]
     for numbers in others:
         fresh = iter(numbers)
         own = [next(fresh) if word[0] in "0123456789." else word for word in words]
-        lines.append("".join([between[0], *(word + after for word, after in zip(own, between[1:], strict=True))]))
+        lines.append(
+            "".join(
+                [between[0], *(word + after for word, after in zip(own, between[1:], strict=True))]
+            )
+        )
     assert dicts(run(lines)[0]) == dicts(ordinary(lines))
 
 
-# -- single queries ---------------------------------------------------------------------------------------------------
+# -- single queries
+# ---------------------------------------------------------------------------------------------------
 
 SINGLE = [
     "x*y + x*y", "ln(x)*log(x)", "log(x)*sin(log(x))", "-x**2 - -2**-y + -(-3.5)", "+x - +y", "2*x + 2.0*y",
@@ -273,7 +320,8 @@ def test_a_query_of_any_form_has_the_record_of_the_ordinary_way(text: str) -> No
 
 
 NOT_SINGLE = [
-    "2x", "x(x + 1)", "sin x", "v*2", "flag*x", "sum(x)", "f(2)", "f'(2)", "x^1/2", "E*x", "x if y else s", "[x, y]", "x > 1", "log(y)",
+    "2x", "x(x + 1)", "sin x", "v*2", "flag*x", "sum(x)", "f(2)", "f'(2)", "x^1/2", "E*x", "x if "
+    "y else s", "[x, y]", "x > 1", "log(y)",
     "1/0*x", "sqrt(x - x)", "sqrt(y)", "exp(1000*x)", "missing*2", "sin(x, y)", "max(x, y)", "sigmoid(x)", "sign(x)*y", "floor(x)",
     "x @ y", "np.sin(x)", "x.sin()", "grad(x**2, x)", "round(x)", "or", "sin", "sin*2", "1e999*x", "q(x)", "x; y", "not x", "~x", "|x|",
     "3!", "(x, y)", "'x'", "x**0*y**1",
@@ -291,14 +339,21 @@ def test_the_dialect_that_is_asked_for_is_told_whoever_computes() -> None:
     for cache in (CompilationCache(DEFAULT, "float64"), None):
         program = _program(DEFAULT)
         program.scope.dialect.asked = "torch"
-        found.append([record.dialect for record in records(program, ["x*y", "y*x", "x*x", "sin(x)"], None, BARE, cache)])
+        found.append(
+            [
+                record.dialect
+                for record in records(program, ["x*y", "y*x", "x*x", "sin(x)"], None, BARE, cache)
+            ]
+        )
     assert found[0] == found[1] == ["torch"] * 4
 
 
 def test_compilation_heed_the_limit_on_operations() -> None:
     for nodes in range(4, 14):
         limits = Limits(nodes=nodes + len(VALUES))
-        assert dicts(run(["sin(x)*cos(y) + 2**x"], limits=limits)[0]) == dicts(ordinary(["sin(x)*cos(y) + 2**x"], limits=limits))
+        assert dicts(run(["sin(x)*cos(y) + 2**x"], limits=limits)[0]) == dicts(
+            ordinary(["sin(x)*cos(y) + 2**x"], limits=limits)
+        )
 
 
 def test_names_may_stand_for_the_values_of_a_record() -> None:
@@ -314,11 +369,17 @@ def test_names_may_stand_for_the_values_of_a_record() -> None:
     assert cache.in_record(values, Source("y = 2\n3*x*y**2"), BARE, 3) is None
 
 
-# -- long sums --------------------------------------------------------------------------------------------------------
+# -- long sums
+# --------------------------------------------------------------------------------------------------------
 
 
 def long_sum(count: int, *makers: str, joined: str = " + ") -> tuple[str, dict[str, float]]:
-    text = joined.join(makers[i % len(makers)].format(i=i, j=i // len(makers), k=i // len(makers) + 1, c=0.5 + i % 9) for i in range(count))
+    text = joined.join(
+        makers[i % len(makers)].format(
+            i=i, j=i // len(makers), k=i // len(makers) + 1, c=0.5 + i % 9
+        )
+        for i in range(count)
+    )
     names = {f"x{i}": 0.3 + 0.01 * (i % 37) for i in range(count + 2)}
     return text, names
 
@@ -333,7 +394,9 @@ LONG_SUMS = [
 
 @pytest.mark.parametrize(("count", "makers", "joined"), LONG_SUMS, ids=lambda part: str(part)[:40])
 @pytest.mark.parametrize("prefix", ["", "-"])
-def test_long_sums_agree_with_the_ordinary_way(count: int, makers: tuple[str, ...], joined: str, prefix: str) -> None:
+def test_long_sums_agree_with_the_ordinary_way(
+    count: int, makers: tuple[str, ...], joined: str, prefix: str
+) -> None:
     text, names = long_sum(count, *makers, joined=joined)
     assert len(text) > LONG
     text = prefix + text
@@ -341,13 +404,22 @@ def test_long_sums_agree_with_the_ordinary_way(count: int, makers: tuple[str, ..
     plain = gradcli.evaluate(text, at=names, check=False)  # with a formula, in the ordinary way
     assert fast.grad is not None
     assert plain.grad is not None
-    assert (list(fast.grad), fast.expr, fast.line, fast.column) == (list(plain.grad), plain.expr, plain.line, plain.column)
+    assert (list(fast.grad), fast.expr, fast.line, fast.column) == (
+        list(plain.grad),
+        plain.expr,
+        plain.line,
+        plain.column,
+    )
     np.testing.assert_allclose(fast.value, plain.value, rtol=1e-14)
     scale = max(abs(slope) for slope in plain.grad.values())
-    np.testing.assert_allclose(list(fast.grad.values()), list(plain.grad.values()), rtol=1e-13, atol=1e-14 * scale)
+    np.testing.assert_allclose(
+        list(fast.grad.values()), list(plain.grad.values()), rtol=1e-13, atol=1e-14 * scale
+    )
 
 
-@pytest.mark.parametrize("around", ["log(-({}))", "sin({}", "({})x1", "-({})/7", "x1*({})*exp(-x2) + x3"])
+@pytest.mark.parametrize(
+    "around", ["log(-({}))", "sin({}", "({})x1", "-({})/7", "x1*({})*exp(-x2) + x3"]
+)
 def test_sums_in_brackets_are_left_to_the_ordinary_way(around: str) -> None:
     text, names = long_sum(1_000, "x{j}**2", "(1 - x{j})**2")
     found = []
@@ -355,12 +427,16 @@ def test_sums_in_brackets_are_left_to_the_ordinary_way(around: str) -> None:
         scope = Scope()
         for name, value in names.items():
             scope.bind_value(name, value)
-        found.append(list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, cache)))
+        found.append(
+            list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, cache))
+        )
     (fast,), (plain,) = found
     if plain.error is None:
         assert fast.warnings == plain.warnings
         np.testing.assert_allclose(fast.value, plain.value, rtol=1e-12)
-        np.testing.assert_allclose(list((fast.grad or {}).values()), list((plain.grad or {}).values()), rtol=1e-11)
+        np.testing.assert_allclose(
+            list((fast.grad or {}).values()), list((plain.grad or {}).values()), rtol=1e-11
+        )
     else:
         assert fast.error is not None
         assert fast.error.error.render() == plain.error.error.render()
@@ -368,14 +444,17 @@ def test_sums_in_brackets_are_left_to_the_ordinary_way(around: str) -> None:
 
 def test_long_sums_are_evaluated_term_by_term(monkeypatch: pytest.MonkeyPatch) -> None:
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
-    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    monkeypatch.setattr(
+        "gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way")
+    )
     assert len(gradcli.evaluate(text, at=names, check=False, formula=False).grad or ()) == 501
 
 
 @pytest.mark.parametrize(
     "last",
     [
-        "+ x1/(x1 - x1)", "+ missing", "+ (x1", "- x1 > 3", "if x1 > 2 else x3", "; x1", "# () + x1", "+ v",
+        "+ x1/(x1 - x1)", "+ missing", "+ (x1", "- x1 > 3", "if x1 > 2 else x3", "; x1", "# () + "
+        "x1", "+ v",
     ],
 )  # fmt: skip
 def test_long_sums_with_something_else_in_them_are_left_to_the_ordinary_way(last: str) -> None:
@@ -404,15 +483,20 @@ def test_the_limit_on_operations_holds_for_long_sums() -> None:
         gradcli.evaluate(text, at=names, check=False, formula=False, limits=Limits(nodes=1_000))
 
 
-# -- many bindings ----------------------------------------------------------------------------------------------------
+# -- many bindings
+# ----------------------------------------------------------------------------------------------------
 
 COUNT = 40
 
 
 def bindings(*more: str, count: int = COUNT) -> list[str]:
-    """A program whose bindings are of few forms, and two levels, and some that are of any form, before its query."""
+    """A program whose bindings are of few forms, and two levels, and some that are of any form,
+    before its query.
+    """
     lines = [f"p{i} = {0.5 + 0.01 * (i % 7)}\n" for i in range(count + 1)]
-    lines += [f"t{i} = 100*(p{i + 1} - p{i}**2)**2 + (1 - p{i})**2  # a term\n" for i in range(count)]
+    lines += [
+        f"t{i} = 100*(p{i + 1} - p{i}**2)**2 + (1 - p{i})**2  # a term\n" for i in range(count)
+    ]
     lines += ["# pairs\n", *(f"u{i} = sin(t{i})*c - x*k\n" for i in range(0, count, 2))]
     lines[5:5] = ["c = 3\n", "k = -2.5e-1\n"]
     return [*lines, *more, " + ".join(f"u{i}" for i in range(0, count, 2)) + " - t3"]
@@ -425,9 +509,14 @@ def remarks(program: Program) -> list[str]:
 
 
 def both(
-    lines: list[str], options: Options = BARE, limits: Limits = DEFAULT, caches: Iterable[CompilationCache | None] | None = None
+    lines: list[str],
+    options: Options = BARE,
+    limits: Limits = DEFAULT,
+    caches: Iterable[CompilationCache | None] | None = None,
 ) -> list[tuple[list[Record], list[str]]]:
-    """The records of a program and what is said at its end: with a cache, and in the ordinary way."""
+    """The records of a program and what is said at its end: with a cache, and in the
+    ordinary way.
+    """
     found = []
     for cache in (CompilationCache(limits, "float64"), None) if caches is None else caches:
         program = _program(limits)
@@ -439,12 +528,19 @@ def agree(fast: list[Record], plain: list[Record]) -> None:
     """Two runs have the same records but for rounding."""
     assert len(fast) == len(plain)
     for one, other in zip(fast, plain, strict=True):
-        told, expected = ((r.error is None, r.warnings, r.line, r.column, r.expr, r.dialect) for r in (one, other))
+        told, expected = (
+            (r.error is None, r.warnings, r.line, r.column, r.expr, r.dialect) for r in (one, other)
+        )
         assert told == expected
         if one.error is None:
             assert list(one.grad or ()) == list(other.grad or ())
             np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
-            np.testing.assert_allclose(list((one.grad or {}).values()), list((other.grad or {}).values()), rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(
+                list((one.grad or {}).values()),
+                list((other.grad or {}).values()),
+                rtol=1e-9,
+                atol=1e-9,
+            )
 
 
 QUERIES = ["t3*u4 + x**2", "u2 - u2", "t7", "p5*p6", "x*y", "c*k", "u8**2 + h1*t9", "z2*w1"]
@@ -453,7 +549,11 @@ QUERIES = ["t3*u4 + x**2", "u2 - u2", "t7", "p5*p6", "x*y", "c*k", "u8**2 + h1*t
 @pytest.mark.parametrize("query", [None, *QUERIES])
 def test_queries_of_many_bindings_have_the_records_of_the_ordinary_way(query: str | None) -> None:
     lines = bindings(
-        *(f"{name}{i} = {text}\n" for i in range(3) for name, text in (("h", f"1/{i + 64}"), ("w", f"{i}*pi"), ("z", f"h{i}*x")))
+        *(
+            f"{name}{i} = {text}\n"
+            for i in range(3)
+            for name, text in (("h", f"1/{i + 64}"), ("w", f"{i}*pi"), ("z", f"h{i}*x"))
+        )
     ) + ([] if query is None else [f"{query}\n"] * 3)
     ((fast, said), (plain, told)) = both(lines)
     agree(fast, plain)
@@ -467,12 +567,18 @@ def test_frozen_names_of_bindings_are_heeded(freeze: tuple[str, ...]) -> None:
 
 
 OF_ANY_FORM = [
-    "p3 = 4\n", "t5 = t5*2\n", "a0 = b0\n", "b0 = missing*2\n", "sin = 3\n", "or = 3\n", "a0 = v*2\n", "a0 = log(-1)*x\n", "a0 = 1e999\n",
-    "a0 = 0*x/0\n", "a0 = 2 x\n", "a0 = (1\n", "a0 = \n", "a0 == 3\n", "a0 = x; b0 = y\n", "const a0 = 3\n", "a0 = x > 1\n",
-    "a0 = -0\n", "a0 = +5.\n", "a0 = 1e999\n", "a0 = 9007199254740993\n", "a0 = 3 # dialect: torch\n", "print = 3\n",
-    "# dialect: torch\n", "# dialect: nothing\n", "f(z) = z*2\n", "a0 = f(x)\n", "import numpy as np\n", "np = 3\n", "pi = 3\n",
-    "a0 = sum(v)\n", "a0, b0 = x, y\n", "a0 = x if y > 0 else s\n", "a0 = np.sin(x)\n", "a0 = x.sin()\n", "a0 = [1, 2]\n",
-    "assert x == 0.7\n", "x = 3\n", "a0 += 1\n", "a0 = sqrt(x - x)\n", "a0 = @data.csv\n", "a0 = ||\n", "a0 = x' \n", "a0 = max(x, y)\n",
+    "p3 = 4\n", "t5 = t5*2\n", "a0 = b0\n", "b0 = missing*2\n", "sin = 3\n", "or = 3\n", "a0 = "
+    "v*2\n", "a0 = log(-1)*x\n", "a0 = 1e999\n",
+    "a0 = 0*x/0\n", "a0 = 2 x\n", "a0 = (1\n", "a0 = \n", "a0 == 3\n", "a0 = x; b0 = y\n", "const "
+    "a0 = 3\n", "a0 = x > 1\n",
+    "a0 = -0\n", "a0 = +5.\n", "a0 = 1e999\n", "a0 = 9007199254740993\n", "a0 = 3 # dialect: "
+    "torch\n", "print = 3\n",
+    "# dialect: torch\n", "# dialect: nothing\n", "f(z) = z*2\n", "a0 = f(x)\n", "import numpy as "
+    "np\n", "np = 3\n", "pi = 3\n",
+    "a0 = sum(v)\n", "a0, b0 = x, y\n", "a0 = x if y > 0 else s\n", "a0 = np.sin(x)\n", "a0 = "
+    "x.sin()\n", "a0 = [1, 2]\n",
+    "assert x == 0.7\n", "x = 3\n", "a0 += 1\n", "a0 = sqrt(x - x)\n", "a0 = @data.csv\n", "a0 = "
+    "||\n", "a0 = x' \n", "a0 = max(x, y)\n",
     "a0 = x**n\n", "a0 = 1_000\n", "a0 = 0x10\n", "a0 = x = 3\n", "\u00e4 = 3\n", "if = 3\n",
 ]  # fmt: skip
 
@@ -492,19 +598,26 @@ def test_bindings_of_any_form_have_the_records_of_the_ordinary_way(line: str) ->
 @pytest.mark.parametrize(
     "lines",
     [
-        ["p0 = 0.5\n", *(f"p{i + 1} = p{i}*0.9 + 0.1\n" for i in range(COUNT)), f"p{COUNT}\n"],  # as many levels as bindings
-        [*(f"p{i} = x**{i} + {'sin(' * (i % 9)}y{')' * (i % 9)}\n" for i in range(COUNT)), "p3 + p4\n"],  # and forms
+        # as many levels as bindings
+        ["p0 = 0.5\n", *(f"p{i + 1} = p{i}*0.9 + 0.1\n" for i in range(COUNT)), f"p{COUNT}\n"],
+        # and forms
+        [*(f"p{i} = x**{i} + {'sin(' * (i % 9)}y{')' * (i % 9)}\n" for i in range(COUNT)), "p3 + "
+        "p4\n"],
         [*(f"p{i} = {i}\n" for i in range(COUNT)), "p3**p2 + p1\n", "p9 = 3\n", "p9*p2\n"],
-        [*(f"p{i} = {i}.5\n" for i in range(COUNT)), "p3*p2\n", "q = p1*2\n", "q*p3\n", "q*p4\n"],  # bindings after queries
+        # bindings after queries
+        [*(f"p{i} = {i}.5\n" for i in range(COUNT)), "p3*p2\n", "q = p1*2\n", "q*p3\n", "q*p4\n"],
         [*(f"p{i} = {i}.5\n" for i in range(COUNT)), "p3 = = 2\n", "p2*p3\n"],
-        [*(f"p{i} = p{i + 1}*2\n" for i in range(COUNT)), "p2*p3\n"],  # each before the one that it is made of
-        ["a = 2\n", *(f"p{i} = a*b*{i}\n" for i in range(COUNT)), "b = 3\n", "p2*p3\n"],  # before a number that they are made of
+        # each before the one that it is made of
+        [*(f"p{i} = p{i + 1}*2\n" for i in range(COUNT)), "p2*p3\n"],
+        # before a number that they are made of
+        ["a = 2\n", *(f"p{i} = a*b*{i}\n" for i in range(COUNT)), "b = 3\n", "p2*p3\n"],
         ["a = 2\n", *(f"p{i} = {i}*x/7\n" for i in range(COUNT)), *(f"q{i} = p{i}*a\n" for i in range(COUNT)), "q2*p3*a\n"],
         ["a = 2\n", *(f"p{i} = {i}/7\n" for i in range(COUNT)), "p2*p3*a\n"],
         [f"p{i} = {i}.5\n" for i in range(COUNT)],  # and no query
     ],
     ids=[
-        "levels", "forms", "whole numbers", "after queries", "an error", "in no order", "before a number", "of others", "of numbers",
+        "levels", "forms", "whole numbers", "after queries", "an error", "in no order", "before a "
+        "number", "of others", "of numbers",
         "no query",
     ],
 )  # fmt: skip
@@ -540,6 +653,8 @@ def test_a_stream_is_answered_line_by_line() -> None:
             read.append(line)
             yield line
 
-    found = records(_program(DEFAULT), lines(), None, BARE, CompilationCache(DEFAULT, "float64"), True)
+    found = records(
+        _program(DEFAULT), lines(), None, BARE, CompilationCache(DEFAULT, "float64"), True
+    )
     assert next(found).error is not None
     assert read == ["a0 = missing\n"]

@@ -1,4 +1,7 @@
-"""Expressions as functions: `value_and_grad` and `compile`, their arguments, their results, their errors."""
+"""Expressions as functions:
+
+`value_and_grad` and `compile`, their arguments, their results, their errors.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ def test_the_example_of_the_documentation() -> None:
     value, grads = f(a=A, b=B)
     assert value == 53.0
     assert isinstance(value, np.float64)
-    assert {name: gradient.tolist() for name, gradient in grads.items()} == {"a": [36.0, 81.0], "b": [-12.0, -8.0]}
+    assert {name: gradient.tolist() for name, gradient in grads.items()} == {
+        "a": [36.0, 81.0],
+        "b": [-12.0, -8.0],
+    }
 
 
 def test_compile_gives_the_value() -> None:
@@ -29,9 +35,17 @@ ARGUMENTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "lists": ("sum(a*b)", {"a": [1, 2], "b": [3.0, 4]}, {"a": [3, 4], "b": [1, 2]}),
     "numbers": ("a*b", {"a": 2, "b": 3.5}, {"a": 3.5, "b": 2}),
     "arrays without axes": ("a*b", {"a": np.array(2.0), "b": np.float32(3.5)}, {"a": 3.5, "b": 2}),
-    "a transposed array": ("sum(a*[[1, 2], [3, 4]])", {"a": np.array([[1.0, 2], [3, 4]]).T}, {"a": [[1, 2], [3, 4]]}),
+    "a transposed array": (
+        "sum(a*[[1, 2], [3, 4]])",
+        {"a": np.array([[1.0, 2], [3, 4]]).T},
+        {"a": [[1, 2], [3, 4]]},
+    ),
     "whole exponents": ("x**n", {"x": 3.0, "n": 2}, {"x": 6.0, "n": 9 * math.log(3)}),
-    "no entries": ("sum(a*b)", {"a": np.zeros((0, 2)), "b": 2.0}, {"a": np.zeros((0, 2)), "b": 0.0}),
+    "no entries": (
+        "sum(a*b)",
+        {"a": np.zeros((0, 2)), "b": 2.0},
+        {"a": np.zeros((0, 2)), "b": 0.0},
+    ),
     "a program": ("y = x**2\ny*x", {"x": 2.0}, {"x": 12.0}),
     "a value replaces the program's": ("k = 3\nk*x", {"x": 2.0, "k": 5.0}, {"x": 5.0, "k": 2.0}),
     "equal gradients are two arrays": ("sum(a + b)", {"a": A, "b": B}, {"a": [1, 1], "b": [1, 1]}),
@@ -87,7 +101,10 @@ def test_gradients_are_written_into_given_arrays(text: str) -> None:
 def test_a_seed_gives_a_vector_jacobian_product() -> None:
     value, grads = gradcli.value_and_grad("3*a**3 - b**2")(a=A, b=B, seed=[1, 0.5])
     assert value.tolist() == [-12, 65]
-    assert {name: gradient.tolist() for name, gradient in grads.items()} == {"a": [36, 40.5], "b": [-12, -4]}
+    assert {name: gradient.tolist() for name, gradient in grads.items()} == {
+        "a": [36, 40.5],
+        "b": [-12, -4],
+    }
 
 
 def test_single_precision() -> None:
@@ -110,10 +127,22 @@ ERRORS: dict[str, tuple[str, dict[str, Any], str]] = {
     "a missing value": ("sum(a*b)", {"a": A}, "no value for 'b'"),
     "shapes": ("a + b", {"a": A, "b": [1.0, 2, 3]}, r"shapes \(2,\) and \(3,\) do not broadcast"),
     "no scalar": ("a**2", {"a": A}, "only a scalar has a gradient without a seed"),
-    "a seed's shape": ("a**2", {"a": A, "seed": [1.0]}, r"the seed has the shape \(1,\), the output \(2,\)"),
+    "a seed's shape": (
+        "a**2",
+        {"a": A, "seed": [1.0]},
+        r"the seed has the shape \(1,\), the output \(2,\)",
+    ),
     "no gradient for out": ("sum(a)", {"a": A, "out": {"b": A}}, "there is no gradient by 'b'"),
-    "out by position": ("sum(a)", {"a": A, "out": [np.empty(2)]}, "'out' must map names to arrays, not list"),
-    "out of another shape": ("sum(a)", {"a": A, "out": {"a": np.empty(3)}}, r"float64 array of shape \(2,\)"),
+    "out by position": (
+        "sum(a)",
+        {"a": A, "out": [np.empty(2)]},
+        "'out' must map names to arrays, not list",
+    ),
+    "out of another shape": (
+        "sum(a)",
+        {"a": A, "out": {"a": np.empty(3)}},
+        r"float64 array of shape \(2,\)",
+    ),
     "a singular matrix": ("sum(inv(a))", {"a": np.zeros((2, 2))}, "ingular"),
     "an index out of range": ("a[k]", {"a": A, "k": 5}, "out of"),
 }
@@ -168,7 +197,9 @@ def test_a_network_whose_arrays_are_worked_on_in_blocks_and_reused() -> None:
 )
 def test_truth_and_whole_numbers_stay_so(text: str, values: dict[str, Any]) -> None:
     found = gradcli.compile(text)(values)
-    wanted = gradcli.evaluate(text, at=values, seed=np.ones(np.shape(found)), check=False, formula=False).value
+    wanted = gradcli.evaluate(
+        text, at=values, seed=np.ones(np.shape(found)), check=False, formula=False
+    ).value
     assert type(found) is type(wanted)
     assert found.dtype == wanted.dtype
     assert found.tobytes() == wanted.tobytes()

@@ -1,7 +1,9 @@
-"""Compiled Jacobians, Hessians and Hessian-vector products: PyTorch's numbers, SciPy's solvers, their arguments and their errors.
+"""Compiled Jacobians, Hessians and Hessian-vector products:
 
-PyTorch's numbers are in `data/derivatives_by_torch.json`: where PyTorch is installed, ``python tests/test_compiled_derivatives.py`` records
-them.
+PyTorch's numbers, SciPy's solvers, their arguments and their errors.
+
+PyTorch's numbers are in `data/derivatives_by_torch.json`: where PyTorch is installed, ``python
+tests/test_compiled_derivatives.py`` records them.
 """
 
 from __future__ import annotations
@@ -22,7 +24,11 @@ import pytest
 import gradcli
 
 RECORDED = Path(__file__).parent / "data" / "derivatives_by_torch.json"
-X, M, W = [0.7, -1.2, 0.4, 2.1], [[2.0, 0.3, -0.5], [0.1, 1.5, 0.2], [0.4, -0.6, 1.8]], [0.5, -0.25, 1.5]
+X, M, W = (
+    [0.7, -1.2, 0.4, 2.1],
+    [[2.0, 0.3, -0.5], [0.1, 1.5, 0.2], [0.4, -0.6, 1.8]],
+    [0.5, -0.25, 1.5],
+)
 ROSENBROCK = "sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
 
 # an expression, its values, and PyTorch's of the same
@@ -41,7 +47,11 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "a norm": ("norm(x)*x", {"x": X}, "torch.linalg.norm(x)*x"),
     "softmax": ("softmax(x, axis=0)", {"x": X}, "torch.softmax(x, 0)"),
     "logsumexp": ("logsumexp(x)*x", {"x": X}, "torch.logsumexp(x, 0)*x"),
-    "rows of a matrix": ("logsumexp(M, axis=1) + M[:, 0]**2", {"M": M}, "torch.logsumexp(M, 1) + M[:, 0]**2"),
+    "rows of a matrix": (
+        "logsumexp(M, axis=1) + M[:, 0]**2",
+        {"M": M},
+        "torch.logsumexp(M, 1) + M[:, 0]**2",
+    ),
     "the largest": ("max(x)*x", {"x": X}, "x.max()*x"),
     "a network": ("tanh(M @ w)*sigmoid(w)", {"M": M, "w": W}, "torch.tanh(M @ w)*torch.sigmoid(w)"),
     "a number": ("a**3*b", {"a": 1.5, "b": -2.0}, "a**3*b"),
@@ -84,18 +94,32 @@ def test_hessians(case: str, sparse: bool, recorded: dict[str, Any]) -> None:
     value, grads, by = gradcli.hessian(f"sum({text})", sparse=sparse)(given)
     assert value == pytest.approx(recorded[case]["sum"], rel=1e-12)
     for name, x in given.items():
-        np.testing.assert_allclose(grads[name], recorded[case]["gradient"][name], rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(
+            grads[name], recorded[case]["gradient"][name], rtol=1e-11, atol=1e-13
+        )
         for other, y in given.items():
             wanted = np.array(recorded[case]["hessian"][name][other])
-            np.testing.assert_allclose(dense(by[name][other], (*x.shape, *y.shape)), wanted, rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(
+                dense(by[name][other], (*x.shape, *y.shape)), wanted, rtol=1e-10, atol=1e-12
+            )
 
 
 # whose operations have no form for many directions
-ONE_BY_ONE = ["running sums", "running products", "a product of matrices", "a solution", "an inverse", "a determinant", "a network"]
+ONE_BY_ONE = [
+    "running sums",
+    "running products",
+    "a product of matrices",
+    "a solution",
+    "an inverse",
+    "a determinant",
+    "a network",
+]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_directions_all_at_once(case: str, recorded: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directions_all_at_once(
+    case: str, recorded: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from gradcli.query.matrices import Short
 
     monkeypatch.setattr(Short, "suits", lambda of: False)
@@ -104,18 +128,32 @@ def test_directions_all_at_once(case: str, recorded: dict[str, Any], monkeypatch
     jacobian, hessian = gradcli.jacobian(text), gradcli.hessian(f"sum({text})")
     _, by = jacobian(given)
     for name in given:
-        np.testing.assert_allclose(by[name], recorded[case]["jacobian"][name], rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(
+            by[name], recorded[case]["jacobian"][name], rtol=1e-11, atol=1e-13
+        )
         for other, found in hessian(given)[2][name].items():
-            np.testing.assert_allclose(found, recorded[case]["hessian"][name][other], rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(
+                found, recorded[case]["hessian"][name][other], rtol=1e-10, atol=1e-12
+            )
     if case not in ONE_BY_ONE:
         assert "for all directions" in hessian.plan()
 
 
 @pytest.mark.parametrize(
     ("fixed", "moving"),
-    [("A @ x", (3,)), ("A @ X", (3, 2)), ("x @ A.T", (3,)), ("X.T @ A.T", (3, 2)), ("b @ x", (3,)), ("b @ X", (3, 2)), ("X.T @ b", (3, 2))],
+    [
+        ("A @ x", (3,)),
+        ("A @ X", (3, 2)),
+        ("x @ A.T", (3,)),
+        ("X.T @ A.T", (3, 2)),
+        ("b @ x", (3,)),
+        ("b @ X", (3, 2)),
+        ("X.T @ b", (3, 2)),
+    ],
 )
-def test_products_with_directions(fixed: str, moving: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_with_directions(
+    fixed: str, moving: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By difference quotients of what is linear: its change along each entry."""
     from gradcli.query.matrices import Short
 
@@ -143,8 +181,13 @@ def test_products_of_hessians_with_vectors(case: str, recorded: dict[str, Any]) 
     value, grads, products = gradcli.hvp(f"sum({text})")(given, v=v)
     assert value == pytest.approx(recorded[case]["sum"], rel=1e-12)
     for name, x in given.items():
-        np.testing.assert_allclose(grads[name], recorded[case]["gradient"][name], rtol=1e-11, atol=1e-13)
-        wanted = sum(np.tensordot(np.array(recorded[case]["hessian"][name][o]), v[o], axes=v[o].ndim) for o in given)
+        np.testing.assert_allclose(
+            grads[name], recorded[case]["gradient"][name], rtol=1e-11, atol=1e-13
+        )
+        wanted = sum(
+            np.tensordot(np.array(recorded[case]["hessian"][name][o]), v[o], axes=v[o].ndim)
+            for o in given
+        )
         np.testing.assert_allclose(products[name], wanted, rtol=1e-10, atol=1e-12)
         assert np.shape(products[name]) == x.shape
 
@@ -152,10 +195,14 @@ def test_products_of_hessians_with_vectors(case: str, recorded: dict[str, Any]) 
 def test_the_direction_of_one_name() -> None:
     """d/dx of the derivative by y in the direction of y: H_xy v, by hand."""
     _, _, products = gradcli.hvp("x**2*y**3")(x=2.0, y=3.0, v={"y": 0.5})
-    assert products == {"x": pytest.approx(2 * 2 * 3 * 9 * 0.5), "y": pytest.approx(4 * 6 * 3 * 0.5)}
+    assert products == {
+        "x": pytest.approx(2 * 2 * 3 * 9 * 0.5),
+        "y": pytest.approx(4 * 6 * 3 * 0.5),
+    }
 
 
-# -- solvers ------------------------------------------------------------------------------------------------------------------
+# -- solvers
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_least_squares() -> None:
@@ -164,7 +211,9 @@ def test_least_squares() -> None:
     t = np.linspace(0, 3, 30)
     values = {"a": (), "b": (), "c": (), "t": t, "y": 2 * np.exp(-0.7 * t) + 0.3}
     model = "a*exp(-b*t) + c - y"
-    residuals, slopes = (make(model).flat("a", "b", "c", **values) for make in (gradcli.compile, gradcli.jacobian))
+    residuals, slopes = (
+        make(model).flat("a", "b", "c", **values) for make in (gradcli.compile, gradcli.jacobian)
+    )
     assert slopes([1.0, 1, 1]).shape == (30, 3)
     found = least_squares(residuals, [1.0, 1, 1], jac=slopes)
     np.testing.assert_allclose(found.x, [2, 0.7, 0.3], rtol=1e-9)
@@ -172,7 +221,9 @@ def test_least_squares() -> None:
 
 
 def test_least_squares_with_a_sparse_jacobian() -> None:
-    """A discrete boundary value problem: u'' = u, u(0) = 1, u(1) = e, of which exp is the solution but for the step's square."""
+    """A discrete boundary value problem: u'' = u, u(0) = 1, u(1) = e, of which exp is the solution
+    but for the step's square.
+    """
     from scipy.optimize import least_squares
 
     f = "concatenate(((u[2:] - 2*u[1:-1] + u[:-2])*n**2 - u[1:-1], [u[0] - 1, u[-1] - exp(1)]))"
@@ -204,7 +255,8 @@ def test_minimizers(case: str) -> None:
     np.testing.assert_allclose(found.x, 1, atol=1e-3)
 
 
-# -- flat ---------------------------------------------------------------------------------------------------------------------
+# -- flat
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_vector_of_several_names() -> None:
@@ -223,39 +275,79 @@ def test_a_vector_of_several_names() -> None:
         for j in range(3):
             wanted[3 + 3 * i + j, j] = wanted[j, 3 + 3 * i + j] = 1
     np.testing.assert_array_equal(matrix, wanted)
-    sparse = gradcli.hessian("sum(W @ x) + b*k", sparse=True).flat("x", "W", "b", W=(2, 3), b=(), k=5.0)
+    sparse = gradcli.hessian("sum(W @ x) + b*k", sparse=True).flat(
+        "x", "W", "b", W=(2, 3), b=(), k=5.0
+    )
     np.testing.assert_array_equal(sparse(vector).toarray(), wanted)
     np.testing.assert_array_equal(
-        gradcli.hvp("sum(W @ x) + b*k").flat("x", "W", "b", W=(2, 3), b=(), k=5.0)(vector, vector), wanted @ vector
+        gradcli.hvp("sum(W @ x) + b*k").flat("x", "W", "b", W=(2, 3), b=(), k=5.0)(vector, vector),
+        wanted @ vector,
     )
 
 
 def test_names_that_are_no_keywords() -> None:
-    value, gradient = gradcli.value_and_grad("sum(out*lambda**2) + at").flat("lambda", at={"out": 2.0, "at": 1.0})([3.0])
+    value, gradient = gradcli.value_and_grad("sum(out*lambda**2) + at").flat(
+        "lambda", at={"out": 2.0, "at": 1.0}
+    )([3.0])
     assert (value, gradient.tolist()) == (19, [12])
 
 
 VECTORS: dict[str, tuple[Callable[[], Any], str]] = {
-    "another size": (lambda: gradcli.value_and_grad("sum(x)*b").flat("x", "b", x=(2,), b=())([1.0]), "holds 3 entries along one axis"),
-    "a matrix": (lambda: gradcli.value_and_grad("sum(x)").flat("x")([[1.0]]), r"has the shape \(1, 1\)"),
-    "a masked vector": (lambda: gradcli.value_and_grad("sum(x)").flat("x")(np.ma.array([1.0, 2.0], mask=[0, 1])), "has masked entries"),
-    "a masked direction": (
-        lambda: gradcli.hvp("sum(x**2)").flat("x")([1.0, 2.0], np.ma.array([1.0, 2.0], mask=[0, 1])),
+    "another size": (
+        lambda: gradcli.value_and_grad("sum(x)*b").flat("x", "b", x=(2,), b=())([1.0]),
+        "holds 3 entries along one axis",
+    ),
+    "a matrix": (
+        lambda: gradcli.value_and_grad("sum(x)").flat("x")([[1.0]]),
+        r"has the shape \(1, 1\)",
+    ),
+    "a masked vector": (
+        lambda: gradcli.value_and_grad("sum(x)").flat("x")(np.ma.array([1.0, 2.0], mask=[0, 1])),
         "has masked entries",
     ),
-    "a masked part": (lambda: gradcli.compile("sum(x)").flat("x").join(x=np.ma.array([1.0], mask=[1])), "has masked entries"),
-    "a masked solution": (lambda: gradcli.compile("sum(x)").flat("x").split(np.ma.array([1.0], mask=[1])), "has masked entries"),
+    "a masked direction": (
+        lambda: gradcli.hvp("sum(x**2)").flat("x")(
+            [1.0, 2.0], np.ma.array([1.0, 2.0], mask=[0, 1])
+        ),
+        "has masked entries",
+    ),
+    "a masked part": (
+        lambda: gradcli.compile("sum(x)").flat("x").join(x=np.ma.array([1.0], mask=[1])),
+        "has masked entries",
+    ),
+    "a masked solution": (
+        lambda: gradcli.compile("sum(x)").flat("x").split(np.ma.array([1.0], mask=[1])),
+        "has masked entries",
+    ),
     "text": (lambda: gradcli.compile("sum(x)").flat("x")("ab"), "the vector must be real numbers"),
-    "nothing": (lambda: gradcli.compile("sum(x)").flat("x")(None), "the vector must be real numbers"),
-    "imaginary parts": (lambda: gradcli.compile("sum(x)").flat("x")([1j]), "the vector must be real numbers, not complex128"),
-    "imaginary parts of a part": (lambda: gradcli.compile("sum(x)").flat("x").join(x=[1j]), "'x' must be real numbers, not complex128"),
-    "two without shapes": (lambda: gradcli.value_and_grad("sum(x) + y").flat("x", "y"), "the shapes of 'x' and 'y' are not known"),
+    "nothing": (
+        lambda: gradcli.compile("sum(x)").flat("x")(None),
+        "the vector must be real numbers",
+    ),
+    "imaginary parts": (
+        lambda: gradcli.compile("sum(x)").flat("x")([1j]),
+        "the vector must be real numbers, not complex128",
+    ),
+    "imaginary parts of a part": (
+        lambda: gradcli.compile("sum(x)").flat("x").join(x=[1j]),
+        "'x' must be real numbers, not complex128",
+    ),
+    "two without shapes": (
+        lambda: gradcli.value_and_grad("sum(x) + y").flat("x", "y"),
+        "the shapes of 'x' and 'y' are not known",
+    ),
     "a strange name": (lambda: gradcli.value_and_grad("sum(x)").flat("z"), "no name 'z'"),
     "a strange value": (lambda: gradcli.value_and_grad("sum(x)").flat("x", z=1.0), "no name 'z'"),
     "no name": (lambda: gradcli.value_and_grad("sum(x)").flat(), "no name"),
-    "a number for a shape": (lambda: gradcli.value_and_grad("sum(x)").flat("x", x=3), "must be a tuple, not 3"),
+    "a number for a shape": (
+        lambda: gradcli.value_and_grad("sum(x)").flat("x", x=3),
+        "must be a tuple, not 3",
+    ),
     "no direction": (lambda: gradcli.hvp("sum(x**2)").flat("x")([1.0]), "needs a vector"),
-    "a short direction": (lambda: gradcli.hvp("sum(x**2)").flat("x")([1.0, 2.0], [1.0]), r"p has the shape \(1,\), the vector \(2,\)"),
+    "a short direction": (
+        lambda: gradcli.hvp("sum(x**2)").flat("x")([1.0, 2.0], [1.0]),
+        r"p has the shape \(1,\), the vector \(2,\)",
+    ),
 }
 
 
@@ -266,23 +358,48 @@ def test_errors_of_vectors(case: str) -> None:
         call()
 
 
-# -- arguments, errors --------------------------------------------------------------------------------------------------------
+# -- arguments, errors
+# --------------------------------------------------------------------------------------------------------
 
 ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
-    "a Hessian of an array": (lambda: gradcli.hessian("x**2")(x=X), r"a Hessian is of a scalar: the value has the shape \(4,\)"),
-    "a product of an array": (lambda: gradcli.hvp("x**2")(x=X, v={"x": X}), "a Hessian-vector product is of a scalar"),
+    "a Hessian of an array": (
+        lambda: gradcli.hessian("x**2")(x=X),
+        r"a Hessian is of a scalar: the value has the shape \(4,\)",
+    ),
+    "a product of an array": (
+        lambda: gradcli.hvp("x**2")(x=X, v={"x": X}),
+        "a Hessian-vector product is of a scalar",
+    ),
     "an assert": (lambda: gradcli.jacobian("assert x == 2\nx**2"), "runs no asserts"),
     "a position": (lambda: gradcli.jacobian("x**2")(3.0), "takes values by names"),
     "a strange keyword": (lambda: gradcli.jacobian("x**2")(x=1.0, z=2.0), "no option 'z'"),
     "a strange name in wrt": (lambda: gradcli.hessian("x**2", wrt="z")(x=1.0), "no value for 'z'"),
     "a missing value": (lambda: gradcli.jacobian("x*y")(x=1.0), "no value for 'y'"),
     "no vector": (lambda: gradcli.hvp("x**2")(x=1.0), "needs a vector"),
-    "a vector that is no mapping": (lambda: gradcli.hvp("x**2")(x=1.0, v=[1.0]), "'v' must map names to vectors, not list"),
-    "a vector of a strange name": (lambda: gradcli.hvp("xx**2")(xx=1.0, v={"xy": 1.0}), "does not depend on 'xy'"),
-    "a vector of another shape": (lambda: gradcli.hvp("sum(x**2)")(x=X, v={"x": 1.0}), r"has the shape \(\), its value \(4,\)"),
-    "sparse as text": (lambda: gradcli.jacobian("x", sparse="yes"), "'sparse' must be True or False"),  # type: ignore[arg-type]
-    "a dense Jacobian that is too large": (lambda: gradcli.jacobian("x**2")(x=np.ones(10_000)), "100,000,000 entries, over the limit"),
-    "a shape that decides": (lambda: gradcli.jacobian("cumsum(x, axis=k)").sparsity(x=(3, 2), k=()), "decides what is computed"),
+    "a vector that is no mapping": (
+        lambda: gradcli.hvp("x**2")(x=1.0, v=[1.0]),
+        "'v' must map names to vectors, not list",
+    ),
+    "a vector of a strange name": (
+        lambda: gradcli.hvp("xx**2")(xx=1.0, v={"xy": 1.0}),
+        "does not depend on 'xy'",
+    ),
+    "a vector of another shape": (
+        lambda: gradcli.hvp("sum(x**2)")(x=X, v={"x": 1.0}),
+        r"has the shape \(\), its value \(4,\)",
+    ),
+    "sparse as text": (
+        lambda: gradcli.jacobian("x", sparse="yes"),
+        "'sparse' must be True or False",
+    ),  # type: ignore[arg-type]
+    "a dense Jacobian that is too large": (
+        lambda: gradcli.jacobian("x**2")(x=np.ones(10_000)),
+        "100,000,000 entries, over the limit",
+    ),
+    "a shape that decides": (
+        lambda: gradcli.jacobian("cumsum(x, axis=k)").sparsity(x=(3, 2), k=()),
+        "decides what is computed",
+    ),
 }
 
 
@@ -313,7 +430,11 @@ def test_a_value_that_decides_what_is_computed() -> None:
 
 def test_the_order_of_names_is_that_of_the_call_or_of_wrt() -> None:
     f = gradcli.hessian("x*y**2")
-    assert [list(f(y=1.0, x=2.0)[1]), list(f(x=2.0, y=1.0)[2]), list(f(y=1.0, x=2.0)[2]["x"])] == [["y", "x"], ["x", "y"], ["y", "x"]]
+    assert [list(f(y=1.0, x=2.0)[1]), list(f(x=2.0, y=1.0)[2]), list(f(y=1.0, x=2.0)[2]["x"])] == [
+        ["y", "x"],
+        ["x", "y"],
+        ["y", "x"],
+    ]
     assert list(gradcli.hessian("x*y**2", wrt="y, x")(x=2.0, y=1.0)[1]) == ["y", "x"]
 
 
@@ -332,7 +453,9 @@ def test_single_precision() -> None:
     value, by = gradcli.jacobian("x*exp(x)", dtype="float32")(x=X)
     assert value.dtype == by["x"].dtype == np.float32
     np.testing.assert_allclose(np.diag(by["x"]), (1 + np.array(X)) * np.exp(X), rtol=1e-6)
-    assert gradcli.jacobian("x*exp(x)", dtype="float32", sparse=True)(x=X)[1]["x"].dtype == np.float32
+    assert (
+        gradcli.jacobian("x*exp(x)", dtype="float32", sparse=True)(x=X)[1]["x"].dtype == np.float32
+    )
 
 
 NOT_FINITE: dict[str, tuple[str, dict[str, Any]]] = {
@@ -347,7 +470,9 @@ NOT_FINITE: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("size", [3, 120])
 @pytest.mark.parametrize("case", NOT_FINITE)
 def test_what_is_not_finite_is_decided_row_by_row(case: str, size: int) -> None:
-    """These work entry by entry: the diagonal is the derivative of each, which the ordinary gradient gives, and the rest is 0."""
+    """These work entry by entry: the diagonal is the derivative of each, which the ordinary
+    gradient gives, and the rest is 0.
+    """
     text, values = NOT_FINITE[case]
     x = np.resize(values["x"], size)
     wanted = gradcli.evaluate(text, x=x, seed=np.ones(size), check=False, formula=False).grad
@@ -355,31 +480,50 @@ def test_what_is_not_finite_is_decided_row_by_row(case: str, size: int) -> None:
     for sparse in (False, True):
         _, by = gradcli.jacobian(text, sparse=sparse)(x=x)
         np.testing.assert_allclose(dense(by["x"], (size, size)), np.diag(wanted["x"]), rtol=1e-12)
-    second = gradcli.evaluate(text, x=values["x"], mode="jacobian", check=False, formula=False).jacobian
+    second = gradcli.evaluate(
+        text, x=values["x"], mode="jacobian", check=False, formula=False
+    ).jacobian
     assert second is not None
-    hessian = gradcli.evaluate(f"sum({text})", x=values["x"], mode="hessian", check=False, formula=False).hessian
+    hessian = gradcli.evaluate(
+        f"sum({text})", x=values["x"], mode="hessian", check=False, formula=False
+    ).hessian
     assert hessian is not None
     for sparse in (False, True):
         found = gradcli.hessian(f"sum({text})", sparse=sparse)(x=values["x"])[2]["x"]["x"]
         np.testing.assert_allclose(dense(found, (3, 3)), hessian["x"]["x"], rtol=1e-12)
 
 
-# -- random numbers, processes, threads, memory -------------------------------------------------------------------------------
+# -- random numbers, processes, threads, memory
+# -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["sum(rand(2)*x)", "rand()*x**2 + sum(randn(3))*x", "sum((rand(2, 3) @ [x, x, 1])**2)"])
+@pytest.mark.parametrize(
+    "text", ["sum(rand(2)*x)", "rand()*x**2 + sum(randn(3))*x", "sum((rand(2, 3) @ [x, x, 1])**2)"]
+)
 def test_random_draws_are_those_of_the_state(text: str) -> None:
     for state in (0, 3, 7):
         plain = gradcli.evaluate(text, x=1.5, random_state=state, check=False)
         assert plain.grad is not None
-        for f, more in ((gradcli.value_and_grad(text, random_state=state), {}), (gradcli.value_and_grad(text), {"random_state": state})):
+        for f, more in (
+            (gradcli.value_and_grad(text, random_state=state), {}),
+            (gradcli.value_and_grad(text), {"random_state": state}),
+        ):
             for _ in range(2):
                 value, grads = f(x=1.5, **more)
-                assert (value, grads["x"]) == (pytest.approx(plain.value), pytest.approx(plain.grad["x"]))
+                assert (value, grads["x"]) == (
+                    pytest.approx(plain.value),
+                    pytest.approx(plain.grad["x"]),
+                )
         assert gradcli.compile(text)(x=1.5, random_state=state) == pytest.approx(plain.value)
-        assert gradcli.jacobian(text)(x=1.5, random_state=state)[1]["x"] == pytest.approx(plain.grad["x"])
-        assert gradcli.hessian(text, random_state=state)(x=1.5)[1]["x"] == pytest.approx(plain.grad["x"])
-        assert gradcli.hvp(text)(x=1.5, v={"x": 1.0}, random_state=state)[1]["x"] == pytest.approx(plain.grad["x"])
+        assert gradcli.jacobian(text)(x=1.5, random_state=state)[1]["x"] == pytest.approx(
+            plain.grad["x"]
+        )
+        assert gradcli.hessian(text, random_state=state)(x=1.5)[1]["x"] == pytest.approx(
+            plain.grad["x"]
+        )
+        assert gradcli.hvp(text)(x=1.5, v={"x": 1.0}, random_state=state)[1]["x"] == pytest.approx(
+            plain.grad["x"]
+        )
 
 
 def test_draws_that_decide_what_is_computed() -> None:
@@ -393,7 +537,9 @@ def test_draws_that_decide_what_is_computed() -> None:
 def test_a_name_that_is_called_as_the_state() -> None:
     f = gradcli.value_and_grad("random_state*2")
     assert f({"random_state": 3})[1] == {"random_state": 2}
-    with pytest.raises(gradcli.GradcliError, match=r'no value for .random_state.[\s\S]*f\({"random_state": ...}\)'):
+    with pytest.raises(
+        gradcli.GradcliError, match=r'no value for .random_state.[\s\S]*f\({"random_state": ...}\)'
+    ):
         f(random_state=3)
     with pytest.raises(gradcli.GradcliError, match="must be a whole number from 0"):
         gradcli.value_and_grad("x", random_state=-1)
@@ -413,7 +559,12 @@ def called(f: Any) -> str:
     found = f([1.0, 2.0]) if hasattr(f, "split") else f(x=[1.0, 2.0])
     parts = found if isinstance(found, tuple) else (found,)
     return repr(
-        [{k: dense(v, (2, 2)).tolist() for k, v in p.items() if not isinstance(v, dict)} if isinstance(p, dict) else str(p) for p in parts]
+        [
+            {k: dense(v, (2, 2)).tolist() for k, v in p.items() if not isinstance(v, dict)}
+            if isinstance(p, dict)
+            else str(p)
+            for p in parts
+        ]
     )
 
 
@@ -427,7 +578,10 @@ def test_functions_are_pickled_at_any_time(case: str) -> None:
     assert repr(after) == repr(f)
 
 
-@pytest.mark.parametrize("method", [m for m in ("fork", "forkserver", "spawn") if m in multiprocessing.get_all_start_methods()])
+@pytest.mark.parametrize(
+    "method",
+    [m for m in ("fork", "forkserver", "spawn") if m in multiprocessing.get_all_start_methods()],
+)
 def test_functions_in_pools(method: str) -> None:
     functions = [make() for make in FUNCTIONS.values()]
     wanted = [called(f) for f in functions]
@@ -439,14 +593,20 @@ def test_eight_threads_share_a_function() -> None:
     functions = [gradcli.jacobian("x[1:]*exp(-x[:-1])"), gradcli.hessian(ROSENBROCK, sparse=True)]
     xs = [np.linspace(0.1, 1, n) for n in (4, 90)]
     wanted = [
-        repr(dense(f(x=x)[-1]["x"], (0,)) if i == 0 else f(x=x)[-1]["x"]["x"].data.tolist()) for i, f in enumerate(functions) for x in xs
+        repr(dense(f(x=x)[-1]["x"], (0,)) if i == 0 else f(x=x)[-1]["x"]["x"].data.tolist())
+        for i, f in enumerate(functions)
+        for x in xs
     ]
     fresh = [pickle.loads(pickle.dumps(f)) for f in functions]
     found: list[list[str]] = []
 
     def work() -> None:
         for _ in range(20):
-            parts = [repr(f(x=x)[-1]["x"] if i == 0 else f(x=x)[-1]["x"]["x"].data.tolist()) for i, f in enumerate(fresh) for x in xs]
+            parts = [
+                repr(f(x=x)[-1]["x"] if i == 0 else f(x=x)[-1]["x"]["x"].data.tolist())
+                for i, f in enumerate(fresh)
+                for x in xs
+            ]
         found.append(parts)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -461,7 +621,11 @@ def test_results_share_no_memory() -> None:
     x = np.array(X)
     for f in (gradcli.jacobian("x"), gradcli.jacobian("x*[1, 1, 1, 1]", sparse=True)):
         first, second = f(x=x)[1]["x"], f(x=x)[1]["x"]
-        parts = [part for m in (first, second) for part in ([m] if isinstance(m, np.ndarray) else [m.data, m.indices, m.indptr])]
+        parts = [
+            part
+            for m in (first, second)
+            for part in ([m] if isinstance(m, np.ndarray) else [m.data, m.indices, m.indptr])
+        ]
         assert not any(np.shares_memory(a, b) for i, a in enumerate(parts) for b in [*parts[:i], x])
         if not isinstance(first, np.ndarray):
             first.data[:] = 0
@@ -482,7 +646,9 @@ def test_many_shapes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     f = gradcli.value_and_grad("sum(exp(x))")
     for n in range(100):
         f(x=np.ones(100 + n))
-    assert alive() <= before + 2 * 16, "the last ones that were compiled, and some that were asked for"
+    assert alive() <= before + 2 * 16, (
+        "the last ones that were compiled, and some that were asked for"
+    )
     assert f(x=np.ones(100))[0] == pytest.approx(100 * np.e)
 
 
@@ -527,6 +693,9 @@ if __name__ == "__main__":
             "sum": value.sum().item(),
             "jacobian": {n: j.tolist() for n, j in zip(given, jacobian, strict=True)},
             "gradient": {n: g.tolist() for n, g in zip(given, gradient, strict=True)},
-            "hessian": {n: {o: h.tolist() for o, h in zip(given, row, strict=True)} for n, row in zip(given, hessian, strict=True)},
+            "hessian": {
+                n: {o: h.tolist() for o, h in zip(given, row, strict=True)}
+                for n, row in zip(given, hessian, strict=True)
+            },
         }
     RECORDED.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,7 @@
-"""What `gradcli check --convention` takes for right at kinks. The values of JAX are measured ones, of JAX 0.10.2 in float64."""
+"""What `gradcli check --convention` takes for right at kinks.
+
+The values of JAX are measured ones, of JAX 0.10.2 in float64.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +46,19 @@ def claims(call_cli):
 
     def check(*arguments, stdin=""):
         done = call_cli("check", *arguments, "--no-cache", "--format", "jsonl", stdin=stdin)
-        return [claim for line in done.stdout.splitlines() for claim in json.loads(line)["check"]["claims"]]
+        return [
+            claim
+            for line in done.stdout.splitlines()
+            for claim in json.loads(line)["check"]["claims"]
+        ]
 
     return check
 
 
 @pytest.mark.parametrize(("convention", "place"), [(name, i) for i, name in enumerate(CONVENTIONS)])
-@pytest.mark.parametrize("case", thinned(pytest.param(case, id=name) for name, case in KINKS.items()))
+@pytest.mark.parametrize(
+    "case", thinned(pytest.param(case, id=name) for name, case in KINKS.items())
+)
 def test_only_the_convention_is_right(claims, case, convention, place):
     expr, x, *choices = case
     for value in {*choices, 17.0}:
@@ -87,7 +96,11 @@ def test_entries_beside_the_kink_are_as_always(claims):
 
 def test_what_nobody_has_measured_is_a_kink(claims):
     (claim,) = claims("-e", "norm([x])", "x=0.", "--grad", "x=0.5", "--convention", "jax")
-    assert claim == {**claim, "verdict": "kink", "reason": "what JAX chooses at x = 0 (norm) is not known"}
+    assert claim == {
+        **claim,
+        "verdict": "kink",
+        "reason": "what JAX chooses at x = 0 (norm) is not known",
+    }
     (claim,) = claims("-e", "norm([x])", "x=0.", "--grad", "x=4", "--convention", "jax")
     assert claim["verdict"] == "mismatch"
 
@@ -106,12 +119,16 @@ ASSERTS = {  # and under which conventions they hold
 @pytest.mark.parametrize(("text", "right"), ASSERTS.items(), ids=ASSERTS)
 def test_asserts(call_cli, text, right):
     for convention in CONVENTIONS:
-        done = call_cli("check", "-", "--no-cache", "--convention", convention, stdin=f"x = 0.; assert {text}\n")
+        done = call_cli(
+            "check", "-", "--no-cache", "--convention", convention, stdin=f"x = 0.; assert {text}\n"
+        )
         assert done.returncode == (0 if convention in right else 1), done.stdout
 
 
 def test_records_and_settings(call_cli, tmp_path):
-    (tmp_path / "cases.jsonl").write_text('{"expr": "abs(x)", "at": {"x": 0}, "expect": {"grad": {"x": 1}}}\n')
+    (tmp_path / "cases.jsonl").write_text(
+        '{"expr": "abs(x)", "at": {"x": 0}, "expect": {"grad": {"x": 1}}}\n'
+    )
     assert call_cli("check", "cases.jsonl").returncode == 0
     assert call_cli("check", "cases.jsonl", "--convention", "torch").returncode == 1
     (tmp_path / "pyproject.toml").write_text('[tool.gradcli]\nconvention = "min-norm"\n')
@@ -120,7 +137,11 @@ def test_records_and_settings(call_cli, tmp_path):
     assert call_cli("check", "cases.jsonl", "--convention", "keras").returncode == 2
 
 
-TWINS = [op for op in registry().values() if any(kink.jax is not None and kink.jax.body is not None for kink in op.kinks)]
+TWINS = [
+    op
+    for op in registry().values()
+    if any(kink.jax is not None and kink.jax.body is not None for kink in op.kinks)
+]
 
 
 @pytest.mark.parametrize("op", TWINS, ids=lambda op: op.name)
@@ -139,7 +160,9 @@ def test_away_from_the_kinks_the_rules_are_the_same(op):
         found = []
         for function, by in ((root, wrt), in_jax(root, wrt)):
             table = forward_exact(m, function, program.scope.values, "float64")
-            found.append([float(g[()]) for g in gradients_exact(m, table, function, by, np.float64(1))])
+            found.append(
+                [float(g[()]) for g in gradients_exact(m, table, function, by, np.float64(1))]
+            )
         assert found[0] == found[1]
 
 

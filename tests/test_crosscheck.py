@@ -1,4 +1,6 @@
-"""The verdicts of the cross-check: right gradients at hard points are never wrong, and every other verdict says why."""
+"""The verdicts of the cross-check: right gradients at hard points are never wrong, and every other
+verdict says why.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ AGREE: list[tuple[str, dict[str, Any]]] = [
     ("sum(x[[0, 0, 1]])", {"x": [1.0, 2.0]}), ("floor(x)*x", {"x": 2.5}),
     # On a kink of an operation, where the function is differentiable all the same
     ("where(x == 0, 1, sin(x)/x)", {"x": 0.0}), ("0*sqrt(x)", {"x": 0.0}), ("relu(x)**2", {"x": 0.0}), ("abs(x)*x", {"x": 0.0}),
-    ("maximum(x, y)*0 + x", {"x": 1.0, "y": 1.0}), ("norm(x)**2", {"x": [0.0, 0.0]}), ("xlogy(x, y)", {"x": 0.0, "y": 1.0}),
+    ("maximum(x, y)*0 + x", {"x": 1.0, "y": 1.0}), ("norm(x)**2", {"x": [0.0, 0.0]}), ("xlogy(x, "
+    "y)", {"x": 0.0, "y": 1.0}),
     # Derivatives inside of expressions
     ("grad(x**4, x)", {"x": 1.5}), ("grad(grad(sin(x)*x, x), x)", {"x": 0.4}), ("sum(hessian(sum(x**3), x))", {"x": [1.0, 2.0]}),
     ("sum(jacobian(x**2*y, x))", {"x": [1.0, 2.0], "y": 3.0}), ("sum(hvp(sum(x**4), x, v))", {"x": [1.0, 2.0], "v": [1.0, -1.0]}),
@@ -91,16 +94,22 @@ def named(table: list[Row]) -> list[Any]:
     names = []
     for text, values, options in table:
         shown = [str(v) if np.size(v) < 5 else str(np.shape(v)) for v in values.values()]
-        names.append(f"{text} at {', '.join(shown)} {' '.join(str(o) for o in options.values())}".strip())
+        names.append(
+            f"{text} at {', '.join(shown)} {' '.join(str(o) for o in options.values())}".strip()
+        )
     return [pytest.param(*row, id=name) for row, name in zip(table, names, strict=True)]
 
 
-@pytest.mark.parametrize(("text", "values", "options"), thinned(named([(t, v, {}) for t, v in AGREE] + OPTIONS), every=2))
+@pytest.mark.parametrize(
+    ("text", "values", "options"), thinned(named([(t, v, {}) for t, v in AGREE] + OPTIONS), every=2)
+)
 def test_right_gradient_agrees(text: str, values: dict[str, Any], options: dict[str, Any]) -> None:
     check = judged(text, values, **options)
     parts = [*check.variables.values(), *([] if check.value is None else [check.value])]
     lossy = [part for part in parts if part.verdict.word != "agree"]
-    assert all(part.verdict.word == "ill-conditioned" and "it underflows" in part.reason for part in lossy), said(check)
+    assert all(
+        part.verdict.word == "ill-conditioned" and "it underflows" in part.reason for part in lossy
+    ), said(check)
     assert check.verdict.word == ("ill-conditioned" if lossy else "agree")
 
 
@@ -116,12 +125,15 @@ HARD: list[Row] = [
 
 
 @pytest.mark.parametrize(("text", "values", "options"), named(HARD))
-def test_right_rule_is_never_called_wrong(text: str, values: dict[str, Any], options: dict[str, Any]) -> None:
+def test_right_rule_is_never_called_wrong(
+    text: str, values: dict[str, Any], options: dict[str, Any]
+) -> None:
     check = judged(text, values, **options)
     assert check.verdict.word in ("agree", "ill-conditioned"), said(check)
 
 
-# program, values, variable, entry, derivatives from the left and from the right, the value chosen, words of the convention
+# program, values, variable, entry, derivatives from the left and from the right, the value chosen,
+# words of the convention
 KINKS: list[tuple[str, dict[str, Any], str, int, float, float, float, str]] = [
     ("abs(x)", {"x": 0.0}, "x", 0, -1, 1, 0, "0"),
     ("3*abs(x) + x", {"x": 0.0}, "x", 0, -2, 4, 1, "0"),
@@ -167,7 +179,9 @@ def test_other_entries_than_those_on_a_kink_are_compared() -> None:
     assert check.variables["y"].verdict.word == "agree"
 
 
-@pytest.mark.parametrize("text", ["sum(abs(x))", "sum(relu(x))", "max(x)", "norm(x, 1)", "sum(maximum(x, 0))"])
+@pytest.mark.parametrize(
+    "text", ["sum(abs(x))", "sum(relu(x))", "max(x)", "norm(x, 1)", "sum(maximum(x, 0))"]
+)
 def test_many_entries_on_a_kink(text: str) -> None:
     check = judged(text, {"x": np.zeros(40)})
     assert check.verdict.word == "kink", said(check)
@@ -199,14 +213,20 @@ def test_undefined_names_the_operation(text: str, values: dict[str, Any], where:
     assert where in check.variables["x"].reason
 
 
-@pytest.mark.parametrize("text", ["abs(x)", "relu(x)", "x**2", "sign(x)*x", "maximum(x, 1)", "where(x > 0, x, 2)", "0*x"])
+@pytest.mark.parametrize(
+    "text", ["abs(x)", "relu(x)", "x**2", "sign(x)*x", "maximum(x, 1)", "where(x > 0, x, 2)", "0*x"]
+)
 @pytest.mark.parametrize("x", [nan, inf])
 def test_input_that_is_not_finite_is_no_mismatch(text: str, x: float) -> None:
     check = judged(text, {"x": x})
     assert check.verdict.word != "mismatch", said(check)
 
 
-NO_NUMBER = [("exp(x)/exp(x)", 1000.0, 0.0), ("sqrt(x**2)/x", 1e-200, 0.0), ("x**2/x**2", 1e200, 0.0)]
+NO_NUMBER = [
+    ("exp(x)/exp(x)", 1000.0, 0.0),
+    ("sqrt(x**2)/x", 1e-200, 0.0),
+    ("x**2/x**2", 1e200, 0.0),
+]
 
 
 @pytest.mark.parametrize(("text", "x", "true"), NO_NUMBER, ids=[n[0] for n in NO_NUMBER])
@@ -217,7 +237,8 @@ def test_a_result_that_is_no_number_where_the_true_one_is(text: str, x: float, t
     assert check.variables["x"].worst.reference == pytest.approx(true, abs=1e-15)
 
 
-# An intermediate result overflows, and what follows makes a finite number of it that is far from the true one.
+# An intermediate result overflows, and what follows makes a finite number of it that is far from
+# the true one.
 OVERFLOWN = [
     ("atan(log(exp(x)))", 1000.0, 1 / 1000001), ("minimum(log(exp(x)), 2000)", 1000.0, 1.0), ("log(1 + exp(x))", 1000.0, 1.0),
     ("sqrt(1 + x**2)", 1e200, 1.0), ("log(cosh(x))", 1000.0, 1.0), ("atan(exp(x))", 400.0, math.exp(-400)),
@@ -232,7 +253,10 @@ def test_overflow_is_not_rounding(text: str, x: float, true: float) -> None:
     assert (found.worst.engine, found.worst.reference) == (0.0, pytest.approx(true))
 
 
-@pytest.mark.parametrize(("text", "x"), [("(1 - cos(x))/x**2", 1e-4), ("exp(x) - 1 - x", 1e-12), ("(exp(x) - 1)/x", 1e-8)])
+@pytest.mark.parametrize(
+    ("text", "x"),
+    [("(1 - cos(x))/x**2", 1e-4), ("exp(x) - 1 - x", 1e-12), ("(exp(x) - 1)/x", 1e-8)],
+)
 def test_ill_conditioned_says_how_many_digits_are_right(text: str, x: float) -> None:
     check = judged(text, {"x": x})
     found = check.variables["x"]
@@ -245,14 +269,23 @@ def test_ill_conditioned_says_how_many_digits_are_right(text: str, x: float) -> 
 def test_a_derivative_beyond_the_floats_is_not_called_right() -> None:
     check = judged("log(x)", {"x": 5e-324})
     assert check.variables["x"].verdict.word == "ill-conditioned"
-    assert check.variables["x"].reason == "too large for float64: the true value is 2.0240225330731062e+323"
+    assert (
+        check.variables["x"].reason
+        == "too large for float64: the true value is 2.0240225330731062e+323"
+    )
 
 
-@pytest.mark.parametrize(("error", "verdict"), [(1e-8, "ill-conditioned"), (1e-11, "agree"), (5e-4, "ill-conditioned")])
-def test_an_entry_is_judged_by_its_own_digits_however_large_its_neighbours_are(error: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("error", "verdict"), [(1e-8, "ill-conditioned"), (1e-11, "agree"), (5e-4, "ill-conditioned")]
+)
+def test_an_entry_is_judged_by_its_own_digits_however_large_its_neighbours_are(
+    error: float, verdict: str
+) -> None:
     m = mpmath.MPContext()
     exact = np.array([m.mpf("0.001"), m.mpf(1000)], dtype=object)
-    compared = Comparison(m, exact, exact, np.array([0.001 + error, 1000.0]), np.array([1.0, 1.0]), None)
+    compared = Comparison(
+        m, exact, exact, np.array([0.001 + error, 1000.0]), np.array([1.0, 1.0]), None
+    )
     assert compared.result("composed", 2).verdict.word == verdict
 
 
@@ -271,7 +304,9 @@ def test_too_large_for_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged("sum(erf(x))", {"x": np.ones(20)}).verdict.word == "agree"
 
 
-@pytest.mark.parametrize(("text", "values"), [("x > 1", {"x": 2.0}), ("argmax(x)", {"x": [1.0, 2.0]})])
+@pytest.mark.parametrize(
+    ("text", "values"), [("x > 1", {"x": 2.0}), ("argmax(x)", {"x": [1.0, 2.0]})]
+)
 def test_skipped_says_why(text: str, values: dict[str, Any]) -> None:
     check = judged(text, values)
     assert check.verdict.word == "skipped"
@@ -283,7 +318,9 @@ SIZES = [("sin(x)*y", {"x": 0.7, "y": [1.0, 2.0]}, "symbolic"), ("sum(x**2)", {"
 
 
 @pytest.mark.parametrize(("text", "values", "source"), SIZES, ids=[s[0] for s in SIZES])
-def test_record_says_what_decided_and_how_closely(text: str, values: dict[str, Any], source: str) -> None:
+def test_record_says_what_decided_and_how_closely(
+    text: str, values: dict[str, Any], source: str
+) -> None:
     record = gradcli.evaluate(f"sum({text})", at=values, formula=False)
     for name, part in record.check.variables.items():
         size = np.size(values[name])
@@ -306,14 +343,23 @@ def test_worst_entry_comes_first_of_how_many() -> None:
     assert part.worst.index == (1, 0)
     record.grad["x"] = np.array([[2.0, 4.04], [6.0, 12.0]])
     part = verdict_of(scope, root, record).variables["x"]
-    assert (part.verdict.word, part.wrong, part.entries, part.worst.index) == ("mismatch", 2, (4, 4), (1, 1))
+    assert (part.verdict.word, part.wrong, part.entries, part.worst.index) == (
+        "mismatch",
+        2,
+        (4, 4),
+        (1, 1),
+    )
     assert (part.worst.engine, part.worst.reference) == (12.0, 8.0)
     assert (part.max_abs_error, part.max_rel_error) == (4.0, 0.5)
 
 
 def test_gravest_verdict_counts() -> None:
     check = judged("sum(abs(x)) + sqrt(y) + z**2", {"x": [0.0, 1.0], "y": 0.0, "z": 3.0})
-    assert {n: v.verdict.word for n, v in check.variables.items()} == {"x": "kink", "y": "undefined", "z": "agree"}
+    assert {n: v.verdict.word for n, v in check.variables.items()} == {
+        "x": "kink",
+        "y": "undefined",
+        "z": "agree",
+    }
     assert check.verdict.word == "undefined"
 
 
@@ -332,7 +378,9 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for op in list(registry().values()):
             fields: dict[str, Any] = {"forward": lambda f: forbidden}
             if op.partials:
-                fields["partials"] = lambda rules: tuple(None if r is None else forbidden for r in rules)
+                fields["partials"] = lambda rules: tuple(
+                    None if r is None else forbidden for r in rules
+                )
             if op.vjp:
                 fields["vjp"] = lambda f: forbidden
             stack.enter_context(planted(op.name, **fields))
@@ -340,7 +388,8 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 INDEPENDENT = [
-    ("sum(tanh(x @ y) + y)", {"x": A4, "y": [1.0, 2.0, 3.0, 4.0]}), ("logsumexp(x) + norm(x)*max(x)", {"x": [0.1, 2.0, -3.0]}),
+    ("sum(tanh(x @ y) + y)", {"x": A4, "y": [1.0, 2.0, 3.0, 4.0]}), ("logsumexp(x) + "
+    "norm(x)*max(x)", {"x": [0.1, 2.0, -3.0]}),
     ("det(inv(x)) + sum(solve(x, x[0]))", {"x": A4[:2, :2]}), ("sum(grad(prod(x)*sin(x[0]), x)**2)", {"x": [0.5, 2.0, -3.0]}),
     ("where(x > 1, x**y, relu(x))*abs(y)", {"x": 2.0, "y": -1.5}),
     ("sum(hessian(sum(x**3*y), x)[0] + cumsum(x[::-1]))", {"x": [1.0, 2.0], "y": 3.0}),
@@ -348,7 +397,9 @@ INDEPENDENT = [
 
 
 @pytest.mark.parametrize(("text", "values"), INDEPENDENT, ids=[i[0] for i in INDEPENDENT])
-def test_reference_never_uses_the_engine(monkeypatch: pytest.MonkeyPatch, text: str, values: dict[str, Any]) -> None:
+def test_reference_never_uses_the_engine(
+    monkeypatch: pytest.MonkeyPatch, text: str, values: dict[str, Any]
+) -> None:
     from gradcli.reference.symbolic.derivative import WholeDerivative
     from gradcli.reference.symbolic.translate import Unsupported
 
@@ -362,9 +413,15 @@ def test_reference_never_uses_the_engine(monkeypatch: pytest.MonkeyPatch, text: 
         tape = ReferenceTape(m, leaves, "float64")
         y = tape.run(root, wrt)
         seed = np.array([m.one], dtype=object).reshape(y.shape)
-        found = [float(getattr(v, "value", v)) for x in wrt for v in np.ravel(tape.gradient(y, seed, tape.table[x]))]
+        found = [
+            float(getattr(v, "value", v))
+            for x in wrt
+            for v in np.ravel(tape.gradient(y, seed, tape.table[x]))
+        ]
         try:
-            whole = WholeDerivative(m, root, wrt, leaves, np.float64(1), "float64", lambda key, make: make()).evaluate(m)
+            whole = WholeDerivative(
+                m, root, wrt, leaves, np.float64(1), "float64", lambda key, make: make()
+            ).evaluate(m)
         except Unsupported:
             whole = []
         return [found, [float(v) for part in whole for v in np.ravel(part)]]
@@ -373,7 +430,9 @@ def test_reference_never_uses_the_engine(monkeypatch: pytest.MonkeyPatch, text: 
     with no_engine(monkeypatch):
         assert references() == before
     engine = recorded(scope, root, list(values)).grad
-    assert before[0] == pytest.approx(np.concatenate([np.ravel(g) for g in engine.values()]).tolist(), rel=1e-12)
+    assert before[0] == pytest.approx(
+        np.concatenate([np.ravel(g) for g in engine.values()]).tolist(), rel=1e-12
+    )
 
 
 def nested(text: str, times: int) -> str:
@@ -383,12 +442,16 @@ def nested(text: str, times: int) -> str:
     return found
 
 
-# of which sympy looks for other forms, by expanding them or by polynomials, unless it is told the sizes, the signs and no odd numbers
+# of which sympy looks for other forms, by expanding them or by polynomials, unless it is told the
+# sizes, the signs and no odd numbers
 @pytest.mark.parametrize(
     "text",
-    [nested("cbrt(#)/(1 + abs(#))", 6), nested("sqrt(abs(#))*sign(#)", 6), "sum(cbrt([0.1, 0.2, 0.3]*x + [0.7, 0.3, 0.2]))",
+    [nested("cbrt(#)/(1 + abs(#))", 6), nested("sqrt(abs(#))*sign(#)", 6), "sum(cbrt([0.1, 0.2, "
+    "0.3]*x + [0.7, 0.3, 0.2]))",
      "sum(sqrt([0.1, 0.2, 0.3]*x - 0.01))"],
 )  # fmt: skip
 def test_sympy_differentiates_nests_of_roots_in_moments(text: str) -> None:
     check = judged(text, {"x": 1.1})
-    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", "symbolic"), said(check)
+    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", "symbolic"), said(
+        check
+    )

@@ -1,4 +1,6 @@
-"""Dask's arrays and clusters: lazy results that are those of the whole; a scheduler and workers as processes, which may die on the way."""
+"""Dask's arrays and clusters: lazy results that are those of the whole; a scheduler and workers as
+processes, which may die on the way.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,18 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "values", "chunks"), CASES, ids=lambda part: part if isinstance(part, str) else "")
+@pytest.mark.parametrize(
+    ("expression", "values", "chunks"),
+    CASES,
+    ids=lambda part: part if isinstance(part, str) else "",
+)
 def test_lazy_results_are_those_of_the_whole(expression, values, chunks):
     function = gradcli.value_and_grad(expression)
     wanted, gradients = function(**values)
-    lazy = {name: da.from_array(array, chunks=chunks[name]) if name in chunks else array for name, array in values.items()}
+    lazy = {
+        name: da.from_array(array, chunks=chunks[name]) if name in chunks else array
+        for name, array in values.items()
+    }
     value, found = function(**lazy)
     assert isinstance(value, da.Array)
     assert found.keys() == gradients.keys()
@@ -60,9 +69,12 @@ V = np.random.default_rng(1).normal(size=6000)
 MOVED = [
     "sum((y[1:] - y[:-1])**2)", "sum(cumsum(y/sum(v))**2)", "sum(cumsum(x, axis=0) @ w)", "sum(y[::-1]*v)", "sum(roll(y, 2)*v)",
     "sum(flip(x)*sin(x))", "sum(concatenate([y, v])**3)", "sum(pad(v, 2)**2)", "trapz(v)", "sum(y[0]*v)", "sum(x[-1, :]*x)",
-    "sum(v[::2]*v[1::2])", "sum(v[-1:0:-3]**2)", "sum((x[1:] @ w - x[:-1] @ w)**2)", "sum((v[2:] - 2*v[1:-1] + v[:-2])**2) + sum(v**2)",
-    "sum(cumsum(cumsum(v))*y)", "mean(x[1:, 0]*x[:-1, 1])", "var(v[1:])", "logsumexp(y[1:] + v[:-1])", "sum(softmax(diff(v))**2)",
-    "sum(tanh(v)[300:900])", "sum(reshape(cumsum(v)[:998], (499, 2)) @ w[:2])", "max(cumsum(v)) - min(cumsum(v))",
+    "sum(v[::2]*v[1::2])", "sum(v[-1:0:-3]**2)", "sum((x[1:] @ w - x[:-1] @ w)**2)", "sum((v[2:] "
+    "- 2*v[1:-1] + v[:-2])**2) + sum(v**2)",
+    "sum(cumsum(cumsum(v))*y)", "mean(x[1:, 0]*x[:-1, 1])", "var(v[1:])", "logsumexp(y[1:] + "
+    "v[:-1])", "sum(softmax(diff(v))**2)",
+    "sum(tanh(v)[300:900])", "sum(reshape(cumsum(v)[:998], (499, 2)) @ w[:2])", "max(cumsum(v)) - "
+    "min(cumsum(v))",
 ]  # fmt: skip
 
 
@@ -71,10 +83,15 @@ MOVED = [
 def test_entries_go_from_chunk_to_chunk(monkeypatch, expression, small):
     monkeypatch.setattr(stages, "_SMALL", small)
     values = {"x": X, "y": Y, "v": X[:, 1], "w": W}
-    values = {name: value for name, value in values.items() if re.search(rf"\b{name}\b", expression)}
+    values = {
+        name: value for name, value in values.items() if re.search(rf"\b{name}\b", expression)
+    }
     function = gradcli.value_and_grad(expression)
     wanted, gradients = function(**values)
-    lazy = {name: value if name == "w" else da.from_array(value, chunks=(300, *value.shape[1:])) for name, value in values.items()}
+    lazy = {
+        name: value if name == "w" else da.from_array(value, chunks=(300, *value.shape[1:]))
+        for name, value in values.items()
+    }
     value, found = dask.compute(*function(**lazy), scheduler="sync")
     np.testing.assert_allclose(value, wanted, rtol=1e-11)
     assert found.keys() == gradients.keys()
@@ -83,9 +100,15 @@ def test_entries_go_from_chunk_to_chunk(monkeypatch, expression, small):
 
 
 def test_what_no_chunk_has_is_not_cut():
-    """An array that all chunks have in common stays whole where entries of it are chosen, of which there may be fewer than chunks."""
+    """An array that all chunks have in common stays whole where entries of it are chosen, of which
+    there may be fewer than chunks.
+    """
     v, table = V[:60], np.linspace(0, 1, 50)
-    for expression, chunk in (("mean(v*sum(w[:3]))", 6), ("mean(v*w[1]) + sum(w[[0, 2]]**2)", 6), ("mean(v)*sum(w[1:]**2)", 1)):
+    for expression, chunk in (
+        ("mean(v*sum(w[:3]))", 6),
+        ("mean(v*w[1]) + sum(w[[0, 2]]**2)", 6),
+        ("mean(v)*sum(w[1:]**2)", 1),
+    ):
         wanted, gradients = gradcli.value_and_grad(expression)(v=v, w=table)
         value, found = gradcli.value_and_grad(expression)(v=da.from_array(v, chunks=chunk), w=table)
         assert found["w"].chunks == ((50,),)
@@ -113,7 +136,9 @@ def test_what_is_moved_stays_in_chunks(monkeypatch):
 
 
 def test_gradients_are_cut_as_their_values_are():
-    _, found = gradcli.value_and_grad(LOSS)(x=da.from_array(X, chunks=(300, 5)), y=da.from_array(Y, chunks=300), w=W)
+    _, found = gradcli.value_and_grad(LOSS)(
+        x=da.from_array(X, chunks=(300, 5)), y=da.from_array(Y, chunks=300), w=W
+    )
     assert found["x"].chunks == ((300, 300, 300, 100), (5,))
     assert found["y"].chunks == ((300, 300, 300, 100),)
     assert found["w"].chunks == ((5,),)
@@ -121,7 +146,9 @@ def test_gradients_are_cut_as_their_values_are():
 
 def test_a_seed_may_be_lazy():
     value, gradients = gradcli.value_and_grad("tanh(x)")(x=Y, seed=X[:, 0])
-    lazy, found = gradcli.value_and_grad("tanh(x)")(x=da.from_array(Y, chunks=300), seed=da.from_array(X[:, 0], chunks=400))
+    lazy, found = gradcli.value_and_grad("tanh(x)")(
+        x=da.from_array(Y, chunks=300), seed=da.from_array(X[:, 0], chunks=400)
+    )
     assert np.array_equal(lazy.compute(scheduler="sync"), value)
     np.testing.assert_allclose(found["x"].compute(scheduler="sync"), gradients["x"], rtol=1e-14)
 
@@ -129,13 +156,18 @@ def test_a_seed_may_be_lazy():
 def test_the_same_chunks_give_the_same_bits():
     function = gradcli.value_and_grad(LOSS)
     arrays = {"x": da.from_array(X, chunks=(70, 5)), "y": da.from_array(Y, chunks=70), "w": W}
-    found = [dask.compute(*function(**arrays)[1].values(), scheduler=scheduler) for scheduler in ("sync", "threads", "threads")]
+    found = [
+        dask.compute(*function(**arrays)[1].values(), scheduler=scheduler)
+        for scheduler in ("sync", "threads", "threads")
+    ]
     for other in found[1:]:
         assert all(np.array_equal(one, two) for one, two in zip(found[0], other, strict=True))
 
 
 def test_a_compiled_value_is_lazy_too():
-    assert gradcli.compile("mean(x)")(x=da.from_array(Y, chunks=300)).compute(scheduler="sync") == pytest.approx(Y.mean())
+    assert gradcli.compile("mean(x)")(x=da.from_array(Y, chunks=300)).compute(
+        scheduler="sync"
+    ) == pytest.approx(Y.mean())
 
 
 LAZY = da.from_array(Y, chunks=300)
@@ -153,21 +185,28 @@ REFUSED = [
     ),
     (
         "sum(reshape(x, (2, 2500))**2)", {"x": da.from_array(X, chunks=(300, 5))},
-        "Dask has no reshape of such chunks: Dask's reshape only supports operations that merge or split existing dimensions",
+        "Dask has no reshape of such chunks: Dask's reshape only supports operations that merge "
+        "or split existing dimensions",
         "rechunk(-1) of the arrays makes one chunk, if memory holds it",
     ),
     (
         "sum(x) + sum(w)", {"x": da.from_array(Y, chunks=300), "w": da.from_array(W, chunks=2)},
         "'x' is cut along an axis of 1,000 entries, and 'w' along one of 5: one axis can be cut", "w.rechunk(-1) is one chunk",
     ),
-    ("sum(x)", {"x": LAZY[LAZY > 0]}, "'x' has chunks of unknown sizes", "call x.compute_chunk_sizes() before"),
+    ("sum(x)", {"x": LAZY[LAZY > 0]}, "'x' has chunks of unknown sizes", "call "
+    "x.compute_chunk_sizes() before"),
     ("sum(x)", {"x": da.from_array(Y + 1j, chunks=300)}, "arrays of complex128 are no real numbers", None),
-    ("x**2", {"x": da.from_array(Y, chunks=300)}, "the value has the shape (1000,); only a scalar has a gradient without a seed", None),
+    ("x**2", {"x": da.from_array(Y, chunks=300)}, "the value has the shape (1000,); only a scalar "
+    "has a gradient without a seed", None),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("expression", "values", "message", "help"), REFUSED, ids=[case[2] for case in REFUSED])
-def test_what_cannot_be_split_is_refused_with_the_chunks_that_would_do(expression, values, message, help):
+@pytest.mark.parametrize(
+    ("expression", "values", "message", "help"), REFUSED, ids=[case[2] for case in REFUSED]
+)
+def test_what_cannot_be_split_is_refused_with_the_chunks_that_would_do(
+    expression, values, message, help
+):
     with pytest.raises(gradcli.GradcliError) as raised:
         gradcli.value_and_grad(expression)(**values)
     assert raised.value.message == message
@@ -182,7 +221,8 @@ def test_jacobians_and_outs_are_refused():
         gradcli.value_and_grad("x**2")(x=dask.delayed(float)(3))
 
 
-# -- a cluster -----------------------------------------------------------------------------------------------------------
+# -- a cluster
+# -----------------------------------------------------------------------------------------------------------
 
 
 class Processes:
@@ -194,14 +234,27 @@ class Processes:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.address = f"tcp://127.0.0.1:{self.port}"
-        self.scheduler = self.start("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        self.scheduler = self.start(
+            "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
+        )
         self.workers = []
 
     def start(self, *arguments, **more):
-        environment = {**plain_environment(), "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s", **more}
+        environment = {
+            **plain_environment(),
+            "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s",
+            **more,
+        }
         log = (self.folder / f"log{len(self.started)}").open("w")
         command = [sys.executable, "-m", "dask", *arguments]
-        process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
         self.started.append(process)
         return process
 
@@ -256,7 +309,13 @@ def lasting_cluster(tmp_path_factory):
 
 def ended(*arguments, cwd):
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=cwd, env=plain_environment(), capture_output=True, text=True, timeout=240, check=False
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=plain_environment(),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
 
 
@@ -266,13 +325,27 @@ def test_a_cluster_computes_what_only_its_workers_hold(lasting_cluster, tmp_path
     np.save(tmp_path / "x.npy", X)
     np.save(tmp_path / "y.npy", Y)
     arguments = ["eval", LOSS, "x=@x.npy", "y=@y.npy", "w=0.1,0.2,0.3,0.4,0.5", "--format", "jsonl"]
-    here, there = (ended(*arguments, "--on", place, cwd=tmp_path) for place in ("here", lasting_cluster.address))
+    here, there = (
+        ended(*arguments, "--on", place, cwd=tmp_path)
+        for place in ("here", lasting_cluster.address)
+    )
     assert there.returncode == 0, there.stderr
     assert json.loads(there.stdout)["grad"] == json.loads(here.stdout)["grad"]
     np.save(lasting_cluster.folder / "only.npy", Y)  # a path that means something where workers run
-    done = ended("eval", "sum(y**2)", "y=@only.npy", "--on", lasting_cluster.address, "--format", "jsonl", cwd=tmp_path)
+    done = ended(
+        "eval",
+        "sum(y**2)",
+        "y=@only.npy",
+        "--on",
+        lasting_cluster.address,
+        "--format",
+        "jsonl",
+        cwd=tmp_path,
+    )
     assert json.loads(done.stdout)["value"] == 1000.0
-    missing = ended("eval", "sum(y**2)", "y=@none.npy", "--on", lasting_cluster.address, cwd=tmp_path)
+    missing = ended(
+        "eval", "sum(y**2)", "y=@none.npy", "--on", lasting_cluster.address, cwd=tmp_path
+    )
     assert (missing.returncode, "there is no file 'none.npy'" in missing.stderr) == (2, True)
 
 
@@ -280,7 +353,16 @@ def test_a_cluster_computes_what_only_its_workers_hold(lasting_cluster, tmp_path
 def test_a_worker_that_dies_loses_nothing(cluster, tmp_path):
     y = np.random.default_rng(0).normal(size=4_000_000)
     np.save(tmp_path / "y.npy", y)
-    command = [*COMMAND, "eval", "sum(exp(-y**2)*sin(y))", "y=@y.npy", "--save", "y=g.npy", "--limit", "memory=128M"]
+    command = [
+        *COMMAND,
+        "eval",
+        "sum(exp(-y**2)*sin(y))",
+        "y=@y.npy",
+        "--save",
+        "y=g.npy",
+        "--limit",
+        "memory=128M",
+    ]
     process = subprocess.Popen(
         [*command, "--on", cluster.address],
         cwd=tmp_path,
@@ -293,13 +375,27 @@ def test_a_worker_that_dies_loses_nothing(cluster, tmp_path):
     cluster.kill(cluster.workers[0])
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
-    np.testing.assert_allclose(np.load(tmp_path / "g.npy"), np.exp(-(y**2)) * (np.cos(y) - 2 * y * np.sin(y)), rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(
+        np.load(tmp_path / "g.npy"),
+        np.exp(-(y**2)) * (np.cos(y) - 2 * y * np.sin(y)),
+        rtol=1e-10,
+        atol=1e-15,
+    )
 
 
 @pytest.mark.ci
 def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
     np.save(tmp_path / "y.npy", np.random.default_rng(0).normal(size=8_000_000))
-    command = [*COMMAND, "eval", "sum(softmax(y)*sin(y))", "y=@y.npy", "--save", "y=g.npy", "--limit", "memory=128M"]
+    command = [
+        *COMMAND,
+        "eval",
+        "sum(softmax(y)*sin(y))",
+        "y=@y.npy",
+        "--save",
+        "y=g.npy",
+        "--limit",
+        "memory=128M",
+    ]
     process = subprocess.Popen(
         [*command, "--on", cluster.address],
         cwd=tmp_path,
@@ -317,7 +413,10 @@ def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
     assert f"the scheduler at {cluster.address} is gone" in said
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("g.")] == []
     gone = ended("eval", "sum(y)", "y=@y.npy", "--on", cluster.address, cwd=tmp_path)
-    assert (gone.returncode, f"no scheduler answers at {cluster.address}" in gone.stderr) == (2, True)
+    assert (gone.returncode, f"no scheduler answers at {cluster.address}" in gone.stderr) == (
+        2,
+        True,
+    )
 
 
 def begun(process, path):
@@ -336,8 +435,12 @@ def _holds_numbers(path):
 def test_a_worker_of_another_version_is_refused(lasting_cluster, tmp_path):
     """With both versions."""
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "sitecustomize.py").write_text("import gradcli\ngradcli.__version__ = '0.0.1'\n")
-    lasting_cluster.worker(PYTHONPATH=f"{tmp_path / 'other'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    (tmp_path / "other" / "sitecustomize.py").write_text(
+        "import gradcli\ngradcli.__version__ = '0.0.1'\n"
+    )
+    lasting_cluster.worker(
+        PYTHONPATH=f"{tmp_path / 'other'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    )
     try:
         lasting_cluster.wait_for(3)
         np.save(tmp_path / "y.npy", Y)
@@ -352,9 +455,16 @@ def test_the_sample_learns():
     """Logistic regression, with fewer rows."""
     script = pathlib.Path(__file__).parent.parent / "samples" / "cluster" / "logistic_regression.py"
     done = subprocess.run(
-        [sys.executable, str(script), "20000"], env=plain_environment(), capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, str(script), "20000"],
+        env=plain_environment(),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    losses = [float(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("step")]
+    losses = [
+        float(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("step")
+    ]
     assert losses == sorted(losses, reverse=True)
     assert float(done.stdout.split()[-1]) < 0.2

@@ -1,4 +1,6 @@
-"""Time limits: they end a check between its steps, so that whatever comes next is as if they had never been."""
+"""Time limits: they end a check between its steps, so that whatever comes next is as if they had
+never been.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ REACHED = "the time limit that was given (--timeout) was reached"
 
 
 class Looks:
-    """A clock that goes on by one whenever somebody looks at it: limits are numbers of looks, the same on any machine."""
+    """A clock that goes on by one whenever somebody looks at it: limits are numbers of looks, the
+    same on any machine.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -38,7 +42,8 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
     return clock
 
 
-# -- the limit itself ----------------------------------------------------------------------------------------------
+# -- the limit itself
+# ----------------------------------------------------------------------------------------------
 
 
 def test_a_limit_is_kept_at_the_next_look() -> None:
@@ -50,7 +55,9 @@ def test_a_limit_is_kept_at_the_next_look() -> None:
 
 def test_a_limit_interrupts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("signal", "setitimer", "alarm", "pthread_kill"):
-        monkeypatch.setattr(signal, name, lambda *_: pytest.fail("a signal was touched"), raising=False)
+        monkeypatch.setattr(
+            signal, name, lambda *_: pytest.fail("a signal was touched"), raising=False
+        )
     with deadline(1e-4):
         time.sleep(0.01)
         math.factorial(3000)
@@ -58,9 +65,17 @@ def test_a_limit_interrupts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         assert module._limits.ends == []
 
 
-@pytest.mark.parametrize(("outer", "inner"), [(20, 0.01), (0.01, 20), (0.01, 0.01)], ids=["the inner", "the outer", "both"])
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [(20, 0.01), (0.01, 20), (0.01, 0.01)],
+    ids=["the inner", "the outer", "both"],
+)
 def test_of_nested_limits_the_first_counts(outer: float, inner: float) -> None:
-    with pytest.raises(OutOfTime) as caught, deadline(outer) as outermost, deadline(inner) as innermost:
+    with (
+        pytest.raises(OutOfTime) as caught,
+        deadline(outer) as outermost,
+        deadline(inner) as innermost,
+    ):
         steps(20)
     assert caught.value is (innermost if inner < outer else outermost)
 
@@ -141,7 +156,8 @@ def test_limits_of_threads_are_apart() -> None:
     assert module._limits.ends == []
 
 
-# -- what a limit leaves behind ------------------------------------------------------------------------------------
+# -- what a limit leaves behind
+# ------------------------------------------------------------------------------------
 
 X, M = [0.3, 1.2, 2.5], [[2.0, 0.3], [0.1, 1.5]]
 PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -159,7 +175,9 @@ PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def told(program: str, at: dict[str, Any], timeout: float | None = None) -> str:
-    return json.dumps(evaluate(program, at=at, timeout=timeout, formula=False).to_dict(), default=str)
+    return json.dumps(
+        evaluate(program, at=at, timeout=timeout, formula=False).to_dict(), default=str
+    )
 
 
 @pytest.mark.parametrize("kind", PROGRAMS)
@@ -179,12 +197,20 @@ def test_after_a_time_out_everything_is_as_before(kind: str, looks: Looks) -> No
 
 
 @pytest.mark.parametrize("look", [1, 40, 300])
-def test_a_limit_is_that_of_its_record_only(look: int, looks: Looks, call_cli: Callable[..., Any]) -> None:
-    records = [{"id": name, "expr": program, "at": at} for name, (program, at) in PROGRAMS.items() if name != "many entries"]
+def test_a_limit_is_that_of_its_record_only(
+    look: int, looks: Looks, call_cli: Callable[..., Any]
+) -> None:
+    records = [
+        {"id": name, "expr": program, "at": at}
+        for name, (program, at) in PROGRAMS.items()
+        if name != "many entries"
+    ]
     text = "\n".join(json.dumps(record) for record in records)
 
     def run(*options: str) -> tuple[int, list[dict[str, Any]], str]:
-        done = call_cli("eval", "-i", "jsonl", "--no-formula", "--format", "jsonl", *options, stdin=text)
+        done = call_cli(
+            "eval", "-i", "jsonl", "--no-formula", "--format", "jsonl", *options, stdin=text
+        )
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
     _, right, _ = run()
@@ -215,7 +241,9 @@ gamma(x)*y
 def test_after_a_time_out_asserts_are_as_before(looks: Looks, call_cli: Callable[..., Any]) -> None:
     def run(*options: str) -> tuple[int, list[dict[str, Any]]]:
         done = call_cli("check", "-", "--no-cache", "--format", "jsonl", *options, stdin=CHECKED)
-        return done.returncode, [{**json.loads(line), "seconds": 0} for line in done.stdout.splitlines()]
+        return done.returncode, [
+            {**json.loads(line), "seconds": 0} for line in done.stdout.splitlines()
+        ]
 
     code, right = run()
     assert code == 0, right
@@ -225,12 +253,18 @@ def test_after_a_time_out_asserts_are_as_before(looks: Looks, call_cli: Callable
         late = [REACHED in json.dumps(outcome) for outcome in found]
         assert code == 1, limit
         assert any(late), limit
-        assert all(outcome == true for outcome, true, is_late in zip(found, right, late, strict=True) if not is_late)
+        assert all(
+            outcome == true
+            for outcome, true, is_late in zip(found, right, late, strict=True)
+            if not is_late
+        )
     assert run() == (0, right)
 
 
 def test_a_check_in_another_thread_keeps_its_limit() -> None:
-    found = in_a_thread(lambda: (evaluate("sin(x)", x=1.0, timeout=1e-9), evaluate("sin(x)", x=1.0, timeout=60)))
+    found = in_a_thread(
+        lambda: (evaluate("sin(x)", x=1.0, timeout=1e-9), evaluate("sin(x)", x=1.0, timeout=60))
+    )
     late, right = (record.check for record in found)
     assert (late.verdict.word, late.reason) == ("undetermined", REACHED)
     assert right.verdict.word == "agree"

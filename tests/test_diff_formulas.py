@@ -1,4 +1,6 @@
-"""Derivatives as formulas are those of the books: each is held against one written by hand, in multi-precision numbers."""
+"""Derivatives as formulas are those of the books: each is held against one written by hand, in
+multi-precision numbers.
+"""
 
 from __future__ import annotations
 
@@ -81,11 +83,13 @@ BOOK: dict[str, dict[str, str]] = {
     "x^2*y + y^3": {"x": "2*x*y", "y": "x**2 + 3*y**2"},
     "a*x^2 + b*x + c": {"a": "x**2", "x": "2*a*x + b", "b": "x", "c": "1"},
     "exp(-(x-mu)^2/(2*sigma^2))": {
-        "x": "-(x - mu)/sigma**2*exp(-(x-mu)**2/(2*sigma**2))", "mu": "(x - mu)/sigma**2*exp(-(x-mu)**2/(2*sigma**2))",
+        "x": "-(x - mu)/sigma**2*exp(-(x-mu)**2/(2*sigma**2))", "mu": "(x - "
+        "mu)/sigma**2*exp(-(x-mu)**2/(2*sigma**2))",
         "sigma": "(x - mu)**2/sigma**3*exp(-(x-mu)**2/(2*sigma**2))",
     },
     "A*sin(ω*t + φ)": {
-        "A": "sin(ω*t + φ)", "ω": "A*t*cos(ω*t + φ)", "t": "A*ω*cos(ω*t + φ)", "φ": "A*cos(ω*t + φ)",
+        "A": "sin(ω*t + φ)", "ω": "A*t*cos(ω*t + φ)", "t": "A*ω*cos(ω*t + φ)", "φ": "A*cos(ω*t + "
+        "φ)",
     },
     "sqrt(x^2+y^2)": {"x": "x/sqrt(x**2 + y**2)", "y": "y/sqrt(x**2 + y**2)"},
     "x/y": {"x": "1/y", "y": "-x/y**2"},
@@ -138,7 +142,9 @@ def same(printed: str, wanted: str) -> None:
         if not (x.is_real and y.is_real):
             continue
         compared += 1
-        assert abs(x - y) <= 1e-25 * (1 + abs(y)), f"{printed} is {x} at {point}, the book's {wanted} is {y}"
+        assert abs(x - y) <= 1e-25 * (1 + abs(y)), (
+            f"{printed} is {x} at {point}, the book's {wanted} is {y}"
+        )
     assert compared >= 2, f"{printed} and {wanted} are nowhere real together"
 
 
@@ -162,7 +168,12 @@ def test_second_derivatives(text: str) -> None:
     assert record.verdict == "agree"
 
 
-THIRD = {("x", "x", "x"): "0", ("x", "x", "y"): "2*cos(y)", ("x", "y", "y"): "-2*x*sin(y)", ("y", "y", "y"): "-x**2*cos(y)"}
+THIRD = {
+    ("x", "x", "x"): "0",
+    ("x", "x", "y"): "2*cos(y)",
+    ("x", "y", "y"): "-2*x*sin(y)",
+    ("y", "y", "y"): "-x**2*cos(y)",
+}
 
 
 def test_third_derivatives() -> None:
@@ -198,7 +209,9 @@ def test_names_with_values_are_constants() -> None:
     record = gradcli.differentiate("a*sum(w*x^2)", at={"a": 3.0, "w": [1.0, 2.0, 4.0]})
     assert record.derivative is not None
     assert list(record.derivative) == ["x"]
-    printed = gradcli.evaluate(record.derivative["x"], at={"a": 3.0, "w": [1.0, 2.0, 4.0], "x": 0.5})
+    printed = gradcli.evaluate(
+        record.derivative["x"], at={"a": 3.0, "w": [1.0, 2.0, 4.0], "x": 0.5}
+    )
     assert printed.value == 2 * 3 * 7 * 0.5
     assert record.verdict == "agree"
 
@@ -216,4 +229,6 @@ def test_formulas_take_milliseconds() -> None:
     for text in texts:
         gradcli.differentiate(text, check=False)
     count = sum(len(BOOK[text]) for text in texts)
-    assert (time.process_time() - started) / count < 0.05, "a formula takes more than 50 ms on average"
+    assert (time.process_time() - started) / count < 0.05, (
+        "a formula takes more than 50 ms on average"
+    )

@@ -11,15 +11,35 @@ REFUSED = {
     "no text": ((5,), {}, "the expression must be text, not int"),
     "no name": (("x", 1), {}, "1 is no name to differentiate by"),
     "no word": (("x", "2x"), {}, "'2x' is no name to differentiate by"),
-    "an order of none": (("x",), {"order": 0}, "'order' must be a whole number from 1 to 10, not 0"),
-    "an order without end": (("x",), {"order": 2**40}, "'order' must be a whole number from 1 to 10, not 1099511627776"),
-    "half an order": (("x",), {"order": 1.5}, "'order' must be a whole number from 1 to 10, not 1.5"),
+    "an order of none": (
+        ("x",),
+        {"order": 0},
+        "'order' must be a whole number from 1 to 10, not 0",
+    ),
+    "an order without end": (
+        ("x",),
+        {"order": 2**40},
+        "'order' must be a whole number from 1 to 10, not 1099511627776",
+    ),
+    "half an order": (
+        ("x",),
+        {"order": 1.5},
+        "'order' must be a whole number from 1 to 10, not 1.5",
+    ),
     "no points": (("x",), {"points": 0}, "'points' must be a whole number from 1, not 0"),
     "a check of sorts": (("x",), {"check": "yes"}, "'check' must be True or False, not 'yes'"),
     "no time": (("x",), {"timeout": 0}, "'timeout' must be a number above 0, not 0"),
-    "a name that does not stand there": (("x^2", "y"), {}, "the expression has no name 'y' to differentiate by"),
+    "a name that does not stand there": (
+        ("x^2", "y"),
+        {},
+        "the expression has no name 'y' to differentiate by",
+    ),
     "nothing": (("",), {}, "the program has nothing to differentiate"),
-    "a second statement that is wrong": (("x^2; y^",), {}, "the expression ends where a value is expected"),
+    "a second statement that is wrong": (
+        ("x^2; y^",),
+        {},
+        "the expression ends where a value is expected",
+    ),
 }
 
 
@@ -44,7 +64,12 @@ def test_what_comes_back():
     assert list(record.derivative) == ["y", "x"]
     assert record.derivative["y"] == "x**2"
     assert record.latex["y"] == "x^{2}"
-    assert (record.verdict, record.failed, record.order, record.expr) == ("agree", False, 1, "x^2*y")
+    assert (record.verdict, record.failed, record.order, record.expr) == (
+        "agree",
+        False,
+        1,
+        "x^2*y",
+    )
     assert record.formula("y") == "x**2"
     assert gradcli.differentiate("x^2*y", "x,y", check=False).verdict is None
 
@@ -55,5 +80,9 @@ def test_the_last_query_is_the_result():
 
 def test_points_are_the_same_each_time():
     first, second = (gradcli.differentiate("sqrt(x)*y", points=5, random_state=3) for _ in range(2))
-    assert (first.derivative, first.points, first.verdict) == (second.derivative, second.points, second.verdict)
+    assert (first.derivative, first.points, first.verdict) == (
+        second.derivative,
+        second.points,
+        second.verdict,
+    )
     assert first.points == 5

@@ -1,7 +1,10 @@
-"""Distributions: SciPy's own functions are the oracle of every value, and differences of them of every derivative.
+"""Distributions:
 
-Every function of every family is called with its shapes, loc and scale, at points inside of the support, at its ends and outside; as a
-function (`norm.logpdf(x, m, s)`) and as a method of a frozen distribution (`norm(m, s).logpdf(x)`).
+SciPy's own functions are the oracle of every value, and differences of them of every derivative.
+
+Every function of every family is called with its shapes, loc and scale, at points inside of the
+support, at its ends and outside; as a function (`norm.logpdf(x, m, s)`) and as a method of a frozen
+distribution (`norm(m, s).logpdf(x)`).
 """
 
 from __future__ import annotations
@@ -22,8 +25,13 @@ def slope(of: Any, at: float) -> np.ndarray:
     return sum(w * (of(at + k * step) - of(at - k * step)) for k, w in enumerate(weights, 1)) / step
 
 
-@pytest.mark.parametrize(("name", "function", "shapes"), thinned((pytest.param(*c, id=f"{c[0]}.{c[1]}{c[2]}") for c in CASES), every=6))
-def test_values_and_derivatives_are_scipys(name: str, function: str, shapes: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    ("name", "function", "shapes"),
+    thinned((pytest.param(*c, id=f"{c[0]}.{c[1]}{c[2]}") for c in CASES), every=6),
+)
+def test_values_and_derivatives_are_scipys(
+    name: str, function: str, shapes: tuple[float, ...]
+) -> None:
     discrete = name in DISCRETE
     given = problem(name, function, shapes)
     places, x, at, wanted = given
@@ -47,12 +55,27 @@ def test_values_and_derivatives_are_scipys(name: str, function: str, shapes: tup
         if key == "a0" and name == "binom":
             continue  # SciPy's n is a whole number
         if key == "x":
-            true = np.array([slope(lambda v, i=i: called(name, function, shapes, places, np.array([v]))[0], x[i]) for i in range(len(x))])
+            true = np.array(
+                [
+                    slope(
+                        lambda v, i=i: called(name, function, shapes, places, np.array([v]))[0],
+                        x[i],
+                    )
+                    for i in range(len(x))
+                ]
+            )
         else:
             true = slope(moved, float(np.ravel(values)[0]))
         found = np.asarray((record.grad or {}).get(key, np.zeros(np.shape(wanted))))
-        told = np.isfinite(true) & np.isfinite(wanted) & (np.abs(np.nan_to_num(wanted)) > 1e-200) & ~_beside_an_end(name, shapes, places, x)
-        allowed = 2e-7 * np.abs(true) + 3e-9 * np.max(np.abs(np.where(np.isfinite(wanted), wanted, 0)), initial=1e-3)
+        told = (
+            np.isfinite(true)
+            & np.isfinite(wanted)
+            & (np.abs(np.nan_to_num(wanted)) > 1e-200)
+            & ~_beside_an_end(name, shapes, places, x)
+        )
+        allowed = 2e-7 * np.abs(true) + 3e-9 * np.max(
+            np.abs(np.where(np.isfinite(wanted), wanted, 0)), initial=1e-3
+        )
         off = told & ~(np.abs(found - true) <= allowed)
         assert not np.any(off), f"{text} by {key}: {found} for {true} at {x}"
 

@@ -38,30 +38,53 @@ def run(command: str, folder: Path) -> str:
         script = folder / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {module} "$@"\n')
         script.chmod(0o755)
-    environment = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS")}
+    environment = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS")
+    }
     environment |= {"PATH": f"{folder}{os.pathsep}{environment['PATH']}", "NO_COLOR": "1"}
     done = subprocess.run(
-        ["sh", "-c", command], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=60
+        ["sh", "-c", command],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=60,
     )
     return done.stdout.decode().strip("\n")
 
 
 def words_of(command: str) -> list[str] | None:
-    """The arguments of a command of gradcli's; None where a shell has more to do than to take its quotes away."""
+    """The arguments of a command of gradcli's; None where a shell has more to do than to take its
+    quotes away.
+    """
     reader = shlex.shlex(command, posix=True, punctuation_chars=True)
     reader.whitespace_split = True
     program, *words = reader
-    return None if program != "gradcli" or any(set(word) <= set(reader.punctuation_chars) for word in words) else words
+    return (
+        None
+        if program != "gradcli" or any(set(word) <= set(reader.punctuation_chars) for word in words)
+        else words
+    )
 
 
 def digits_apart(text: str) -> str:
-    """Output with the digit counts of verdicts and the widths of enclosures left open, which differ between platforms, and with times."""
+    """Output with the digit counts of verdicts and the widths of enclosures left open, which differ
+    between platforms, and with times.
+    """
     counted = re.sub(r"within 1e-\d+", "within #", re.sub(r"to \d+ digits", "to # digits", text))
     return re.sub(r" in \d+\.\d\d s$", " in # s", counted, flags=re.MULTILINE)
 
 
 OF_README = examples(README.read_text("utf-8"))
-OF_PAGES = dict.fromkeys(example for page in PAGES for example in examples(page.read_text("utf-8")) if example not in OF_README)
+OF_PAGES = dict.fromkeys(
+    example
+    for page in PAGES
+    for example in examples(page.read_text("utf-8"))
+    if example not in OF_README
+)
 
 
 @pytest.mark.parametrize(("command", "output"), OF_README, ids=lambda value: str(value)[:60])
@@ -73,13 +96,23 @@ def test_command_as_typed(command: str, output: str, tmp_path: Path) -> None:
 def test_command(command: str, output: str, tmp_path: Path, call_cli: Callable[..., Any]) -> None:
     """In a process of its own only where the shell has a part in it."""
     words = words_of(command)
-    printed = run(command, tmp_path) if words is None else call_cli(*words, cwd=ROOT, together=True).stdout.strip("\n")
+    printed = (
+        run(command, tmp_path)
+        if words is None
+        else call_cli(*words, cwd=ROOT, together=True).stdout.strip("\n")
+    )
     assert digits_apart(printed) == digits_apart(output)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text("utf-8")], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if ">>> " in page.read_text("utf-8")],
+    ids=lambda page: page.name,
+)
 def test_python_examples(page: Path) -> None:
-    failures, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    failures, tried = doctest.testfile(
+        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
     assert tried >= 2
     assert failures == 0
 
@@ -112,7 +145,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_table_of_functions_is_that_of_the_records() -> None:
     text = function_table.PAGE.read_text(encoding="utf-8")
     assert function_table.written(text) == text, (
-        "the manual's table of functions is not that of the records: run python tests/function_table.py"
+        "the manual's table of functions is not that of the records: run python "
+        "tests/function_table.py"
     )
 
 
@@ -128,11 +162,17 @@ def rewrite() -> None:
     def fill(match: re.Match[str]) -> str:
         with tempfile.TemporaryDirectory() as folder:
             commands = COMMAND.findall(match[1])
-            return "```console\n" + "\n".join(f"$ {c}\n{run(c, Path(folder))}" for c in commands) + "\n```"
+            return (
+                "```console\n"
+                + "\n".join(f"$ {c}\n{run(c, Path(folder))}" for c in commands)
+                + "\n```"
+            )
 
     for page in PAGES:
         page.write_text(BLOCK.sub(fill, page.read_text(encoding="utf-8")), encoding="utf-8")
-    function_table.PAGE.write_text(function_table.written(function_table.PAGE.read_text("utf-8")), encoding="utf-8")
+    function_table.PAGE.write_text(
+        function_table.written(function_table.PAGE.read_text("utf-8")), encoding="utf-8"
+    )
     with tempfile.TemporaryDirectory() as folder:
         run(f"gradcli explain '3*a**2 + b' a=2 b=6 --no-check --out {PICTURE}", Path(folder))
 

@@ -30,7 +30,8 @@ RANGES: list[tuple[str, list[dict[str, tuple[float, float]]]]] = [
     ("-1 <= x <= 1", [{"x": (-1, 1)}]), ("0 < x <= 1", [{"x": (0, 1)}]), ("x < 2", [{"x": (-INF, 2)}]),
     ("y > 0, or x = 0", [{"y": (0, INF)}, {"x": (0, 0)}]), ("x >= 0, or v an integer", [{"x": (0, INF)}, {}]),
     ("a > 0 and x >= 0", [{"a": (0, INF), "x": (0, INF)}]), ("x > 0, x is not 1", [{"x": (0, INF)}]),
-    ("n > -1 and -1 < k < n + 1", [{"n": (-1, INF), "k": (-1, INF)}]), ("x is not k*pi", []), ("a regular matrix", []), ("", []),
+    ("n > -1 and -1 < k < n + 1", [{"n": (-1, INF), "k": (-1, INF)}]), ("x is not k*pi", []), ("a "
+    "regular matrix", []), ("", []),
 ]  # fmt: skip
 
 
@@ -48,14 +49,41 @@ MEMBERS: list[tuple[str, dict[str, float], bool]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "point", "inside"), MEMBERS, ids=[f"{name} at {point}" for name, point, _ in MEMBERS])
+@pytest.mark.parametrize(
+    ("name", "point", "inside"), MEMBERS, ids=[f"{name} at {point}" for name, point, _ in MEMBERS]
+)
 def test_what_belongs_to_it(name: str, point: dict[str, float], inside: bool) -> None:
     """Floats have no multiple of pi but 0."""
     assert contains(record_named(name), point) is inside
 
 
-POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1.5, -1.5, 3.0, -3.0, -4.0, -5.0, -5.5, 0.25, 0.75, -0.75, 1e-8, -1e-8, 7.25, -7.25, 20.0)
-SCALARS = [op for op in registry().values() if op.elementwise and op.result == "float" and not op.optional]
+POINTS = (
+    0.0,
+    1.0,
+    -1.0,
+    2.0,
+    -2.0,
+    0.5,
+    -0.5,
+    1.5,
+    -1.5,
+    3.0,
+    -3.0,
+    -4.0,
+    -5.0,
+    -5.5,
+    0.25,
+    0.75,
+    -0.75,
+    1e-8,
+    -1e-8,
+    7.25,
+    -7.25,
+    20.0,
+)
+SCALARS = [
+    op for op in registry().values() if op.elementwise and op.result == "float" and not op.optional
+]
 
 
 def finite(value: Any) -> bool:
@@ -64,17 +92,30 @@ def finite(value: Any) -> bool:
 
 @pytest.mark.parametrize("op", SCALARS, ids=lambda op: op.name)
 def test_the_reference_has_real_values_inside_and_none_outside(op: Op) -> None:
-    """At an end that belongs to it the value may be infinite; where the derivative alone is missing, it has a kink."""
+    """At an end that belongs to it the value may be infinite; where the derivative alone is
+    missing, it has a kink.
+    """
     inside = 0
-    for point in itertools.product(POINTS, repeat=len(op.operands)) if len(op.operands) < 3 else [(1.0,) * len(op.operands)]:
+    for point in (
+        itertools.product(POINTS, repeat=len(op.operands))
+        if len(op.operands) < 3
+        else [(1.0,) * len(op.operands)]
+    ):
         values = {**dict(zip(op.operands, point, strict=True)), **op.static}
         value = number(M, op, op.static, *[M.mpf(x) for x in point])
         if contains(op, values):
             inside += 1
             there = finite(value) or (borders(op, values) and value == value)
-            assert there, f"{op.name} is {value} at {point}, which belongs to its domain: {op.domain or 'everywhere'}"
-        elif op.name not in BEYOND and not any(kink.where(*point, **op.static) for kink in op.kinks):
-            assert not finite(value), f"{op.name} is {float(value)!r} at {point}, outside of its domain: {op.domain}"
+            assert there, (
+                f"{op.name} is {value} at {point}, which belongs to its domain: "
+                f"{op.domain or 'everywhere'}"
+            )
+        elif op.name not in BEYOND and not any(
+            kink.where(*point, **op.static) for kink in op.kinks
+        ):
+            assert not finite(value), (
+                f"{op.name} is {float(value)!r} at {point}, outside of its domain: {op.domain}"
+            )
     assert inside
 
 
@@ -83,23 +124,42 @@ MADE = [record for record in composites().values() if record.domain]
 
 
 def of_scalars(record: Composite) -> bool:
-    return not record.variadic and "reduction" not in record.static and record.domain not in OF_MATRICES
+    return (
+        not record.variadic
+        and "reduction" not in record.static
+        and record.domain not in OF_MATRICES
+    )
 
 
-@pytest.mark.parametrize("record", [record for record in MADE if of_scalars(record)], ids=lambda record: record.name)
-def test_what_is_made_of_operations_has_real_values_inside_and_none_outside(record: Composite) -> None:
-    static = {name: GIVEN[name] if value is REQUIRED else value for name, value in record.static.items()}
+@pytest.mark.parametrize(
+    "record", [record for record in MADE if of_scalars(record)], ids=lambda record: record.name
+)
+def test_what_is_made_of_operations_has_real_values_inside_and_none_outside(
+    record: Composite,
+) -> None:
+    static = {
+        name: GIVEN[name] if value is REQUIRED else value for name, value in record.static.items()
+    }
     needed = [name for name in record.operands if name not in record.optional]
     algebra, inside = Numbers(M), 0
-    for point in itertools.product(POINTS, repeat=len(needed)) if len(needed) < 3 else [(x,) * len(needed) for x in (2.0, 0.5)]:
+    for point in (
+        itertools.product(POINTS, repeat=len(needed))
+        if len(needed) < 3
+        else [(x,) * len(needed) for x in (2.0, 0.5)]
+    ):
         carried = [Reals(algebra, exact_array(M, np.asarray(x), "float")) for x in point]
         found = record(*carried, **static)
         value = (found[0] if isinstance(found, tuple) else found).array[()]
         if contains(record, {**dict(zip(needed, point, strict=True)), **static}):
             inside += 1
-            assert finite(value), f"{record.name} is {value} at {point}, which belongs to its domain: {record.domain}"
+            assert finite(value), (
+                f"{record.name} is {value} at {point}, which belongs to its domain: {record.domain}"
+            )
         elif record.name not in BEYOND:
-            assert not finite(value), f"{record.name} is {float(value)!r} at {point}, outside of its domain: {record.domain}"
+            assert not finite(value), (
+                f"{record.name} is {float(value)!r} at {point}, outside of its domain: "
+                f"{record.domain}"
+            )
     assert inside
 
 
@@ -125,12 +185,20 @@ def test_functions_of_matrices_have_values_inside_and_none_outside(op: Op, kind:
     arrays = [exact_array(M, value, "float") for value in operands.values()]
     try:
         found = Numbers(M).apply(op, op.static, arrays)
-        there = all(finite(v) for part in (found if isinstance(found, tuple) else (found,)) for v in np.ravel(part))
+        there = all(
+            finite(v)
+            for part in (found if isinstance(found, tuple) else (found,))
+            for v in np.ravel(part)
+        )
     except (Unsupported, GradcliError):
         there = False
     inside = contains(op, operands)
-    assert there or not inside, f"{op.name} has no value of the {kind} matrix, which belongs to its domain: {op.domain}"
-    assert inside or op.name in BEYOND or not there, f"{op.name} has a value of the {kind} matrix, outside of its domain: {op.domain}"
+    assert there or not inside, (
+        f"{op.name} has no value of the {kind} matrix, which belongs to its domain: {op.domain}"
+    )
+    assert inside or op.name in BEYOND or not there, (
+        f"{op.name} has a value of the {kind} matrix, outside of its domain: {op.domain}"
+    )
 
 
 def test_every_matrix_tells_domains_apart() -> None:
@@ -150,7 +218,9 @@ def test_names_without_values_are_tried_in_the_domains_of_many_operations(call_c
 
 
 def test_points_in_domains() -> None:
-    root = lowered("log(x)*sqrt(2 - y)*asin(x) + acosh(y)*atanh(z) - w", dict.fromkeys("xyzw", 0.5))[1]
+    root = lowered(
+        "log(x)*sqrt(2 - y)*asin(x) + acosh(y)*atanh(z) - w", dict.fromkeys("xyzw", 0.5)
+    )[1]
     order = reachable([root])
     leaves = {node.payload.name: node for node in order if node.is_leaf}
     for point in in_domains(order, list(leaves.values()), 50):

@@ -1,4 +1,6 @@
-"""Functions in balls: they enclose what mpmath gives at many digits, and records say where that is not so."""
+"""Functions in balls: they enclose what mpmath gives at many digits, and records say where that is
+not so.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def exact() -> Any:
 
 
 def holds(ball: Ball, value: Any, margin: float = 1e-60) -> bool:
-    """Whether an enclosure holds a number that is right but for a small part of it; what is not finite is the same."""
+    """Whether an enclosure holds a number that is right but for a small part of it; what is not
+    finite is the same.
+    """
     with Balls(2 * EXACT).working():
         right = of_mpmath(value._mpf_)
         if not right.is_finite():
@@ -56,12 +60,18 @@ _POINTS = (0.37, 2.9, -0.61)
 def points(op: Op) -> list[tuple[float, ...]]:
     """Some at which an operation is defined."""
     tried = itertools.product(_POINTS, repeat=len(op.operands))
-    return [at for at in tried if contains(op, {**dict(zip(op.operands, at, strict=True)), **_static(op)})][:2]
+    return [
+        at
+        for at in tried
+        if contains(op, {**dict(zip(op.operands, at, strict=True)), **_static(op)})
+    ][:2]
 
 
 def _static(op: Op) -> dict[str, Any]:
     return {
-        name: _STATIC.get(name, value) if not isinstance(value, (int, float, str, bool, type(None))) else value
+        name: _STATIC.get(name, value)
+        if not isinstance(value, (int, float, str, bool, type(None)))
+        else value
         for name, value in op.static.items()
     }
 
@@ -75,12 +85,25 @@ def test_functions_and_their_slopes_enclose_the_true_value(op: Op) -> None:
     for at in points(op):
         with balls.working():
             given = [Ball(x) for x in at]
-            found = [number(balls, op, static, *given), *(slope.value(balls, tuple(given)) for slope in slopes)]
+            found = [
+                number(balls, op, static, *given),
+                *(slope.value(balls, tuple(given)) for slope in slopes),
+            ]
         known = [m.mpf(x) for x in at]
-        wanted = [number(m, op, static, *known), *(slope.value(m, tuple(known)) for slope in slopes)]
+        wanted = [
+            number(m, op, static, *known),
+            *(slope.value(m, tuple(known)) for slope in slopes),
+        ]
         for ball, value in zip(found, wanted, strict=True):
-            assert holds(ball, value, 1e-45), (op.name, at, ball, value)  # mpmath's differences by parameters lose half of the digits
-            assert not ball.ball.is_finite() or ball.ball.rad() <= NARROW * max(abs(ball.ball.mid()), arb(NARROW)), (op.name, at, ball)
+            assert holds(ball, value, 1e-45), (
+                op.name,
+                at,
+                ball,
+                value,
+            )  # mpmath's differences by parameters lose half of the digits
+            assert not ball.ball.is_finite() or ball.ball.rad() <= NARROW * max(
+                abs(ball.ball.mid()), arb(NARROW)
+            ), (op.name, at, ball)
     assert not balls.uncertified, "FLINT lacks something: name it in the record, with what it means"
 
 
@@ -106,7 +129,10 @@ def test_limits_poles_and_domains_are_those_of_mpmath(name: str) -> None:
         assert holds(found, value if isinstance(value, m.mpf) else m.nan), (name, x, found, value)
 
 
-@pytest.mark.parametrize(("name", "x"), [("sin", 1e300), ("loggamma", 1 + 2.0**-40), ("digamma", 1.4616321449683622), ("erfc", 40.0)])
+@pytest.mark.parametrize(
+    ("name", "x"),
+    [("sin", 1e300), ("loggamma", 1 + 2.0**-40), ("digamma", 1.4616321449683622), ("erfc", 40.0)],
+)
 def test_what_cancellation_or_large_numbers_cost_is_made_up_for(name: str, x: float) -> None:
     balls, m = Balls(DIGITS), mpmath.MPContext()
     m.dps = 500
@@ -128,7 +154,15 @@ def test_numbers_outside_of_a_domain_have_no_value_and_others_may_ask_for_more_d
 
 
 @pytest.mark.parametrize(
-    "text", ["(pi*x) % y", "floor(exp(x))", "round(x/y)*x", "logaddexp(sin(x), sin(x))", "isfinite(exp(x))*x", "nan_to_num(exp(x))"]
+    "text",
+    [
+        "(pi*x) % y",
+        "floor(exp(x))",
+        "round(x/y)*x",
+        "logaddexp(sin(x), sin(x))",
+        "isfinite(exp(x))*x",
+        "nan_to_num(exp(x))",
+    ],
 )
 def test_what_is_not_known_exactly_is_decided_where_it_can_be(text: str) -> None:
     scope, root = lowered(text, {"x": 0.7, "y": 0.3})
@@ -136,13 +170,22 @@ def test_what_is_not_known_exactly_is_decided_where_it_can_be(text: str) -> None
     wrt = [scope.names["x"]]
     with balls.working():
         found = evaluated(balls, scope, root, wrt)
-    assert all(holds(ball, m.mpf(value)) for ball, value in zip(found, evaluated(m, scope, root, wrt), strict=True))
+    assert all(
+        holds(ball, m.mpf(value))
+        for ball, value in zip(found, evaluated(m, scope, root, wrt), strict=True)
+    )
 
 
 # Incomplete functions, beside differences of mpmath's
 
 _GAMMA = [(2.5, 30.0, 0), (2.5, 30.0, 2), (0.3, 20.0, 3), (150.0, 130.0, 1), (2100.0, 2500.0, 1)]
-_BETA = [(2.5, 3.7, 0.3, 0, 0), (2.5, 3.7, 0.3, 2, 1), (30.0, 12.0, 0.7, 1, 0), (0.3, 0.4, 0.2, 0, 2), (5000.0, 0.5, 0.9996, 1, 0)]
+_BETA = [
+    (2.5, 3.7, 0.3, 0, 0),
+    (2.5, 3.7, 0.3, 2, 1),
+    (30.0, 12.0, 0.7, 1, 0),
+    (0.3, 0.4, 0.2, 0, 2),
+    (5000.0, 0.5, 0.9996, 1, 0),
+]
 
 
 def test_derivatives_of_incomplete_functions_by_their_parameters() -> None:
@@ -153,10 +196,17 @@ def test_derivatives_of_incomplete_functions_by_their_parameters() -> None:
             right = mpmath.diff(lambda a, x=x: mpmath.gammainc(a, x, regularized=True), a, n)
             pairs.append((balls.by_parameters("gammaincc", (n,), a, x), right))
         for a, b, x, *orders in _BETA:
-            right = mpmath.diff(lambda a, b, x=x: mpmath.betainc(a, b, 0, x, regularized=True), (a, b), tuple(orders))
+            right = mpmath.diff(
+                lambda a, b, x=x: mpmath.betainc(a, b, 0, x, regularized=True),
+                (a, b),
+                tuple(orders),
+            )
             pairs.append((balls.by_parameters("betainc", tuple(orders), a, b, x), right))
         for found, right in pairs:
-            assert abs(mpmath.mpf(found.ball.mid().str(50, radius=False)) / right - 1) < 1e-12, (found, right)
+            assert abs(mpmath.mpf(found.ball.mid().str(50, radius=False)) / right - 1) < 1e-12, (
+                found,
+                right,
+            )
             assert found.ball.rel_accuracy_bits() > 60, found
 
 
@@ -174,7 +224,9 @@ def test_no_value_of_an_incomplete_function_is_lost_at_large_parameters() -> Non
         normal = balls.by_parameters("betainc", (0, 0), 1e5, 1e5, 0.5)
         assert normal.ball.overlaps(arb(0.5))
         assert normal.ball.rel_accuracy_bits() > 60
-        upper, lower = (balls.by_parameters(name, (0,), 5e3, 5.1e3) for name in ("gammaincc", "gammainc"))
+        upper, lower = (
+            balls.by_parameters(name, (0,), 5e3, 5.1e3) for name in ("gammaincc", "gammainc")
+        )
         assert (upper + lower).ball.overlaps(arb(1))
         assert acb(5.1e3).gamma_upper(5e3, 1).real.overlaps(upper.ball)
 
@@ -199,7 +251,9 @@ MATRICES: Sequence[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("text", "values"), MATRICES, ids=[text for text, _ in MATRICES])
-def test_functions_of_whole_matrices_are_those_of_single_steps(text: str, values: dict[str, Any]) -> None:
+def test_functions_of_whole_matrices_are_those_of_single_steps(
+    text: str, values: dict[str, Any]
+) -> None:
     """Value and gradient on the tape, whose steps mpmath's scalars take one by one."""
     scope, root = lowered(text, values)
     wrt = [scope.names[name] for name in values]
@@ -215,7 +269,10 @@ def test_functions_of_whole_matrices_are_those_of_single_steps(text: str, values
 
 
 def test_large_matrices_are_certain_to_many_digits() -> None:
-    for text, values in (("det(x)", {"x": _random(30, 30)}), ("solve(x, y)", {"x": _random(30, 30), "y": _random(30, 2)})):
+    for text, values in (
+        ("det(x)", {"x": _random(30, 30)}),
+        ("solve(x, y)", {"x": _random(30, 30), "y": _random(30, 2)}),
+    ):
         scope, root = lowered(text, values)
         balls = Balls(50)
         with balls.working():
@@ -227,7 +284,9 @@ def test_large_matrices_are_certain_to_many_digits() -> None:
 
 
 def test_records_say_where_nothing_is_proved() -> None:
-    """Every structural operation and composite that cases reach: what FLINT or a bound lacks is named by a record of what was used."""
+    """Every structural operation and composite that cases reach: what FLINT or a bound lacks is
+    named by a record of what was used.
+    """
     seen: set[str] = set()
     for case in CASES:
         scope, root = lowered(case.text, case.values)
@@ -241,12 +300,20 @@ def test_records_say_where_nothing_is_proved() -> None:
                 evaluated(balls, scope, root, [scope.names[name] for name in case.values])
             except Undecidable:
                 continue
-        assert not balls.uncertified or any(catalogue.uncertified_where(op) for op in ops), (case.text, balls.uncertified)
+        assert not balls.uncertified or any(catalogue.uncertified_where(op) for op in ops), (
+            case.text,
+            balls.uncertified,
+        )
     assert {op.name for op in registry().values() if catalogue.uncertified_where(op)} <= seen
 
 
 @pytest.mark.parametrize(
-    ("text", "x"), [("eigh(x)[0]", [[2, 1, 1], [1, 2, 1], [1, 1, 2]]), ("svd(x)[1]", [[1, 2], [2, 4]]), ("pinv(x)", [[1, 2], [2, 4]])]
+    ("text", "x"),
+    [
+        ("eigh(x)[0]", [[2, 1, 1], [1, 2, 1], [1, 1, 2]]),
+        ("svd(x)[1]", [[1, 2], [2, 4]]),
+        ("pinv(x)", [[1, 2], [2, 4]]),
+    ],
 )
 def test_what_a_record_names_is_so(text: str, x: Any) -> None:
     scope, root = lowered(text, {"x": np.array(x, float)})
@@ -263,7 +330,10 @@ def test_composites_say_what_their_operations_say() -> None:
     uncertified = {op.name for op in registry().values() if catalogue.uncertified_where(op)}
     for name, record in composites().items():
         made_of = _made_of(name)
-        assert bool(catalogue.uncertified_where(record)) == bool(made_of & uncertified), (name, made_of & uncertified)
+        assert bool(catalogue.uncertified_where(record)) == bool(made_of & uncertified), (
+            name,
+            made_of & uncertified,
+        )
 
 
 def _made_of(name: str) -> set[str]:
@@ -271,14 +341,20 @@ def _made_of(name: str) -> set[str]:
     found, open_ = set[str](), [name]
     while open_:
         record = composites().get(open_.pop())
-        for part in reached(record.definition, into_records=False).records - found if record is not None else ():
+        for part in (
+            reached(record.definition, into_records=False).records - found
+            if record is not None
+            else ()
+        ):
             found.add(part)
             open_.append(part)
     return found
 
 
 def test_functions_say_whether_they_are_certified(call_cli: Any) -> None:
-    entries = {record.name: catalogue.entry(record, example=False) for _, record in catalogue.functions()}
+    entries = {
+        record.name: catalogue.entry(record, example=False) for _, record in catalogue.functions()
+    }
     assert not entries["eigh"].certified
     assert "equal" in entries["eigh"].uncertified
     assert sum(entry.certified for entry in entries.values()) > 0.97 * len(entries)
@@ -290,7 +366,13 @@ def test_functions_say_whether_they_are_certified(call_cli: Any) -> None:
 
 
 def test_enclosures_of_hard_expressions_hold_the_true_numbers() -> None:
-    """Near-cancellation, numbers huge and tiny, kinks near by: thousands of them by python tests/adversary.py."""
+    """Near-cancellation, numbers huge and tiny, kinks near by: thousands of them by python
+    tests/adversary.py.
+    """
     made = trials(100, 7)
-    assert not [trial for trial in made if trial.outcome == "outside" or trial.outcome.startswith("uncertified")]
+    assert not [
+        trial
+        for trial in made
+        if trial.outcome == "outside" or trial.outcome.startswith("uncertified")
+    ]
     assert sum(trial.outcome == "holds" for trial in made) > 60

@@ -1,4 +1,6 @@
-"""Explanations: nodes, adjoints and contributions are the engine's own and PyTorch's; paths add up; forms say what the data says."""
+"""Explanations: nodes, adjoints and contributions are the engine's own and PyTorch's; paths add up;
+forms say what the data says.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,14 @@ RETAINED = json.loads(RECORDED.read_text("utf-8"))
 NO_CHECK = Options(check=False, formula=False)
 
 
-def explain(text: str, at: dict[str, Any] | None = None, options: Options = NO_CHECK) -> Explanation:
+def explain(
+    text: str, at: dict[str, Any] | None = None, options: Options = NO_CHECK
+) -> Explanation:
     """The explanation of the last query."""
     values = {name: np.asarray(value, float) for name, value in (at or {}).items()}
-    found = list(Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).answers())
+    found = list(
+        Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).answers()
+    )
     return found[-1]
 
 
@@ -43,20 +49,41 @@ def assert_adds_up(explanation: Explanation) -> None:
     arrived: dict[int, list[Any]] = {}
     for each in explanation.backward:
         arrived.setdefault(each.operand, []).append(each.passed)
-    sums = [(node.label, node.adjoint, arrived.get(node.id, [])) for node in explanation.nodes if node.id != explanation.result]
-    sums = [(label, adjoint, parts) for label, adjoint, parts in sums if adjoint is not None and not isinstance(adjoint, tuple)]
+    sums = [
+        (node.label, node.adjoint, arrived.get(node.id, []))
+        for node in explanation.nodes
+        if node.id != explanation.result
+    ]
+    sums = [
+        (label, adjoint, parts)
+        for label, adjoint, parts in sums
+        if adjoint is not None and not isinstance(adjoint, tuple)
+    ]
     for name, gradient in explanation.gradients.items():
         if not gradient.left_out:
-            sums.append((f"gradient of {name}", gradient.value, [path.contribution for path in gradient.paths]))
+            sums.append(
+                (
+                    f"gradient of {name}",
+                    gradient.value,
+                    [path.contribution for path in gradient.paths],
+                )
+            )
     for label, whole, parts in sums:
         found, magnitude = total(parts, whole)
         with np.errstate(all="ignore"):
             off = np.abs(found - whole)
-            fine = (off <= 4 * np.finfo(float).eps * magnitude) | (found == whole) | (np.isnan(found) & np.isnan(whole))
-        assert np.all(fine), f"{label}: the parts are {off} away from the whole, their magnitudes {magnitude}"
+            fine = (
+                (off <= 4 * np.finfo(float).eps * magnitude)
+                | (found == whole)
+                | (np.isnan(found) & np.isnan(whole))
+            )
+        assert np.all(fine), (
+            f"{label}: the parts are {off} away from the whole, their magnitudes {magnitude}"
+        )
 
 
-# -- numbers ------------------------------------------------------------------------------------------------------------------
+# -- numbers
+# ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", RETAINED, ids=lambda case: case["text"])
@@ -64,15 +91,23 @@ def test_values_and_adjoints_are_those_that_pytorch_retains(case):
     explanation = explain(case["text"], case["at"])
     nodes = by_text(explanation)
     wanted: dict[str, list[Any]] = {}
-    for part in case["parts"]:  # equal parts of a text are one node of ours, and several of PyTorch's
+    for part in case[
+        "parts"
+    ]:  # equal parts of a text are one node of ours, and several of PyTorch's
         wanted.setdefault(case["text"][slice(*part["span"])], []).append(part)
     for text, parts in wanted.items():
         node = nodes[text]
         assert np.allclose(node.value, parts[0]["value"], rtol=1e-9, atol=0, equal_nan=True), text
-        adjoints = [part["adjoint"] for part in (parts[:1] if node.op == "leaf" else parts) if part["adjoint"] is not None]
+        adjoints = [
+            part["adjoint"]
+            for part in (parts[:1] if node.op == "leaf" else parts)
+            if part["adjoint"] is not None
+        ]
         assert (node.adjoint is None) == (not adjoints), text
         if adjoints:
-            assert np.allclose(node.adjoint, np.sum(adjoints, axis=0), rtol=1e-9, atol=1e-14, equal_nan=True), text
+            assert np.allclose(
+                node.adjoint, np.sum(adjoints, axis=0), rtol=1e-9, atol=1e-14, equal_nan=True
+            ), text
 
 
 @pytest.mark.parametrize("case", RETAINED, ids=lambda case: case["text"])
@@ -81,7 +116,16 @@ def test_contributions_and_paths_add_up(case):
 
 
 _ATOMS = ("x", "y", "2", "v")
-_FORMS = ("({a}) + ({b})", "({a})*({b})", "sin({a})", "({a}) - ({b})", "tanh({a})", "({a})/(2 + ({b})**2)", "sum({a})", "relu({a})")
+_FORMS = (
+    "({a}) + ({b})",
+    "({a})*({b})",
+    "sin({a})",
+    "({a}) - ({b})",
+    "tanh({a})",
+    "({a})/(2 + ({b})**2)",
+    "sum({a})",
+    "relu({a})",
+)
 _EXPRESSIONS = st.recursive(
     st.sampled_from(_ATOMS), lambda inner: st.builds(lambda form, a, b: form.format(a=a, b=b), st.sampled_from(_FORMS), inner, inner),
     max_leaves=12,
@@ -101,7 +145,10 @@ def test_any_expression_adds_up(text):
 def test_a_gradient_is_its_paths_the_largest_first():
     explanation = explain("x*y + sin(x)*x", {"x": 2.0, "y": 10.0})
     nodes = explanation.nodes
-    paths = [(" ".join(nodes[id - 1].label for id in path.nodes), float(path.contribution)) for path in explanation.gradients["x"].paths]
+    paths = [
+        (" ".join(nodes[id - 1].label for id in path.nodes), float(path.contribution))
+        for path in explanation.gradients["x"].paths
+    ]
     wanted = [
         ("x x*y x*y + sin(x)*x", 10.0),
         ("x sin(x)*x x*y + sin(x)*x", np.sin(2.0)),
@@ -111,7 +158,9 @@ def test_a_gradient_is_its_paths_the_largest_first():
     assert [value for _, value in paths] == pytest.approx([value for _, value in wanted], rel=1e-15)
 
 
-@pytest.mark.parametrize(("doublings", "listed", "left_out"), [(5, 32, 0), (6, 12, 52), (80, 12, 2**80 - 12)])
+@pytest.mark.parametrize(
+    ("doublings", "listed", "left_out"), [(5, 32, 0), (6, 12, 52), (80, 12, 2**80 - 12)]
+)
 def test_paths_are_counted_where_they_are_too_many(doublings, listed, left_out):
     """``y = y + sin(y)`` doubles the ways to x each time."""
     text = "y = x; " + "; ".join(["y = y + sin(y)"] * doublings) + "; y"
@@ -128,18 +177,31 @@ def test_two_edges_between_two_nodes_are_one_path():
     assert path.contribution == 6.0
 
 
-# -- nodes --------------------------------------------------------------------------------------------------------------------
+# -- nodes
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("text", "options", "wanted"),
     [
-        ("const c = 3; c*x", NO_CHECK, {"c": ("frozen", None), "x": ("leaf", 3.0), "c*x": ("mul", 1.0)}),
-        ("detach(x)*y", NO_CHECK, {"x": ("leaf", None), "detach(x)": ("detach", None), "y": ("leaf", 2.0)}),
+        (
+            "const c = 3; c*x",
+            NO_CHECK,
+            {"c": ("frozen", None), "x": ("leaf", 3.0), "c*x": ("mul", 1.0)},
+        ),
+        (
+            "detach(x)*y",
+            NO_CHECK,
+            {"x": ("leaf", None), "detach(x)": ("detach", None), "y": ("leaf", 2.0)},
+        ),
         ("x*y", Options(check=False, wrt=("y",)), {"x": ("frozen", None), "y": ("leaf", 2.0)}),
         ("x*y", Options(check=False, freeze=("y",)), {"y": ("frozen", None), "x": ("leaf", 5.0)}),
         ("x*y", Options(check=False, seed="10"), {"x*y": ("mul", 10.0), "x": ("leaf", 50.0)}),
-        ("where(x > 3, y, x)", NO_CHECK, {"x > 3": ("greater", None), "y": ("leaf", 0.0), "x": ("leaf", 1.0)}),
+        (
+            "where(x > 3, y, x)",
+            NO_CHECK,
+            {"x > 3": ("greater", None), "y": ("leaf", 0.0), "x": ("leaf", 1.0)},
+        ),
         ("floor(x)*y", NO_CHECK, {"floor(x)": ("floor", 5.0), "x": ("leaf", 0.0)}),
         ("floor(x) > 1", NO_CHECK, {"x": ("leaf", None), "floor(x) > 1": ("greater", None)}),
         ("z = x**2; z*y", NO_CHECK, {"x**2": ("pow", 5.0)}),
@@ -179,13 +241,21 @@ def test_names_of_statements_and_texts_of_the_whole_program():
     assert {(node.name, node.text) for node in explanation.nodes} == {
         ("x", "x"), (None, "2"), ("y", "x**2"), (None, "1"), (None, "y + 1"), (None, "(y + 1)*x"),
     }  # fmt: skip
-    assert all(program[slice(*node.span)] == node.text for node in explanation.nodes if node.span is not None)
+    assert all(
+        program[slice(*node.span)] == node.text
+        for node in explanation.nodes
+        if node.span is not None
+    )
 
 
 def test_inside_of_a_function_nodes_have_no_text():
     explanation = explain("F.cross_entropy(z, 0)*2", {"z": [1.0, 2.0, 0.5]})
     (root,) = [node for node in explanation.nodes if node.function is not None]
-    assert (root.function, root.text, root.inside) == ("cross_entropy", "F.cross_entropy(z, 0)", None)
+    assert (root.function, root.text, root.inside) == (
+        "cross_entropy",
+        "F.cross_entropy(z, 0)",
+        None,
+    )
     inner = [node for node in explanation.nodes if node.inside is not None]
     assert inner
     assert all((node.inside, node.text, node.span) == (root.id, None, None) for node in inner)
@@ -194,8 +264,17 @@ def test_inside_of_a_function_nodes_have_no_text():
 def test_nodes_of_a_users_function_know_their_call():
     program = "f(t) = sin(t)*t; f(x) + f(2*x)"
     explanation = explain(program, {"x": 2.0})
-    called = [(node.text, program[slice(*node.call)]) for node in explanation.nodes if node.call is not None]
-    assert called == [("sin(t)", "f(x)"), ("sin(t)*t", "f(x)"), ("sin(t)", "f(2*x)"), ("sin(t)*t", "f(2*x)")]
+    called = [
+        (node.text, program[slice(*node.call)])
+        for node in explanation.nodes
+        if node.call is not None
+    ]
+    assert called == [
+        ("sin(t)", "f(x)"),
+        ("sin(t)*t", "f(x)"),
+        ("sin(t)", "f(2*x)"),
+        ("sin(t)*t", "f(2*x)"),
+    ]
 
 
 def test_a_derivative_in_an_expression_stands_where_it_is_written():
@@ -216,7 +295,9 @@ def test_a_derivative_in_an_expression_stands_where_it_is_written():
 )
 def test_local_derivatives_as_formulas(text, operand, partial, rule):
     explanation = explain(text, {"x": 2.0, "y": 5.0, "v": [1.0, 2.0]})
-    (found,) = [each for each in explanation.backward if explanation.node(each.operand).text == operand]
+    (found,) = [
+        each for each in explanation.backward if explanation.node(each.operand).text == operand
+    ]
     assert found.partial == partial
     assert rule is None or found.rule == rule
 
@@ -236,7 +317,8 @@ def test_sums_over_broadcast_axes_are_said(shapes, words):
     assert [each.summed for each in explanation.backward] == [None, words]
 
 
-# -- forms --------------------------------------------------------------------------------------------------------------------
+# -- forms
+# --------------------------------------------------------------------------------------------------------------------
 
 TEXT = """\
 3*a**3 - b**2
@@ -280,7 +362,9 @@ def test_the_whole_text(call_cli):
 
 
 def test_json_has_the_whole_explanation(call_cli):
-    found = json.loads(call_cli("explain", "x*y", "x=2", "y=3", "--format", "json", "--no-check").stdout)
+    found = json.loads(
+        call_cli("explain", "x*y", "x=2", "y=3", "--format", "json", "--no-check").stdout
+    )
     assert found == {
         "schema": 1, "id": None, "source": {"file": None, "line": 1, "column": 1}, "expr": "x*y", "value": 6.0, "dtype": "float64",
         "seed": 1.0, "result": 3,
@@ -306,23 +390,42 @@ def test_json_has_the_whole_explanation(call_cli):
 
 def test_large_arrays_are_summarized():
     found = summary(np.array([3.0, -4.0, np.inf] * 400))
-    assert found == {"shape": [1200], "min": -4.0, "max": 3.0, "norm": pytest.approx(100.0), "nonfinite": 400}
+    assert found == {
+        "shape": [1200],
+        "min": -4.0,
+        "max": 3.0,
+        "norm": pytest.approx(100.0),
+        "nonfinite": 400,
+    }
     assert summary(np.arange(3)) == [0, 1, 2]
 
 
 def test_several_queries_files_and_records(call_cli, tmp_path):
     (tmp_path / "m.grad").write_text("x = 3\nx**2\n2*x\n", "utf-8")
-    lines = call_cli("explain", "-f", str(tmp_path / "m.grad"), "--format", "jsonl", "--no-check").stdout.splitlines()
+    lines = call_cli(
+        "explain", "-f", str(tmp_path / "m.grad"), "--format", "jsonl", "--no-check"
+    ).stdout.splitlines()
     found = [json.loads(line) for line in lines]
-    assert [(each["expr"], each["gradients"]["x"]["value"], each["source"]["line"]) for each in found] == [
+    assert [
+        (each["expr"], each["gradients"]["x"]["value"], each["source"]["line"]) for each in found
+    ] == [
         ("x**2", 6.0, 2),
         ("2*x", 2.0, 3),
     ]
-    assert {each["program"] for each in found} == {"x = 3\nx**2\n2*x\n"} or found[0]["program"].startswith("x = 3\nx**2\n")
-    (tmp_path / "m.jsonl").write_text('{"expr": "x*y", "at": {"x": 2, "y": 4}, "wrt": ["y"], "id": 7}\n{"expr": "x*("}\n', "utf-8")
+    assert {each["program"] for each in found} == {"x = 3\nx**2\n2*x\n"} or found[0][
+        "program"
+    ].startswith("x = 3\nx**2\n")
+    (tmp_path / "m.jsonl").write_text(
+        '{"expr": "x*y", "at": {"x": 2, "y": 4}, "wrt": ["y"], "id": 7}\n{"expr": "x*("}\n', "utf-8"
+    )
     done = call_cli("explain", "-f", str(tmp_path / "m.jsonl"), "--format", "jsonl", "--no-check")
     first, second = map(json.loads, done.stdout.splitlines())
-    assert (first["id"], first["gradients"]["y"]["value"], second["error"]["code"], done.returncode) == (7, 2.0, "syntax", 2)
+    assert (
+        first["id"],
+        first["gradients"]["y"]["value"],
+        second["error"]["code"],
+        done.returncode,
+    ) == (7, 2.0, "syntax", 2)
 
 
 @pytest.mark.parametrize(
@@ -330,9 +433,17 @@ def test_several_queries_files_and_records(call_cli, tmp_path):
     [
         (["x*"], 2, "error[syntax]"),
         (["x*y", "x=1"], 2, "error[missing-value]"),
-        (["x", "x=1", "--no-check", "--timeout", "3"], 2, "--no-check and --timeout exclude each other"),
+        (
+            ["x", "x=1", "--no-check", "--timeout", "3"],
+            2,
+            "--no-check and --timeout exclude each other",
+        ),
         (["x", "x=1", "--format", "csv"], 2, "--format must be one of"),
-        (["x", "x=1", "--format", "json", "--color", "always"], 2, "--format json and --color always exclude each other"),
+        (
+            ["x", "x=1", "--format", "json", "--color", "always"],
+            2,
+            "--format json and --color always exclude each other",
+        ),
         (["x", "x=1", "--wrt", "z"], 2, "no value for 'z'"),
     ],
 )
@@ -344,7 +455,9 @@ def test_what_is_refused(call_cli, arguments, code, said):
 
 
 def test_long_expressions_are_bounded():
-    """A sum of thousands of terms: each node's text has all terms before it, and each path all sums."""
+    """A sum of thousands of terms: each node's text has all terms before it, and each path all
+    sums.
+    """
     text = " + ".join(f"{i}*x" for i in range(1, 4001))
     explanation = explain(text, {"x": 1.0})
     assert len(explanation.nodes) == 12_000

@@ -1,4 +1,6 @@
-"""Derivations: each line is the whole derivative, and true where what is still to do is done; the last is what `gradcli diff` prints."""
+"""Derivations: each line is the whole derivative, and true where what is still to do is done; the
+last is what `gradcli diff` prints.
+"""
 
 from __future__ import annotations
 
@@ -84,17 +86,21 @@ EXPRESSIONS = [
     "sqrt(x**2 + y)", "sin(cos(tan(x)))", "exp(x)*log(y + x)", "log(log(x + 3))",
     "asin(x/4) + atan(x)*acos(y/5)", "sinh(x)*cosh(2*x)/tanh(x)",
     "x*exp(-x**2/2)",
-    "sigmoid(3*x - y)", "abs(x - 5)*relu(x)", "maximum(x, y)*minimum(x, y**2)", "where(x > 1, x**2, sin(x))", "cbrt(x)*log2(x) - log10(y)",
+    "sigmoid(3*x - y)", "abs(x - 5)*relu(x)", "maximum(x, y)*minimum(x, y**2)", "where(x > 1, "
+    "x**2, sin(x))", "cbrt(x)*log2(x) - log10(y)",
     "gamma(x)*erf(y)", "x % 3 + floor(x)", "atan2(y, x)", "hypot(x, y)", "-(x - y)**3/(x*y + 1)", "softplus(x)*gelu(y)",
     "a = x**2; b = a*sin(a); b/a + a",
-    "f(t) = t**2*exp(t); f(x) + f(2*y)", "f(t) = sin(t); f'(x)*x", "detach(x)*x", "const k = 3; k*x**2",
+    "f(t) = t**2*exp(t); f(x) + f(2*y)", "f(t) = sin(t); f'(x)*x", "detach(x)*x", "const k = 3; "
+    "k*x**2",
 ]  # fmt: skip
 POINT = {"x": 1.75, "y": 0.625}
 _STILL = re.compile(r"d/d(\w)\(")
 
 
 def done(line: str, name: str) -> str:
-    """A line with the number of each derivative that is still to do, by sympy's or a difference quotient of extreme precision."""
+    """A line with the number of each derivative that is still to do, by sympy's or a difference
+    quotient of extreme precision.
+    """
     while (match := _STILL.search(line)) is not None:
         depth, end = 1, match.end()
         while depth:
@@ -111,7 +117,9 @@ def given_in(text: str, at: dict[str, Any] = POINT) -> dict[str, Any]:
 
 
 def value(text: str, at: dict[str, Any]) -> float:
-    return float(np.asarray(gradcli.evaluate(text, at=given_in(text, at), check=False, formula=False).value))
+    return float(
+        np.asarray(gradcli.evaluate(text, at=given_in(text, at), check=False, formula=False).value)
+    )
 
 
 def _slope(text: str, name: str) -> float:
@@ -127,39 +135,70 @@ def _slope(text: str, name: str) -> float:
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_every_line_is_the_derivative(text):
     explanation = gradcli.explain(
-        text, at={name: POINT[name] for name in "xy" if re.search(rf"(?<!\w){name}(?!\w)", text)}, check=False, steps=True
+        text,
+        at={name: POINT[name] for name in "xy" if re.search(rf"(?<!\w){name}(?!\w)", text)},
+        check=False,
+        steps=True,
     )
     for name, steps in explanation.steps.items():
         true = float(explanation.gradients[name].value)
         for step in steps:
             line = step.formula.replace("detach(x)", repr(POINT["x"])).replace("k*", "3*")
-            assert value(done(line, name), POINT) == pytest.approx(true, rel=1e-7, abs=1e-9), f"{step.rule}: {step.formula}"
+            assert value(done(line, name), POINT) == pytest.approx(true, rel=1e-7, abs=1e-9), (
+                f"{step.rule}: {step.formula}"
+            )
 
 
-@pytest.mark.parametrize("text", [text for text in EXPRESSIONS if ";" not in text and text not in ("2", "detach(x)*x")])
+@pytest.mark.parametrize(
+    "text", [text for text in EXPRESSIONS if ";" not in text and text not in ("2", "detach(x)*x")]
+)
 def test_the_last_line_is_what_diff_prints(text):
     explanation = gradcli.explain(
-        text, at={name: POINT[name] for name in "xy" if re.search(rf"(?<!\w){name}(?!\w)", text)}, check=False, steps=True
+        text,
+        at={name: POINT[name] for name in "xy" if re.search(rf"(?<!\w){name}(?!\w)", text)},
+        check=False,
+        steps=True,
     )
     formulas = gradcli.differentiate(text, check=False).derivative
     assert {name: steps[-1].formula for name, steps in explanation.steps.items()} == formulas
 
 
-@pytest.mark.parametrize("text", ["x**2*sin(x)", "exp(-x**2)/(1 + x)", "sqrt(1 + x**2)*log(x)", "x**x"])
+@pytest.mark.parametrize(
+    "text", ["x**2*sin(x)", "exp(-x**2)/(1 + x)", "sqrt(1 + x**2)*log(x)", "x**x"]
+)
 def test_sympy_agrees_with_the_last_line(text):
     x = sympy.Symbol("x", positive=True)
     final = gradcli.explain(text, x=1.5, check=False, steps=True).steps["x"][-1].formula
-    names = {"x": x, "log": sympy.log, "exp": sympy.exp, "sqrt": sympy.sqrt, "sin": sympy.sin, "cos": sympy.cos}
-    assert sympy.simplify(sympy.sympify(final, locals=names) - sympy.diff(sympy.sympify(text, locals=names), x)) == 0
+    names = {
+        "x": x,
+        "log": sympy.log,
+        "exp": sympy.exp,
+        "sqrt": sympy.sqrt,
+        "sin": sympy.sin,
+        "cos": sympy.cos,
+    }
+    assert (
+        sympy.simplify(
+            sympy.sympify(final, locals=names) - sympy.diff(sympy.sympify(text, locals=names), x)
+        )
+        == 0
+    )
 
 
 def test_rules_have_their_usual_names():
     def rules(text: str) -> list[str]:
-        return [step.rule for step in gradcli.explain(text, x=1.5, check=False, steps=True).steps["x"]]
+        return [
+            step.rule for step in gradcli.explain(text, x=1.5, check=False, steps=True).steps["x"]
+        ]
 
     assert rules("x + 3") == ["sum rule", "constant rule", "variable"]
     assert rules("sin(x)*x") == ["product rule", "variable", "sine rule", "simplify"]
-    assert rules("tan(2*x)") == ["chain rule, tangent rule", "constant multiple rule", "variable", "simplify"]
+    assert rules("tan(2*x)") == [
+        "chain rule, tangent rule",
+        "constant multiple rule",
+        "variable",
+        "simplify",
+    ]
     assert rules("sqrt(x)") == ["square root rule"]
     assert rules("3**x") == ["exponential rule"]
 
@@ -167,10 +206,17 @@ def test_rules_have_their_usual_names():
 def test_latex_and_json(call_cli):
     done_ = call_cli("explain", "x*sin(x)", "--steps", "--latex", "--no-check")
     assert "&= \\frac{d}{dx}\\left(x\\right) \\sin\\left(x\\right)" in done_.stdout
-    found = json.loads(call_cli("explain", "x*sin(x)", "x=2", "--steps", "--format", "json", "--no-check").stdout)
+    found = json.loads(
+        call_cli("explain", "x*sin(x)", "x=2", "--steps", "--format", "json", "--no-check").stdout
+    )
     assert (found["steps"]["x"][0]["rule"], found["nodes"][0]["op"]) == ("product rule", "leaf")
-    without = json.loads(call_cli("explain", "x*sin(x)", "--steps", "--format", "json", "--no-check").stdout)
-    assert (without["steps"]["x"][-1]["formula"], without["nodes"]) == (found["steps"]["x"][-1]["formula"], [])
+    without = json.loads(
+        call_cli("explain", "x*sin(x)", "--steps", "--format", "json", "--no-check").stdout
+    )
+    assert (without["steps"]["x"][-1]["formula"], without["nodes"]) == (
+        found["steps"]["x"][-1]["formula"],
+        [],
+    )
 
 
 def test_what_has_no_entry_in_common_has_its_gradient_alone():
@@ -184,7 +230,10 @@ def test_what_has_no_entry_in_common_has_its_gradient_alone():
         (["x", "x=1", "--steps", "--format", "svg"], "--format svg and --steps exclude each other"),
         (["x >", "--steps"], "error[syntax]"),
         (["x > 2", "--steps"], "boolean"),
-        (["x", "x=1", "--why", "x", "--format", "latex"], "--format latex and --why exclude each other"),
+        (
+            ["x", "x=1", "--why", "x", "--format", "latex"],
+            "--format latex and --why exclude each other",
+        ),
     ],
 )
 def test_what_is_refused(call_cli, arguments, message):
@@ -194,17 +243,24 @@ def test_what_is_refused(call_cli, arguments, message):
 
 @pytest.mark.parametrize("by", ["a file", "standard input"])
 def test_names_without_values_and_functions_of_a_file(call_cli, tmp_path, by):
-    """The file is read twice: once for values, which are not all there, and once for the formulas."""
+    """The file is read twice: once for values, which are not all there, and once for the
+    formulas.
+    """
     program = "f(t) = t^2*sin(t)\nx = 2\n"
     (tmp_path / "f.grad").write_text(program, "utf-8")
     path = str(tmp_path / "f.grad") if by == "a file" else "-"
     done_ = call_cli("explain", "-f", path, "f(z)*x", "--steps", "--no-check", stdin=program)
     assert done_.stdout.splitlines()[0] == "f(z)*x"
-    assert done_.stdout.splitlines()[-1] == "  = x*z*(z*cos(z) + 2*sin(z))                   simplify"
+    assert (
+        done_.stdout.splitlines()[-1] == "  = x*z*(z*cos(z) + 2*sin(z))                   simplify"
+    )
 
 
 def test_where_there_are_no_steps_the_numbers_are_explained(call_cli):
     done_ = call_cli("explain", "softmax(x)", "x=1,2", "--steps", "--no-check")
     assert done_.returncode == 0
-    assert "note     there are no steps: the result has the shape (2,), and its entries no formula in common" in done_.stdout
+    assert (
+        "note     there are no steps: the result has the shape (2,), and its entries no formula "
+        "in common" in done_.stdout
+    )
     assert "forward" in done_.stdout

@@ -1,4 +1,6 @@
-"""The page of an explanation as a text: it is whole, it can be read without its script, it fetches nothing, and shows any text as text."""
+"""The page of an explanation as a text: it is whole, it can be read without its script, it fetches
+nothing, and shows any text as text.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,15 @@ ROOT = Path(gradcli.__file__).parent.parent
 def explain(text: str, **at: Any) -> list[Explanation]:
     values = {name: np.asarray(value, float) for name, value in at.items()}
     options = Options(check=False, formula=False)
-    return list(Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).answers())
+    return list(
+        Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).answers()
+    )
 
 
 class Outline(HTMLParser):
-    """The elements of a page with their attributes, and its texts beside styles and scripts; an end without its beginning is an error."""
+    """The elements of a page with their attributes, and its texts beside styles and scripts; an end
+    without its beginning is an error.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -74,13 +80,22 @@ class Outline(HTMLParser):
 
 def test_a_page_is_whole_and_fetches_nothing() -> None:
     outline = Outline(page(explain("sum(tanh(x)*x + y)", x=[1, 2, 3], y=2)))
-    policies = [attrs["content"] for tag, attrs in outline.elements if attrs.get("http-equiv") == "Content-Security-Policy"]
+    policies = [
+        attrs["content"]
+        for tag, attrs in outline.elements
+        if attrs.get("http-equiv") == "Content-Security-Policy"
+    ]
     assert policies == [
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src "
+        "data:; base-uri 'none'; form-action 'none'"
     ]
     for tag, attrs in outline.elements:
-        assert not [name for name in attrs if name.startswith("on")], f"{tag} has a handler: {attrs}"
-        assert (attrs.get("src") or "data:image/png;base64,").startswith("data:image/png;base64,"), tag
+        assert not [name for name in attrs if name.startswith("on")], (
+            f"{tag} has a handler: {attrs}"
+        )
+        assert (attrs.get("src") or "data:image/png;base64,").startswith(
+            "data:image/png;base64,"
+        ), tag
         assert (attrs.get("href") or "#")[0] == "#" or attrs["href"] == "data:,", tag
     assert [tag for tag, _ in outline.elements].count("script") == 1
     assert "value 11.6748" in outline.text
@@ -102,18 +117,38 @@ def test_the_page_can_be_read_without_its_script() -> None:
 
 def named(text: str) -> ShownExplanation:
     """An explanation with a text of the user's wherever one may stand."""
-    record = Record(text, value=np.float64(1), grad={text: np.float64(2)}, warnings=[text], seed=np.float64(1))
+    record = Record(
+        text, value=np.float64(1), grad={text: np.float64(2)}, warnings=[text], seed=np.float64(1)
+    )
     nodes = [
-        ExplainedNode(1, "leaf", text, text, text, (0, len(text)), value=np.float64(1), adjoint=np.float64(2)),
-        ExplainedNode(2, "exp", text, None, text, (0, len(text)), text, (1,), value=np.float64(1), adjoint=np.float64(1), function=text),
+        ExplainedNode(
+            1, "leaf", text, text, text, (0, len(text)), value=np.float64(1), adjoint=np.float64(2)
+        ),
+        ExplainedNode(
+            2,
+            "exp",
+            text,
+            None,
+            text,
+            (0, len(text)),
+            text,
+            (1,),
+            value=np.float64(1),
+            adjoint=np.float64(1),
+            function=text,
+        ),
     ]
-    gradients = {text: ExplainedGradient(np.float64(2), [Route((1, 2), np.float64(2))], 0, np.float64(0))}
+    gradients = {
+        text: ExplainedGradient(np.float64(2), [Route((1, 2), np.float64(2))], 0, np.float64(0))
+    }
     return ShownExplanation(record, Source(text), nodes, gradients=gradients, result=2)
 
 
 TEXTS = {
-    **HOSTILE, "a script": "<script>alert(1)</script>", "an end": "</script><img src=x onerror=alert(1)>", "a comment": "<!--<script>",
-    "a bracket": '"]', "a placeholder": "{{main}} {{program}}", "an attribute": '" onload="alert(1)',
+    **HOSTILE, "a script": "<script>alert(1)</script>", "an end": "</script><img src=x "
+    "onerror=alert(1)>", "a comment": "<!--<script>",
+    "a bracket": '"]', "a placeholder": "{{main}} {{program}}", "an attribute": '" '
+    'onload="alert(1)',
     "a picture": "</svg><script>alert(1)</script>",
     "a style": "</style><script>alert(1)</script>", "plain text": "</pre></span><script>alert(1)</script>",
 }  # fmt: skip
@@ -124,7 +159,9 @@ def test_texts_of_users_are_text(text: str) -> None:
     wanted = Outline(page([named("x")]))
     outline = Outline(page([named(text)]))
     ignored = ("text", "title", "path", "g", "rect")  # of which a box has as many as lines of text
-    tags, wanted_tags = ([tag for tag, _ in each.elements if tag not in ignored] for each in (outline, wanted))
+    tags, wanted_tags = (
+        [tag for tag, _ in each.elements if tag not in ignored] for each in (outline, wanted)
+    )
     assert tags == wanted_tags
     for _, attrs in outline.elements:
         assert not [name for name in attrs if name.startswith("on")]
@@ -137,18 +174,24 @@ def test_errors_stand_on_the_page() -> None:
 
 
 def pixels(outline: Outline) -> np.ndarray:
-    """The first picture of the page, read by zlib: rows of red, green, blue and opacity behind a filter of none."""
+    """The first picture of the page, read by zlib: rows of red, green, blue and opacity behind a
+    filter of none.
+    """
     source = next(attrs["src"] for tag, attrs in outline.elements if tag == "img")
     data = base64.b64decode((source or "").partition(",")[2])
     columns, rows = struct.unpack(">2I", data[16:24])
     begin = data.index(b"IDAT") + 4
-    lines = np.frombuffer(zlib.decompress(data[begin : data.index(b"IEND") - 8]), np.uint8).reshape(rows, 1 + 4 * columns)
+    lines = np.frombuffer(zlib.decompress(data[begin : data.index(b"IEND") - 8]), np.uint8).reshape(
+        rows, 1 + 4 * columns
+    )
     assert not lines[:, 0].any()
     return lines[:, 1:].reshape(rows, columns, 4)
 
 
 def test_arrays_are_pictures() -> None:
-    """Orange above zero, blue below it, and the stronger the larger: 3 fills a cell, -1 a third of one, and zero is clear."""
+    """Orange above zero, blue below it, and the stronger the larger: 3 fills a cell, -1 a third of
+    one, and zero is clear.
+    """
     found = pixels(Outline(page(explain("sum(x)", x=[[3.0, -1.0], [0.0, np.nan]]))))
     assert found[..., 3].tolist() == [[255, 85], [0, 255]]
     assert found[0, 0, 0] > found[0, 0, 2]
@@ -170,12 +213,24 @@ def test_many_arrays_are_summed_up() -> None:
 
 def test_a_large_graph_is_a_summary() -> None:
     nodes = [
-        ExplainedNode(i, "leaf" if i == 1 else "sin", value=1.0, adjoint=1.0, operands=(i - 1,) if i > 1 else ()) for i in range(1, 100_001)
+        ExplainedNode(
+            i,
+            "leaf" if i == 1 else "sin",
+            value=1.0,
+            adjoint=1.0,
+            operands=(i - 1,) if i > 1 else (),
+        )
+        for i in range(1, 100_001)
     ]
-    explanation = ShownExplanation(Record("f(x)", value=np.float64(1), grad={}), Source("f(x)"), nodes, result=len(nodes))
+    explanation = ShownExplanation(
+        Record("f(x)", value=np.float64(1), grad={}), Source("f(x)"), nodes, result=len(nodes)
+    )
     text = page([explanation])
     assert len(nodes) > MOST_NODES
-    assert "forward and backward 100,000 nodes as 40 boxes: --format json lists them all" in Outline(text).text
+    assert (
+        "forward and backward 100,000 nodes as 40 boxes: --format json lists them all"
+        in Outline(text).text
+    )
     assert "99,961 nodes" in Outline(text).text
     assert len(text) < 200_000
 
@@ -197,18 +252,28 @@ def test_the_parts_of_the_program_are_short_and_have_no_handlers() -> None:
         assert len(text.splitlines()) < 400, path.name
         assert text.isascii(), path.name  # which every encoding has
         assert "innerHTML" not in text, path.name
-        assert not re.search(r"\beval\(|https?:(?!//www\.w3\.org)|\bfetch\(|XMLHttpRequest|\bimport\b", text), path.name
+        assert not re.search(
+            r"\beval\(|https?:(?!//www\.w3\.org)|\bfetch\(|XMLHttpRequest|\bimport\b", text
+        ), path.name
 
 
 def test_builds_have_the_parts(tmp_path: Path) -> None:
     """The wheel and the sdist hold what the page is made of."""
-    builder = pytest.importorskip("hatchling.builders.wheel", reason="hatchling, which builds gradcli, is not installed here")
+    builder = pytest.importorskip(
+        "hatchling.builders.wheel", reason="hatchling, which builds gradcli, is not installed here"
+    )
     sdist = pytest.importorskip("hatchling.builders.sdist")
     if not (ROOT / "pyproject.toml").is_file():
         pytest.skip("gradcli is installed, this is no checkout")
-    wheel = next(iter(builder.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])))
-    archive = next(iter(sdist.SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])))
-    wanted = {path.name for path in (ROOT / "gradcli" / "report" / "page").iterdir() if path.is_file()}
+    wheel = next(
+        iter(builder.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
+    )
+    archive = next(
+        iter(sdist.SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
+    )
+    wanted = {
+        path.name for path in (ROOT / "gradcli" / "report" / "page").iterdir() if path.is_file()
+    }
     with zipfile.ZipFile(wheel) as found:
         assert {Path(name).name for name in found.namelist() if "/report/page/" in name} == wanted
     with tarfile.open(archive) as packed:

@@ -1,6 +1,8 @@
-"""The page of an explanation in a real browser: played, by keyboard alone, in both themes, and with hostile texts.
+"""The page of an explanation in a real browser: played, by keyboard alone, in both themes, and with
+hostile texts.
 
-Skipped where there is no Chromium, or no playwright to drive it (``pip install playwright``; its own browsers are not needed).
+Skipped where there is no Chromium, or no playwright to drive it (``pip install playwright``; its
+own browsers are not needed).
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from gradcli.report.page.assembly import page as page_of
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next((found for found in map(shutil.which, BROWSERS) if found), None)
-driver = pytest.importorskip("playwright.sync_api", reason="playwright, which drives the browser, is not installed")
+driver = pytest.importorskip(
+    "playwright.sync_api", reason="playwright, which drives the browser, is not installed"
+)
 pytestmark = [pytest.mark.ci, pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")]
 
 Open = Callable[..., Any]
@@ -29,14 +33,18 @@ Open = Callable[..., Any]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with driver.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        found = started.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield found
         found.close()
 
 
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Open the page of explanations; what it says to the console, asks for, or wants to be answered is a failure."""
+    """Open the page of explanations; what it says to the console, asks for, or wants to be answered
+    is a failure.
+    """
     complaints: list[str] = []
     contexts = []
 
@@ -48,8 +56,16 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         tab = context.new_page()
         tab.on("console", lambda said: complaints.append(f"console: {said.text}"))
         tab.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        tab.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        tab.on("request", lambda asked: complaints.append(asked.url) if asked.url not in (path.as_uri(), "data:,") else None)
+        tab.on(
+            "dialog",
+            lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()),
+        )
+        tab.on(
+            "request",
+            lambda asked: (
+                complaints.append(asked.url) if asked.url not in (path.as_uri(), "data:,") else None
+            ),
+        )
         tab.goto(path.as_uri())
         return tab
 
@@ -92,11 +108,18 @@ def test_every_step_forward_and_back_by_the_keys_of_the_slider(small: Any) -> No
         small.keyboard.press("ArrowRight")
         told.append(bar.get_attribute("aria-valuetext"))
     assert len(set(told)) == len(told) == 6 + 6 + 3  # nodes, contributions; start, seed, end
-    assert [text.split(". ")[0].split(", ")[1] for text in told] == ["Start", *["Forward"] * 6, *["Backward"] * 7, "Gradient"]
+    assert [text.split(". ")[0].split(", ")[1] for text in told] == [
+        "Start",
+        *["Forward"] * 6,
+        *["Backward"] * 7,
+        "Gradient",
+    ]
     small.keyboard.press("ArrowLeft")
     small.keyboard.press("ArrowLeft")
     assert "1 of 2 to the adjoint of x" in telling(small)
-    assert "[1, 1, 1] · [0.761594, 0.964028, 0.995055] → [0.761594, 0.964028, 0.995055]" in telling(small)
+    assert "[1, 1, 1] · [0.761594, 0.964028, 0.995055] → [0.761594, 0.964028, 0.995055]" in telling(
+        small
+    )
 
 
 def test_the_step_is_announced_once(small: Any) -> None:
@@ -149,7 +172,9 @@ def test_details_tell_what_is_known_by_now(small: Any) -> None:
     assert side.locator(".pass:visible, .path:visible").count() == 0
     for _ in range(12):
         slider(small).press("ArrowRight")
-    assert side.locator(".pass:visible").all_inner_texts() == ["from 4 tanh(x)*x [0.761594, 0.964028, 0.995055] (1 of 2)"]
+    assert side.locator(".pass:visible").all_inner_texts() == [
+        "from 4 tanh(x)*x [0.761594, 0.964028, 0.995055] (1 of 2)"
+    ]
     assert not side.get_by_text("together").is_visible()
     slider(small).press("ArrowRight")
     assert side.get_by_text("together").is_visible()
@@ -169,7 +194,11 @@ def test_all_of_it_by_keyboard_alone(small: Any) -> None:
     stops = []
     for _ in range(18):
         small.keyboard.press("Tab")
-        stops.append(small.evaluate("document.activeElement.closest('.player,.source,.fit,.picture,.path')?.className"))
+        stops.append(
+            small.evaluate(
+                "document.activeElement.closest('.player,.source,.fit,.picture,.path')?.className"
+            )
+        )
     order = ["panel player scripted", "source", "fit", "picture", "path"]
     found = [place.replace(" backward", "") for place in stops if place is not None]
     assert list(dict.fromkeys(found)) == order
@@ -216,16 +245,38 @@ def test_several_queries_have_a_choice(opened: Open) -> None:
 def test_stories_and_derivations(opened: Open) -> None:
     found = explain("relu(x)*x", x=-2)[0]
     found.why = [Why("x", "zero", ["it is 0: relu is flat below 0", "at -2"], node=2)]
-    found.steps = {"x": [Step("product", "d/dx(relu(x))*x + relu(x)"), Step("relu", "where(x > 0, 1, 0)*x + relu(x)")]}
+    found.steps = {
+        "x": [
+            Step("product", "d/dx(relu(x))*x + relu(x)"),
+            Step("relu", "where(x > 0, 1, 0)*x + relu(x)"),
+        ]
+    }
     found.record.warnings.append("a kink is near")
     text = opened([found]).locator("main").inner_text()
-    for part in ("Why x is what it is", "it is 0: relu is flat below 0", "d/dx, rule by rule", "product", "Warning: a kink is near"):
+    for part in (
+        "Why x is what it is",
+        "it is 0: relu is flat below 0",
+        "d/dx, rule by rule",
+        "product",
+        "Warning: a kink is near",
+    ):
         assert part in text
 
 
 def test_hostile_texts_do_nothing(opened: Open) -> None:
     """No dialog, no message, no request; and what cannot be seen is written out."""
-    kept = ("a script", "an end", "a comment", "a bracket", "a picture", "an override", "separators", "lines", "selectors", "halves")
+    kept = (
+        "a script",
+        "an end",
+        "a comment",
+        "a bracket",
+        "a picture",
+        "an override",
+        "separators",
+        "lines",
+        "selectors",
+        "halves",
+    )
     tab = opened([named(TEXTS[name]) for name in kept])
     for place, name in enumerate(kept):
         tab.get_by_label("Query").select_option(f"q{place}")
@@ -322,7 +373,14 @@ LABELS = """() => {
 
 def test_numbers_on_edges_meet_neither_boxes_nor_each_other(opened: Open) -> None:
     """Each has a ground of its own, so that no edge goes through it."""
-    tab = opened(explain("sum(tanh(W @ x) * sin(x) + exp(x) * cos(x) * y / (1 + x*x))", x=[0.5, 2], y=2, W=[[1, 2], [3, 4]]))
+    tab = opened(
+        explain(
+            "sum(tanh(W @ x) * sin(x) + exp(x) * cos(x) * y / (1 + x*x))",
+            x=[0.5, 2],
+            y=2,
+            W=[[1, 2], [3, 4]],
+        )
+    )
     found = tab.evaluate(LABELS)
     assert found["count"] >= 8
     assert (found["met"], found["open"]) == (0, 0)

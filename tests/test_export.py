@@ -1,4 +1,6 @@
-"""Exports: what is written runs and gives the engine's numbers, users' text is inert in it, and what a target lacks is refused by name."""
+"""Exports: what is written runs and gives the engine's numbers, users' text is inert in it, and
+what a target lacks is refused by name.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,11 @@ def test_scalar_records_give_the_engines_numbers_in_every_target(target: str) ->
 @pytest.mark.parametrize("target", [target for target in TARGETS if target != "sympy"])
 def test_programs_on_arrays_give_the_engines_numbers(target: str) -> None:
     skip_without(target)
-    trials = [trial for number, (text, values) in enumerate(ARRAYS.values()) for trial in program(f"array_{number}", text, values)]
+    trials = [
+        trial
+        for number, (text, values) in enumerate(ARRAYS.values())
+        for trial in program(f"array_{number}", text, values)
+    ]
     outcome = held(target, trials)
     assert not outcome.wrong, told(outcome)
     assert len(outcome.agree) == len(ARRAYS), outcome.refused
@@ -179,5 +185,7 @@ def test_javascript_keeps_reserved_words_as_keys(tmp_path: Path) -> None:
     (trial,) = program("value_and_grad", "x**2", {"x": 3.0})
     trial.subject.parameters[0].name = "class"
     trial.subject.gradients = {"class": trial.subject.gradients["x"]}
-    ((value, found),) = run("javascript", [Trial("value_and_grad", trial.subject, [{"class": 3.0}])])[0]
+    ((value, found),) = run(
+        "javascript", [Trial("value_and_grad", trial.subject, [{"class": 3.0}])]
+    )[0]
     assert (value, found) == (9.0, {"class": 6.0})

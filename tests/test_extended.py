@@ -38,7 +38,9 @@ AGREE = [
 ]
 
 
-def checked(text: str, values: dict[str, Any], claims: tuple[ClaimInput, ...] = (), gradient: Any = None) -> Any:
+def checked(
+    text: str, values: dict[str, Any], claims: tuple[ClaimInput, ...] = (), gradient: Any = None
+) -> Any:
     scope = Scope()
     for name, value in values.items():
         scope.bind_value(name, value)
@@ -60,7 +62,13 @@ def test_every_entry_agrees(text: str, values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "place"), [(lambda g: g * 1.0005, 77_777), (lambda g: -g, 0), (lambda g: g + 1e-9, N - 1), (lambda g: np.nan, 5)]
+    ("change", "place"),
+    [
+        (lambda g: g * 1.0005, 77_777),
+        (lambda g: -g, 0),
+        (lambda g: g + 1e-9, N - 1),
+        (lambda g: np.nan, 5),
+    ],
 )
 def test_one_wrong_entry_of_the_engine_is_found(change: Any, place: int) -> None:
     scope = Scope()
@@ -119,7 +127,9 @@ def test_the_reference_uses_none_of_the_engines_rules(monkeypatch: pytest.Monkey
     def f(at: Any) -> Any:
         return np.exp(np.sin(at)) / (1 + at**2)
 
-    assert slopes.astype(float) == pytest.approx(((f(wide_x + h) - f(wide_x - h)) / (2 * h)).astype(float), rel=1e-10)
+    assert slopes.astype(float) == pytest.approx(
+        ((f(wide_x + h) - f(wide_x - h)) / (2 * h)).astype(float), rel=1e-10
+    )
 
 
 def test_from_the_python_api() -> None:

@@ -1,4 +1,6 @@
-"""What an operation is stands in its record: no table and no test of a name outside of `ops/` knows one."""
+"""What an operation is stands in its record: no table and no test of a name outside of `ops/` knows
+one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ ROOT = Path(gradcli.__file__).parent
 def outside() -> Iterator[Path]:
     """The files that are no records."""
     for path in sorted(ROOT.rglob("*.py")):
-        if path.relative_to(ROOT).parts[0] != "ops" and not f"gradcli.{'.'.join(path.relative_to(ROOT).parts)}".startswith(WITNESSES):
+        if path.relative_to(ROOT).parts[
+            0
+        ] != "ops" and not f"gradcli.{'.'.join(path.relative_to(ROOT).parts)}".startswith(
+            WITNESSES
+        ):
             yield path
 
 
@@ -36,7 +42,9 @@ def is_name_of_an_operation(node: ast.expr) -> bool:
 
 
 def lines_that_ask(tree: ast.Module) -> Iterator[int]:
-    """The lines in which an operation's name is compared, looked up, or asked for by a helper that compares it."""
+    """The lines in which an operation's name is compared, looked up, or asked for by a helper that
+    compares it.
+    """
     for node in ast.walk(tree):
         asked: list[ast.expr] = []
         if isinstance(node, ast.Compare):
@@ -45,7 +53,11 @@ def lines_that_ask(tree: ast.Module) -> Iterator[int]:
             asked = [node.slice]
         elif isinstance(node, ast.Match):
             asked = [node.subject]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop", "startswith"):
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("get", "pop", "startswith")
+        ):
             asked = [node.func.value, *node.args]
         if any(is_name_of_an_operation(part) for part in asked):
             yield node.lineno
@@ -67,13 +79,19 @@ def knows_operations(value: Any) -> bool:
 
 def tables(name: str) -> list[str]:
     module = import_module(name)
-    return sorted(key for key, value in vars(module).items() if not key.startswith("__") and knows_operations(value))
+    return sorted(
+        key
+        for key, value in vars(module).items()
+        if not key.startswith("__") and knows_operations(value)
+    )
 
 
-# The judge reads texts with tables of names of its own, and knows by itself what functions of references do over intervals: what it
-# took from the records could not vouch for them. Nor could functions of balls, which have mpmath's names.
+# The judge reads texts with tables of names of its own, and knows by itself what functions of
+# references do over intervals: what it took from the records could not vouch for them. Nor could
+# functions of balls, which have mpmath's names.
 WITNESSES = ("gradcli.reference.ranges.", "gradcli.reference.ball")
-# Primitives of JAX's programs, which are told in NumPy's functions: some bear the name of an operation.
+# Primitives of JAX's programs, which are told in NumPy's functions: some bear the name of an
+# operation.
 OTHER_PEOPLES = ("gradcli.functions.tracing.jax",)
 # How PyTorch declares its functions: which take dtype=, write in place, refuse booleans.
 DECLARED_THERE = ("gradcli.tensors.dispatch.call_arguments",)
@@ -84,13 +102,16 @@ def modules() -> list[str]:
     return [
         m.name
         for m in rooms
-        if not m.name.startswith(("gradcli.ops", *WITNESSES, *OTHER_PEOPLES, *DECLARED_THERE)) and not m.name.endswith("__main__")
+        if not m.name.startswith(("gradcli.ops", *WITNESSES, *OTHER_PEOPLES, *DECLARED_THERE))
+        and not m.name.endswith("__main__")
     ]
 
 
 def test_no_name_of_an_operation_is_tested() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{line}" for path in outside() for line in sorted(set(lines_that_ask(ast.parse(path.read_text("utf-8")))))
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in outside()
+        for line in sorted(set(lines_that_ask(ast.parse(path.read_text("utf-8")))))
     ]
     assert found == [], "a fact about an operation belongs into its record: give `Op` a field"
 

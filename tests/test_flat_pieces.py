@@ -1,7 +1,8 @@
-"""A slope that is zero on a whole piece stays zero under every function with an infinite slope, whatever way it is computed.
+"""A slope that is zero on a whole piece stays zero under every function with an infinite slope,
+whatever way it is computed.
 
-What is flat, and what has an infinite slope, is found in the catalogue: by values beside the point that are the same to the bit, and by
-slopes that are infinite where values are finite.
+What is flat, and what has an infinite slope, is found in the catalogue: by values beside the point
+that are the same to the bit, and by slopes that are infinite where values are finite.
 """
 
 from __future__ import annotations
@@ -33,20 +34,28 @@ FURTHER = [  # of flat functions, those that no call of one or two numbers shows
     ("dot([relu({0})], [{0}])", -2.4), ("relu({0})*sin({0})", -2.4), ("sum(relu([{0}, {0}]))", -2.4), ("relu({0})/({0})", -2.4),
     ("std([relu({0}), 0])", -2.4), ("var([relu({0}), 0])", -2.4), ("hypot(relu({0}), 0)", -2.4), ("exp(relu({0}))", -2.4),
     ("matmul([[relu({0})]], [[{0}]])[0, 0]", -2.4), ("logsumexp([relu({0})])", -2.4), ("mean(clip([{0}, 9], 0, 1))", -2.4),
-    ("scatter_reduce([0.], 0, [0], [relu({0})], 'amax')[0]", -2.4), ("cumprod([relu({0}), {0}], 0)[1]", -2.4),
+    ("scatter_reduce([0.], 0, [0], [relu({0})], 'amax')[0]", -2.4), ("cumprod([relu({0}), {0}], "
+    "0)[1]", -2.4),
 ]  # fmt: skip
 STEEP = [  # what has an infinite slope beside functions of one number, and where
     ("({0})**0.5", 0.0), ("({0})**(1/3)", 0.0), ("sqrt(3*({0}))", 0.0), ("sqrt(({0})**2)", 0.0), ("sqrt(sum([{0}, {0}]))", 0.0),
     ("sqrt(({0})*7)", 0.0), ("norm([{0}, 0])", 0.0), ("std([{0}, 0])", 0.0), ("hypot({0}, 0)", 0.0), ("log(1 + sqrt({0}))", 0.0),
-    ("sqrt(abs({0}))", 0.0), ("sqrt(1 - ({0}))", 1.0), ("sum(sqrt([{0}, 4]))", 0.0), ("sqrt(({0}) + relu(x - 99))", 0.0),
+    ("sqrt(abs({0}))", 0.0), ("sqrt(1 - ({0}))", 1.0), ("sum(sqrt([{0}, 4]))", 0.0), ("sqrt(({0}) "
+    "+ relu(x - 99))", 0.0),
     ("sqrt(tanh({0}))", 0.0), ("sqrt(prod([{0}, 2]))", 0.0), ("xlogy({0}, {0})", 0.0), ("cbrt(({0})/7)", 0.0),
 ]  # fmt: skip
 
 
 def _calls(kinds: Sequence[str]) -> Iterator[str]:
-    """Functions of the catalogue, each as one of x: operations of these kinds, and what is made of operations and has kinks."""
+    """Functions of the catalogue, each as one of x: operations of these kinds, and what is made of
+    operations and has kinks.
+    """
     operations = [op for op in dict.fromkeys(registry().values()) if op.kind in kinds]
-    made = [function for function in dict.fromkeys(composites().values()) if function.kinks and not function.lists]
+    made = [
+        function
+        for function in dict.fromkeys(composites().values())
+        if function.kinks and not function.lists
+    ]
     for record in (*operations, *(made if "piecewise" in kinds else [])):
         if not record.public or record.variadic:
             continue
@@ -62,7 +71,14 @@ def _calls(kinds: Sequence[str]) -> Iterator[str]:
 def _evaluated(text: str, x: np.ndarray) -> Any:
     """A function of one number at many; None of what is none."""
     try:
-        found = gradcli.evaluate(text.format("x"), at={"x": x}, seed=np.ones(x.shape), check=False, formula=False, wrt="x")
+        found = gradcli.evaluate(
+            text.format("x"),
+            at={"x": x},
+            seed=np.ones(x.shape),
+            check=False,
+            formula=False,
+            wrt="x",
+        )
     except (GradcliError, ArithmeticError):
         return None
     return found if np.shape(found.value) == x.shape and found.dtype == "float64" else None
@@ -76,8 +92,12 @@ def flat_pieces() -> list[tuple[str, float]]:
         record = _evaluated(text, np.concatenate([POINTS * share for share in BESIDE]))
         if record is None:
             continue
-        values, slopes = (np.reshape(part, (len(BESIDE), -1)) for part in (record.value, record.grad["x"]))
-        at = POINTS[np.isfinite(values[0]) & (values == values[0]).all(axis=0) & (slopes == 0).all(axis=0)]
+        values, slopes = (
+            np.reshape(part, (len(BESIDE), -1)) for part in (record.value, record.grad["x"])
+        )
+        at = POINTS[
+            np.isfinite(values[0]) & (values == values[0]).all(axis=0) & (slopes == 0).all(axis=0)
+        ]
         found += [(text, float(x)) for x in dict.fromkeys((*at[:1], *at[-1:]))]
     return found + FURTHER
 
@@ -89,20 +109,27 @@ def steep_places() -> list[tuple[str, float]]:
     for text in dict.fromkeys(_calls(("smooth",))):
         record = _evaluated(text, EDGES)
         if record is not None:
-            found += [(text, float(x)) for x in EDGES[np.isfinite(record.value) & np.isinf(record.grad["x"])]]
+            found += [
+                (text, float(x))
+                for x in EDGES[np.isfinite(record.value) & np.isinf(record.grad["x"])]
+            ]
     return found + STEEP
 
 
 def composed(outer: str, at: float, inner: str, x: float) -> str:
     """A function of a flat one, moved so that its value is where the outer one is steep."""
     moved = inner.format("x")
-    value = float(np.ravel(gradcli.evaluate(moved, x=x, wrt="x", check=False, formula=False).value)[0])
+    value = float(
+        np.ravel(gradcli.evaluate(moved, x=x, wrt="x", check=False, formula=False).value)[0]
+    )
     shift = "" if value == at else f" - {value!r} + {at!r}"
     return outer.format(f"({moved}{shift})")
 
 
 def pairs(every: int) -> list[tuple[str, float]]:
-    """Each steep function of each flat one, or one of so many: any two functions that are next to each other in no list are apart by it."""
+    """Each steep function of each flat one, or one of so many: any two functions that are next to
+    each other in no list are apart by it.
+    """
     chosen = list(itertools.product(steep_places(), flat_pieces()))[::every]
     return [(composed(outer, at, inner, x), x) for (outer, at), (inner, x) in chosen]
 
@@ -112,7 +139,9 @@ def _number(found: Any) -> float:
 
 
 def _gradient(text: str, x: float, **options: Any) -> float:
-    return _number(gradcli.evaluate(text, at={"x": x}, check=False, formula=False, **options).grad["x"])
+    return _number(
+        gradcli.evaluate(text, at={"x": x}, check=False, formula=False, **options).grad["x"]
+    )
 
 
 def _of_many(text: str, x: float) -> float:
@@ -126,7 +155,9 @@ WAYS = {
     "sweep": _gradient,
     "float32": lambda text, x: _gradient(text, x, dtype="float32"),
     "compiled": lambda text, x: _number(gradcli.value_and_grad(text)({"x": x})[1]["x"]),
-    "jacobian": lambda text, x: _number(gradcli.evaluate(text, x=x, mode="jacobian", check=False, formula=False).jacobian["x"]),
+    "jacobian": lambda text, x: _number(
+        gradcli.evaluate(text, x=x, mode="jacobian", check=False, formula=False).jacobian["x"]
+    ),
 }
 
 
@@ -144,17 +175,29 @@ def test_the_catalogue_has_flat_pieces_and_steep_places() -> None:
         "softshrink",
         "hardshrink",
     }
-    assert {text.split("(")[0] for text, _ in steep_places()} >= {"sqrt", "cbrt", "asin", "acos", "acosh", "asech", "entr"}
+    assert {text.split("(")[0] for text, _ in steep_places()} >= {
+        "sqrt",
+        "cbrt",
+        "asin",
+        "acos",
+        "acosh",
+        "asech",
+        "entr",
+    }
 
 
 def test_a_flat_piece_has_no_slope_under_a_steep_function() -> None:
-    wrong = [f"{text} at {x}: {found}" for text, x in pairs(7) if (found := _gradient(text, x)) != 0]
+    wrong = [
+        f"{text} at {x}: {found}" for text, x in pairs(7) if (found := _gradient(text, x)) != 0
+    ]
     assert not wrong, wrong[:10]
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_gives_zero(way: str) -> None:
-    wrong = [f"{text} at {x}: {found}" for text, x in pairs(71) if (found := WAYS[way](text, x)) != 0]
+    wrong = [
+        f"{text} at {x}: {found}" for text, x in pairs(71) if (found := WAYS[way](text, x)) != 0
+    ]
     assert not wrong, wrong[:10]
 
 
@@ -164,7 +207,8 @@ def test_the_judge_agrees() -> None:
         assert check.variables["x"].verdict.word == "agree", f"{text} at {x}: {check}"
 
 
-# -- by graphs of derivatives: what is flat, of itself and under others ----------------------------------------------
+# -- by graphs of derivatives: what is flat, of itself and under others
+# ----------------------------------------------
 
 INNER = [
     ("relu(x)", -1.0), ("maximum(x, 0)", -1.0), ("hardtanh(x, 0, 5)", -1.0), ("clip(x, 0, 5)", -1.0), ("where(x > 0, x, 0)", -1.0),
@@ -175,7 +219,15 @@ INNER = [
 
 
 @pytest.mark.parametrize(("inner", "x"), INNER, ids=[row[0] for row in INNER])
-@pytest.mark.parametrize("text", ["grad(sqrt({0}), x)", "jvp(sqrt({0}), x, 1)", "jacobian(sqrt([{0}]), x)[0]", "grad(cbrt(2*({0})), x)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "grad(sqrt({0}), x)",
+        "jvp(sqrt({0}), x, 1)",
+        "jacobian(sqrt([{0}]), x)[0]",
+        "grad(cbrt(2*({0})), x)",
+    ],
+)
 def test_derivatives_inside_of_expressions(text: str, inner: str, x: float) -> None:
     assert gradcli.evaluate(text.format(inner), x=x, wrt="x", check=False, formula=False).value == 0
 
@@ -190,11 +242,19 @@ def test_modes_of_the_judge(mode: str) -> None:
 
 def test_a_tangent_that_stays_zero_is_told_from_one_that_is_zero_here() -> None:
     x = np.array([-1.0, 4.0, -2.0])
-    record = gradcli.evaluate("sqrt(relu(x))", x=x, jvp={"x": np.ones(3)}, check=False, formula=False)
+    record = gradcli.evaluate(
+        "sqrt(relu(x))", x=x, jvp={"x": np.ones(3)}, check=False, formula=False
+    )
     np.testing.assert_array_equal(record.jvp, [0.0, 0.25, 0.0])
-    for text, at in (("sqrt(x**2)", 0.0), ("sqrt((relu(x) - 1)**2)", 1.0), ("sqrt(hardswish(x) + 0.375)", -1.5)):
+    for text, at in (
+        ("sqrt(x**2)", 0.0),
+        ("sqrt((relu(x) - 1)**2)", 1.0),
+        ("sqrt(hardswish(x) + 0.375)", -1.5),
+    ):
         for derivative in (f"grad({text}, x)", f"jvp({text}, x, 1)"):
-            assert not math.isfinite(gradcli.evaluate(derivative, x=at, check=False, formula=False).value), derivative
+            assert not math.isfinite(
+                gradcli.evaluate(derivative, x=at, check=False, formula=False).value
+            ), derivative
         assert not math.isfinite(_gradient(text, at)), text
     assert _gradient("sqrt(maximum(x, 0))", 0.0) == math.inf
     assert _gradient("sqrt(relu(x))", 1e-300) == pytest.approx(0.5e150)
@@ -206,12 +266,17 @@ def test_large_arrays_of_pieces(backend: str) -> None:
         pytest.importorskip("gradcli.plans.native.compiler")
     x = np.tile([-4.0, 0.5, 4.0], 20_000)
     text = "sum(sqrt(relu(x))) + sum(cbrt(minimum(x, 1) - 1)) + sum(sqrt(hardsigmoid(x)))"
-    found = gradcli.evaluate(text, x=x, check=False, formula=False, backend="numpy" if backend == "numpy" else "auto").grad["x"]
+    found = gradcli.evaluate(
+        text, x=x, check=False, formula=False, backend="numpy" if backend == "numpy" else "auto"
+    ).grad["x"]
     third = 0.5 / math.sqrt(0.5) + 1 / (3 * math.cbrt(-0.5) ** 2) + 1 / (12 * math.sqrt(3.5 / 6))
-    np.testing.assert_allclose(found, np.tile([1 / (3 * math.cbrt(-5) ** 2), third, 0.25], 20_000), rtol=1e-12)
+    np.testing.assert_allclose(
+        found, np.tile([1 / (3 * math.cbrt(-5) ** 2), third, 0.25], 20_000), rtol=1e-12
+    )
 
 
-# -- tensors: as in PyTorch ------------------------------------------------------------------------------------------
+# -- tensors: as in PyTorch
+# ------------------------------------------------------------------------------------------
 
 TENSORS = {
     "relu": lambda t, x: t.nn.functional.relu(x), "clamp": lambda t, x: x.clamp(0, 5),

@@ -1,4 +1,6 @@
-"""``torch.func`` and forward mode: every rule on batches and on tangents, and transformations of transformations."""
+"""``torch.func`` and forward mode: every rule on batches and on tangents, and transformations of
+transformations.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,27 @@ import gradcli as torch
 import gradcli.autograd.forward_ad as fw
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
-CASES = list({case.text.split("(")[0]: case for case in reversed(EVERY)}.values())  # one of each function
+CASES = list(
+    {case.text.split("(")[0]: case for case in reversed(EVERY)}.values()
+)  # one of each function
 over_cases = pytest.mark.parametrize(
-    "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in CASES]
+    "case",
+    [
+        pytest.param(
+            c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()
+        )
+        for c in CASES
+    ],
 )
 
 
 def examples(case: Case) -> list[Any]:
     """Two examples of each argument: the case's own, and one nearby, where no branch is another."""
     noise = np.random.default_rng(0)
-    pairs = [(v, v * (1 + 1e-7 * noise.uniform(-1, 1, np.shape(v)))) for v in (np.asarray(v, float) for v in case.values.values())]
+    pairs = [
+        (v, v * (1 + 1e-7 * noise.uniform(-1, 1, np.shape(v))))
+        for v in (np.asarray(v, float) for v in case.values.values())
+    ]
     return [torch.tensor(np.stack(pair)) for pair in pairs]
 
 
@@ -44,11 +57,15 @@ def test_a_batch_is_its_examples(case: Case) -> None:
         assert together[i].numpy() == pytest.approx(alone[i].numpy(), rel=1e-12, abs=1e-12)
     if root.kind != "float":
         return
-    slope = grad(lambda *given: (function(*given) * weights).sum(), argnums=tuple(range(len(batch))))
+    slope = grad(
+        lambda *given: (function(*given) * weights).sum(), argnums=tuple(range(len(batch)))
+    )
     slopes, wanted = vmap(slope)(*batch), [slope(*[x[i] for x in batch]) for i in range(2)]
     for place in range(len(batch)):
         for i in range(2):
-            assert slopes[place][i].numpy() == pytest.approx(wanted[i][place].numpy(), rel=1e-11, abs=1e-11), list(case.values)[place]
+            assert slopes[place][i].numpy() == pytest.approx(
+                wanted[i][place].numpy(), rel=1e-11, abs=1e-11
+            ), list(case.values)[place]
 
 
 @over_cases
@@ -68,18 +85,24 @@ def test_tangents_are_transposes_of_gradients(case: Case) -> None:
     _, moved = jvp(function, xs, vs)
     _, pull = vjp(function, *xs)
     assert moved.shape == u.shape
-    ahead, back = (u * moved).sum().item(), sum((g * v).sum().item() for g, v in zip(pull(u), vs, strict=True))
+    ahead, back = (
+        (u * moved).sum().item(),
+        sum((g * v).sum().item() for g, v in zip(pull(u), vs, strict=True)),
+    )
     assert ahead == pytest.approx(back, rel=1e-11, abs=1e-12)
 
 
-# -- transformations of transformations -------------------------------------------------------------------------
+# -- transformations of transformations
+# -------------------------------------------------------------------------
 
 X = torch.tensor([0.3, -1.2, 0.8], dtype=torch.float64)
 W = torch.tensor([[1.0, 2.0, 0.5], [-1.0, 0.3, 2.0]], dtype=torch.float64)
 
 
 def quartic(x: Any) -> Any:
-    """Its second derivatives by hand: 12 x_i^2 on the diagonal and the products of the two others off it, of (x_0 x_1 x_2)."""
+    """Its second derivatives by hand: 12 x_i^2 on the diagonal and the products of the two others
+    off it, of (x_0 x_1 x_2).
+    """
     return (x**4).sum() + x.prod()
 
 
@@ -105,10 +128,16 @@ def test_second_derivatives_by_every_way(transformed: Any) -> None:
     assert not found.requires_grad
 
 
-@pytest.mark.parametrize("outer", [grad, jacfwd, lambda f: lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]])
-@pytest.mark.parametrize("inner", [grad, jacfwd, lambda f: lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]])
+@pytest.mark.parametrize(
+    "outer", [grad, jacfwd, lambda f: lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]]
+)
+@pytest.mark.parametrize(
+    "inner", [grad, jacfwd, lambda f: lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]]
+)
 def test_levels_are_told_apart(outer: Any, inner: Any) -> None:
-    """d/dx (x d/dy (x y)) = d/dx x^2 = 2x: the inner derivative is not that of the outer variable, which it meets."""
+    """d/dx (x d/dy (x y)) = d/dx x^2 = 2x: the inner derivative is not that of the outer variable,
+    which it meets.
+    """
     x = torch.tensor(3.0)
     assert outer(lambda x: x * inner(lambda y: x * y)(torch.tensor(5.0)))(x).item() == 6
 
@@ -131,7 +160,9 @@ def pulled(f: Any) -> Any:
 @pytest.mark.parametrize("second", [grad, jacfwd, pushed, pulled])
 @pytest.mark.parametrize("first", [grad, jacfwd, pushed, pulled])
 def test_three_levels_around_what_the_innermost_meets(first: Any, second: Any, third: Any) -> None:
-    """d2/dx2 (x d/dy (x y)) = 2, although the innermost function is of the outer variables, whose tangents are its results', too."""
+    """d2/dx2 (x d/dy (x y)) = 2, although the innermost function is of the outer variables, whose
+    tangents are its results', too.
+    """
     x = torch.tensor(3.0)
     found = third(second(lambda x: x * first(lambda y: x * y)(torch.tensor(5.0))))(x)
     assert found.item() == 2
@@ -152,18 +183,22 @@ def test_trees_of_arguments_and_results() -> None:
     block, aux = jacrev(function, has_aux=True)(parameters, 3.0)
     assert block["product"]["b"][0].numpy() == pytest.approx(3 * W.numpy())
     assert aux.item() == W.numpy().sum()
-    slopes, (value, total) = torch.func.grad_and_value(lambda p: (function(p, 2.0)[0]["product"].sum(), p["w"].sum()), has_aux=True)(
-        parameters
-    )
+    slopes, (value, total) = torch.func.grad_and_value(
+        lambda p: (function(p, 2.0)[0]["product"].sum(), p["w"].sum()), has_aux=True
+    )(parameters)
     assert slopes["w"].numpy() == pytest.approx(2 * np.tile(X.numpy(), (2, 1)))
-    assert (value.item(), total.item()) == pytest.approx((2 * (W.numpy() @ X.numpy()).sum(), W.numpy().sum()))
+    assert (value.item(), total.item()) == pytest.approx(
+        (2 * (W.numpy() @ X.numpy()).sum(), W.numpy().sum())
+    )
 
 
 def test_gradients_of_each_example() -> None:
     """Of parameters that all examples share."""
     batch = torch.tensor(np.random.default_rng(0).standard_normal((5, 3)))
     found = vmap(grad(lambda w, x: ((w @ x) ** 2).sum()), in_dims=(None, 0))(W, batch)
-    assert found.numpy() == pytest.approx(2 * np.einsum("ij,bj,bk->bik", W.numpy(), batch.numpy(), batch.numpy()))
+    assert found.numpy() == pytest.approx(
+        2 * np.einsum("ij,bj,bk->bik", W.numpy(), batch.numpy(), batch.numpy())
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +209,10 @@ def test_gradients_of_each_example() -> None:
     ],
 )  # fmt: skip
 def test_axes_of_batches(in_dims: Any, out_dims: Any, wanted: Any) -> None:
-    a, b = torch.tensor(np.arange(9.0).reshape(3, 3)), torch.tensor(np.arange(9.0, 18.0).reshape(3, 3))
+    a, b = (
+        torch.tensor(np.arange(9.0).reshape(3, 3)),
+        torch.tensor(np.arange(9.0, 18.0).reshape(3, 3)),
+    )
     found = vmap(torch.mul, in_dims, out_dims)(a, b).numpy()
     expected = wanted(a.numpy(), b.numpy())
     assert found == pytest.approx(expected.T if in_dims == (-1, 0) else expected)
@@ -196,8 +234,15 @@ def test_gradients_that_are_batched() -> None:
 
 def test_random_numbers_of_examples() -> None:
     x = torch.zeros(4, 2)
-    for draw in (lambda x: torch.rand(2), torch.bernoulli, torch.randn_like, lambda x: torch.nn.functional.dropout(x, 0.5)):
-        with pytest.raises(RuntimeError, match="draw the numbers before, and pass them as an argument"):
+    for draw in (
+        lambda x: torch.rand(2),
+        torch.bernoulli,
+        torch.randn_like,
+        lambda x: torch.nn.functional.dropout(x, 0.5),
+    ):
+        with pytest.raises(
+            RuntimeError, match="draw the numbers before, and pass them as an argument"
+        ):
             vmap(lambda x, draw=draw: x + draw(x))(x)
     with pytest.raises(TypeError, match="randomness"):
         vmap(lambda x: x, randomness="same")
@@ -213,11 +258,14 @@ def test_what_takes_entries_is_refused() -> None:
         lambda x: torch.tensor(np.array([x[0], x[1]])),
         lambda x: torch.as_tensor(np.r_[x]),
     ):
-        with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+        with pytest.raises(
+            RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"
+        ):
             jvp(taken, (X,), (X,))
 
 
-# -- dual levels ------------------------------------------------------------------------------------------------
+# -- dual levels
+# ------------------------------------------------------------------------------------------------
 
 
 def test_dual_tensors() -> None:
@@ -259,7 +307,9 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 def test_what_is_written_through_views(view: Callable[[Any], Any]) -> None:
-    """In batches and in forward mode; of a quadratic, differences over whole numbers are exact derivatives."""
+    """In batches and in forward mode; of a quadratic, differences over whole numbers are exact
+    derivatives.
+    """
 
     def function(x: Any) -> Any:
         y = x * 1
@@ -280,13 +330,19 @@ def test_what_is_written_through_views(view: Callable[[Any], Any]) -> None:
     steps = torch.eye(9, dtype=torch.float64).view(9, 3, 3)
 
     def derivative(function: Any, x: Any) -> Any:
-        return torch.stack([(function(x + e) - function(x - e)) / 2 for e in steps]).permute(1, 2, 0).reshape(3, 3, 3, 3)
+        return (
+            torch.stack([(function(x + e) - function(x - e)) / 2 for e in steps])
+            .permute(1, 2, 0)
+            .reshape(3, 3, 3, 3)
+        )
 
     wanted = torch.stack([derivative(function, x) for x in batch])
     assert torch.equal(vmap(function)(batch), torch.stack([function(x) for x in batch]))
     for x, rows in zip(batch, wanted, strict=True):
         assert torch.equal(jacfwd(function)(x), rows)
-        moving = torch.stack([jvp(into_still, (x,), (e,))[1] for e in steps])  # of its own, none is a batch
+        moving = torch.stack(
+            [jvp(into_still, (x,), (e,))[1] for e in steps]
+        )  # of its own, none is a batch
         assert torch.equal(moving.permute(1, 2, 0).reshape(3, 3, 3, 3), derivative(into_still, x))
     assert torch.equal(vmap(jacfwd(function))(batch), wanted)
     assert torch.equal(vmap(jacrev(function))(batch), wanted)
@@ -334,7 +390,9 @@ class Cube(torch.autograd.Function):
 
 
 def test_functions_of_users() -> None:
-    assert jvp(Cube.apply, (X,), (torch.ones_like(X),))[1].numpy() == pytest.approx(3 * X.numpy() ** 2)
+    assert jvp(Cube.apply, (X,), (torch.ones_like(X),))[1].numpy() == pytest.approx(
+        3 * X.numpy() ** 2
+    )
     assert vmap(grad(Cube.apply))(X).numpy() == pytest.approx(3 * X.numpy() ** 2)
     assert jacrev(Cube.apply)(X).numpy() == pytest.approx(np.diag(3 * X.numpy() ** 2))
     assert jacfwd(Cube.apply)(X).numpy() == pytest.approx(np.diag(3 * X.numpy() ** 2))
@@ -376,7 +434,9 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
     lambda f, x: grad(lambda y: grad(f)(y).sum())(x),
 ], ids=["grad", "vjp", "jvp", "jacrev", "grad of grad"])  # fmt: skip
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_what_a_function_has_captured_is_not_written_to(transformed: Callable[..., Any], write: Callable[[Any, Any], Any]) -> None:
+def test_what_a_function_has_captured_is_not_written_to(
+    transformed: Callable[..., Any], write: Callable[[Any, Any], Any]
+) -> None:
     """What it has made may be, and what vmap's functions have captured."""
     captured, x = torch.ones(3), torch.tensor([1.0, 2.0, 3.0])
 
@@ -384,7 +444,9 @@ def test_what_a_function_has_captured_is_not_written_to(transformed: Callable[..
         write(captured, x)
         return (captured * x).sum()
 
-    with pytest.raises(RuntimeError, match="in-place operation that would mutate a captured Tensor"):
+    with pytest.raises(
+        RuntimeError, match="in-place operation that would mutate a captured Tensor"
+    ):
         transformed(function, x)
     assert captured.tolist() == [1.0, 1.0, 1.0]
 
@@ -397,7 +459,9 @@ def test_what_a_function_has_captured_is_not_written_to(transformed: Callable[..
 
 def test_vmap_writes_to_what_is_captured() -> None:
     captured = torch.ones(3)
-    assert vmap(lambda x: (captured.zero_(), (captured + x).sum())[1])(torch.ones(2, 3)).tolist() == [3.0, 3.0]
+    assert vmap(lambda x: (captured.zero_(), (captured + x).sum())[1])(
+        torch.ones(2, 3)
+    ).tolist() == [3.0, 3.0]
 
 
 def test_jvp_writes_to_its_inputs() -> None:

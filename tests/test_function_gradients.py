@@ -1,4 +1,6 @@
-"""Gradients of functions in Python: what traces, what the frameworks say, structures, seeds, points, and functions that misbehave."""
+"""Gradients of functions in Python: what traces, what the frameworks say, structures, seeds,
+points, and functions that misbehave.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,9 @@ def test_right_gradients_agree(case: Case) -> None:
     check = checked(case, case.gradient)
     assert check.verdict.word == "agree", check
     if case.traces:
-        assert {part.decided_by for part in check.variables.values()} == {TRACED}, "exactly, not by differences"
+        assert {part.decided_by for part in check.variables.values()} == {TRACED}, (
+            "exactly, not by differences"
+        )
 
 
 def scaled(part: Any) -> Any:
@@ -138,7 +142,9 @@ def test_wrong_gradients_are_mismatches(case: Case) -> None:
 def test_what_a_branch_was_decided_by_is_told() -> None:
     check = checked(RIGHT["a branch"], RIGHT["a branch"].gradient)
     assert check.reason is not None
-    assert check.reason.startswith("decided at the tested values: `x[0] > 0` at test_function_gradients.py:")
+    assert check.reason.startswith(
+        "decided at the tested values: `x[0] > 0` at test_function_gradients.py:"
+    )
 
 
 def test_a_symmetric_claim_about_a_general_function_is_no_excuse() -> None:
@@ -158,16 +164,27 @@ def cosine_slopes(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(("off", "verdicts"), [(0.0, ("agree", "undetermined")), (1e-4, ("mismatch",))])
-def test_terms_that_cancel_leave_their_rounding(dtype: Any, off: float, verdicts: tuple[str, ...]) -> None:
-    """The angle between two numbers is zero whatever they are: the slope is the rounding of 25 - 25, where it is not exactly nothing."""
+@pytest.mark.parametrize(
+    ("off", "verdicts"), [(0.0, ("agree", "undetermined")), (1e-4, ("mismatch",))]
+)
+def test_terms_that_cancel_leave_their_rounding(
+    dtype: Any, off: float, verdicts: tuple[str, ...]
+) -> None:
+    """The angle between two numbers is zero whatever they are: the slope is the rounding of 25 -
+    25, where it is not exactly nothing.
+    """
     x, y = np.array([0.1], dtype), np.array([0.4], dtype)
     assert np.any(cosine_slopes(x, y)[0]) or dtype == np.float32
-    check = check_gradient(cosine, lambda x, y: (cosine_slopes(x, y)[0] + dtype(off), cosine_slopes(x, y)[1]), at={"x": x, "y": y})
+    check = check_gradient(
+        cosine,
+        lambda x, y: (cosine_slopes(x, y)[0] + dtype(off), cosine_slopes(x, y)[1]),
+        at={"x": x, "y": y},
+    )
     assert check.verdict.word in (verdicts if dtype == np.float32 else verdicts[:1])
 
 
-# -- several results ----------------------------------------------------------------------------------------------------
+# -- several results
+# ----------------------------------------------------------------------------------------------------
 
 
 def tanh_slopes(x: Any) -> Any:
@@ -182,7 +199,12 @@ def tanh_slopes(x: Any) -> Any:
         (lambda x, seed: tanh_slopes(x), "mismatch"),
         (lambda x: np.diag(tanh_slopes(x)) + np.eye(3, k=1) * 1e-3, "mismatch"),
     ],
-    ids=["a product", "a Jacobian", "a product without its seed", "a Jacobian off beside its diagonal"],
+    ids=[
+        "a product",
+        "a Jacobian",
+        "a product without its seed",
+        "a Jacobian off beside its diagonal",
+    ],
 )
 def test_functions_of_several_results(gradient: Any, verdict: str) -> None:
     check, value = Question({"x": X}, ["x"]).check(np.tanh, gradient)
@@ -192,22 +214,44 @@ def test_functions_of_several_results(gradient: Any, verdict: str) -> None:
 
 def test_a_seed_is_the_one_that_is_given() -> None:
     wanted = Question({"x": X}, ["x"], seed=[1.0, 0.0, 2.0])
-    assert wanted.check(np.tanh, lambda x, seed: tanh_slopes(x) * np.array([1.0, 0.0, 2.0]))[0].verdict.word == "agree"
+    assert (
+        wanted.check(np.tanh, lambda x, seed: tanh_slopes(x) * np.array([1.0, 0.0, 2.0]))[
+            0
+        ].verdict.word
+        == "agree"
+    )
     with pytest.raises(GradcliError, match=r"the seed has the shape \(2,\), the result \(3,\)"):
         Question({"x": X}, ["x"], seed=[1.0, 0.0]).check(np.tanh, lambda x, seed: x)
 
 
-# -- what cannot be decided about -----------------------------------------------------------------------------------------
+# -- what cannot be decided about
+# -----------------------------------------------------------------------------------------
 
 ERRORS: dict[str, tuple[Any, Any, str]] = {
     "None": (lambda x: None, lambda x: x, "the function returns None"),
     "text": (lambda x: "abc", lambda x: x, "the function must return real numbers"),
     "no gradient": (np.sum, lambda x: None, "the gradient is None"),
-    "another shape": (np.sum, lambda x: np.ones(2), r"the gradient of 'x' has the shape \(2,\), its argument \(3,\)"),
+    "another shape": (
+        np.sum,
+        lambda x: np.ones(2),
+        r"the gradient of 'x' has the shape \(2,\), its argument \(3,\)",
+    ),
     "another name": (np.sum, lambda x: {"y": x}, "the gradient lacks 'x'"),
-    "masked entries": (np.sum, lambda x: np.ma.array(np.ones_like(x), mask=x > 0), "the gradient of 'x' has masked entries"),
-    "a masked Jacobian": (lambda x: M @ x, lambda x: np.ma.array(M, mask=M > 0), "the Jacobian has masked entries"),
-    "several results": (lambda x: (np.sum(x), x), lambda x: x, "the function has 2 results, and the gradient takes no vectors for them"),
+    "masked entries": (
+        np.sum,
+        lambda x: np.ma.array(np.ones_like(x), mask=x > 0),
+        "the gradient of 'x' has masked entries",
+    ),
+    "a masked Jacobian": (
+        lambda x: M @ x,
+        lambda x: np.ma.array(M, mask=M > 0),
+        "the Jacobian has masked entries",
+    ),
+    "several results": (
+        lambda x: (np.sum(x), x),
+        lambda x: x,
+        "the function has 2 results, and the gradient takes no vectors for them",
+    ),
     "no function": (None, lambda x: x, "the function must be a function, not NoneType"),
     "a number for a gradient": (np.sum, 3, "the gradient must be a function, not int"),
     "a transposed Jacobian": (
@@ -222,7 +266,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a number for at": ({"at": 3}, "'at' must map the names of arguments to values, not int"),
     "a list for at": ({"at": [1.0]}, "'at' must map the names of arguments to values, not list"),
     "nothing": ({"at": {}}, "the function needs its arguments"),
-    "masked entries": ({"at": {"x": np.ma.array(X, mask=X > 0)}}, "'x' has masked entries, which would count as numbers"),
+    "masked entries": (
+        {"at": {"x": np.ma.array(X, mask=X > 0)}},
+        "'x' has masked entries, which would count as numbers",
+    ),
     "a number for wrt": ({"wrt": 3}, "'wrt' must be names, not 3"),
     "no name": ({"wrt": []}, "wrt: no argument to differentiate by"),
     "another name": ({"wrt": "q"}, "wrt: at has no 'q'"),
@@ -285,12 +332,17 @@ class Layer:
 
 
 def test_state_of_a_gradient() -> None:
-    assert check_gradient(lambda x: np.sum(x**2), Counter().gradient, at={"x": X}).verdict.word == "mismatch", "stale"
+    assert (
+        check_gradient(lambda x: np.sum(x**2), Counter().gradient, at={"x": X}).verdict.word
+        == "mismatch"
+    ), "stale"
     layer = Layer()
     assert check_gradient(layer.forward, layer.backward, at={"x": X}).verdict.word == "agree"
 
 
-@pytest.mark.parametrize(("error", "verdict"), [(0.0, "agree"), (1e-3, "mismatch"), (1e-4, "mismatch")])
+@pytest.mark.parametrize(
+    ("error", "verdict"), [(0.0, "agree"), (1e-3, "mismatch"), (1e-4, "mismatch")]
+)
 def test_single_precision_is_held_to_its_rounding(error: float, verdict: str) -> None:
     x = np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)
 
@@ -333,7 +385,9 @@ def test_second_derivatives(function: Any, hessian: Any, at: dict[str, Any], ver
 
 
 def test_what_has_no_second_derivative_here() -> None:
-    with pytest.raises(GradcliError, match="second derivatives are checked of functions that can be traced"):
+    with pytest.raises(
+        GradcliError, match="second derivatives are checked of functions that can be traced"
+    ):
         check_gradient(lambda x: math.exp(float(x)), math.exp, at={"x": 0.5}, order=2)
     with pytest.raises(GradcliError, match="second derivatives are of a number"):
         check_gradient(np.tanh, lambda x: x, at={"x": X}, order=2)
@@ -341,11 +395,14 @@ def test_what_has_no_second_derivative_here() -> None:
         check_gradient(quartic, lambda x: x, at={"x": X}, order=2)
 
 
-# -- frameworks -------------------------------------------------------------------------------------------------------------
+# -- frameworks
+# -------------------------------------------------------------------------------------------------------------
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
-needs_autograd = pytest.mark.skipif(find_spec("autograd") is None, reason="autograd is not installed")
+needs_autograd = pytest.mark.skipif(
+    find_spec("autograd") is None, reason="autograd is not installed"
+)
 
 
 @needs_torch
@@ -364,7 +421,9 @@ def test_custom_functions_of_torch(factor: float, verdict: str) -> None:
         def backward(ctx: Any, seed: Any) -> Any:
             return factor * seed * ctx.saved_tensors[0]
 
-    check = check_gradient(lambda x: torch.nn.functional.softplus(Exponential.apply(x)), by="torch", at={"x": X})
+    check = check_gradient(
+        lambda x: torch.nn.functional.softplus(Exponential.apply(x)), by="torch", at={"x": X}
+    )
     assert check.verdict.word == verdict
     assert check.variables["x"].decided_by == TRACED
 
@@ -375,7 +434,10 @@ def test_labels_and_layers_of_torch() -> None:
 
     layer = torch.nn.Linear(3, 4).double()
     check = check_gradient(
-        lambda x, labels: torch.nn.functional.cross_entropy(layer(x), labels), by="torch", wrt="x", at={"x": M, "labels": np.array([0, 3])}
+        lambda x, labels: torch.nn.functional.cross_entropy(layer(x), labels),
+        by="torch",
+        wrt="x",
+        at={"x": M, "labels": np.array([0, 3])},
     )
     assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
 
@@ -394,7 +456,12 @@ def test_a_backward_that_is_right_once() -> None:
         def backward(ctx: Any, seed: Any) -> Any:
             return seed * 3 * ctx.saved_tensors[0].detach() ** 2
 
-    verdicts = [check_gradient(lambda x: Cube.apply(x).sum(), by="torch", at={"x": X}, order=order).verdict.word for order in (1, 2)]
+    verdicts = [
+        check_gradient(
+            lambda x: Cube.apply(x).sum(), by="torch", at={"x": X}, order=order
+        ).verdict.word
+        for order in (1, 2)
+    ]
     assert verdicts == ["agree", "mismatch"]
 
 
@@ -408,7 +475,9 @@ def test_custom_rules_of_jax(factor: float, verdict: str) -> None:
     def softplus(x: Any) -> Any:
         return jnp.log1p(jnp.exp(x))
 
-    softplus.defvjp(lambda x: (softplus(x), x), lambda x, seed: (factor * seed * jax.nn.sigmoid(x),))
+    softplus.defvjp(
+        lambda x: (softplus(x), x), lambda x, seed: (factor * seed * jax.nn.sigmoid(x),)
+    )
     check = check_gradient(lambda x: jnp.sum(softplus(x)[jnp.array([0, 2])]), by="jax", at={"x": X})
     assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, TRACED)
 
@@ -423,9 +492,13 @@ def test_a_loop_of_jax_is_followed() -> None:
         return jax.lax.while_loop(lambda y: jnp.sum(y) > 1.0, lambda y: y / 2, x)
 
     halved.defvjp(lambda x: (halved(x), None), lambda _, seed: (seed / 4,))
-    check = check_gradient(lambda x: jnp.sum(halved(x) ** 2), by="jax", at={"x": np.array([1.0, 2.0, 0.5])})
+    check = check_gradient(
+        lambda x: jnp.sum(halved(x) ** 2), by="jax", at={"x": np.array([1.0, 2.0, 0.5])}
+    )
     assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
-    assert str(check.reason).startswith("decided at the tested values: `jnp.sum(y) > 1.0` at test_function_gradients.py:")
+    assert str(check.reason).startswith(
+        "decided at the tested values: `jnp.sum(y) > 1.0` at test_function_gradients.py:"
+    )
 
 
 @needs_jax
@@ -453,11 +526,14 @@ def test_primitives_of_autograd(factor: float, verdict: str) -> None:
     assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, TRACED)
 
 
-# -- points, and tests ------------------------------------------------------------------------------------------------------
+# -- points, and tests
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_the_smallest_failing_case_is_short_and_round() -> None:
-    found = smallest({"x": np.array([0.123, 4.567, 8.9]), "n": 3}, lambda at: bool((at["x"] < 5).any()))
+    found = smallest(
+        {"x": np.array([0.123, 4.567, 8.9]), "n": 3}, lambda at: bool((at["x"] < 5).any())
+    )
     assert {"x": found["x"].tolist(), "n": found["n"]} == {"x": [0.0], "n": 3}
 
 
@@ -467,9 +543,18 @@ def test_points_outside_of_the_domain_are_passed_over() -> None:
             raise ValueError("a logarithm of nothing")
         return np.sum(np.log(x))
 
-    assert check_gradient(logarithm, lambda x: 1 / x, at={"x": "randn(2)"}, points=5).verdict.word == "agree"
-    assert check_gradient(logarithm, lambda x: 1 / x, at={"x": "randn(12)"}, points=5).verdict.word == "agree", "all 12 are positive"
-    with pytest.raises(GradcliError, match="a value at none of 30 points that were drawn: ValueError: a logarithm of nothing"):
+    assert (
+        check_gradient(logarithm, lambda x: 1 / x, at={"x": "randn(2)"}, points=5).verdict.word
+        == "agree"
+    )
+    assert (
+        check_gradient(logarithm, lambda x: 1 / x, at={"x": "randn(12)"}, points=5).verdict.word
+        == "agree"
+    ), "all 12 are positive"
+    with pytest.raises(
+        GradcliError,
+        match="a value at none of 30 points that were drawn: ValueError: a logarithm of nothing",
+    ):
         check_gradient(logarithm, lambda x: 1 / x, at={"x": "-rand(2) - 1"}, points=3)
 
 
@@ -480,8 +565,15 @@ def test_a_point_elsewhere_might_have_been_drawn() -> None:
         seen.extend(np.ravel(np.asarray(x)).tolist() if isinstance(x, np.ndarray) else [])
         return np.sum(np.arcsin(2 * x))
 
-    assert check_gradient(below_half, lambda x: 2 / np.sqrt(1 - 4 * x**2), at={"x": "rand(6)"}, points=3).verdict.word == "agree"
-    assert 0 <= min(seen) <= max(seen) <= 1.01, "the function is asked at numbers such as rand gives"
+    assert (
+        check_gradient(
+            below_half, lambda x: 2 / np.sqrt(1 - 4 * x**2), at={"x": "rand(6)"}, points=3
+        ).verdict.word
+        == "agree"
+    )
+    assert 0 <= min(seen) <= max(seen) <= 1.01, (
+        "the function is asked at numbers such as rand gives"
+    )
 
 
 def test_a_gradient_that_raises_at_some_points_is_not_passed_over() -> None:
@@ -507,12 +599,18 @@ def test_a_failing_assertion_reads_as_the_report_does() -> None:
 
 
 def test_options_stand_in_both_signatures() -> None:
-    given = {name for name, parameter in signature(check_gradient).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
+    given = {
+        name
+        for name, parameter in signature(check_gradient).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
     assert set(Options.__annotations__) == given
 
 
 def test_frameworks_are_named_in_the_words_of_python() -> None:
-    with pytest.raises(GradcliError, match=r"^by must be one of torch, jax, autograd, not 'torhc'$"):
+    with pytest.raises(
+        GradcliError, match=r"^by must be one of torch, jax, autograd, not 'torhc'$"
+    ):
         check_gradient(np.sum, by="torhc", at={"x": X})
 
 
@@ -539,7 +637,8 @@ def test_the_fixture(check_gradient: Any) -> None:
         check_gradient(lambda x: np.sum(x**2), lambda x: x, at={"x": [1.0, 2.0]})
 
 
-# -- the command line ---------------------------------------------------------------------------------------------------------
+# -- the command line
+# ---------------------------------------------------------------------------------------------------------
 
 MISBEHAVING = """
 import os, sys
@@ -579,8 +678,12 @@ TOLD = {
 
 @pytest.mark.parametrize("name", TOLD)
 def test_functions_that_misbehave(run_cli: Any, call_cli: Any, module: None, name: str) -> None:
-    call = run_cli if name == "talks" else call_cli  # of what is printed by another process, only a process hears
-    done = call("check", "--function", f"mine:{name}", "--gradient", "mine:double", "--at", "x=1.5,2")
+    call = (
+        run_cli if name == "talks" else call_cli
+    )  # of what is printed by another process, only a process hears
+    done = call(
+        "check", "--function", f"mine:{name}", "--gradient", "mine:double", "--at", "x=1.5,2"
+    )
     code, text = TOLD[name]
     assert (done.returncode, text in done.stdout) == (code, True), done.stdout + done.stderr
     assert "hello" not in done.stdout, "what a function prints is no part of the report"
@@ -589,7 +692,17 @@ def test_functions_that_misbehave(run_cli: Any, call_cli: Any, module: None, nam
 def test_a_failing_point_is_repeated_by_its_command(call_cli: Any, module: None) -> None:
     import shlex
 
-    words = ["check", "--function", "mine:square", "--gradient", "mine:half", "--at", "x=randn(6)", "--points", "3"]
+    words = [
+        "check",
+        "--function",
+        "mine:square",
+        "--gradient",
+        "mine:half",
+        "--at",
+        "x=randn(6)",
+        "--points",
+        "3",
+    ]
     done = call_cli(*words)
     assert done.returncode == 1
     (line,) = [line for line in done.stdout.splitlines() if "repeat: " in line]
@@ -597,4 +710,6 @@ def test_a_failing_point_is_repeated_by_its_command(call_cli: Any, module: None)
     assert command[:3] == ["gradcli", "check", "--function"]
     again = call_cli(*command[1:], "--format", "jsonl")
     assert json.loads(again.stdout.splitlines()[0])["check"]["verdict"] == "mismatch"
-    assert len(json.loads(command[command.index("--at") + 1].partition("=")[2])) == 1, "one entry is enough"
+    assert len(json.loads(command[command.index("--at") + 1].partition("=")[2])) == 1, (
+        "one entry is enough"
+    )

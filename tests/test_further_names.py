@@ -1,4 +1,6 @@
-"""Names of PyTorch's outside of the catalogue give what PyTorch gives; what is left out says why."""
+"""Names of PyTorch's outside of the catalogue give what PyTorch gives; what is left out
+says why.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,13 @@ def test_values_are_pytorchs(text: str) -> None:
 
 def test_singular_matrices_raise_a_linalg_error() -> None:
     z = torch.zeros(2, 2)
-    for run in (torch.linalg.inv, torch.inverse, lambda m: torch.linalg.solve(m, m), lambda m: torch.linalg.cholesky(m - 1), np.linalg.inv):
+    for run in (
+        torch.linalg.inv,
+        torch.inverse,
+        lambda m: torch.linalg.solve(m, m),
+        lambda m: torch.linalg.cholesky(m - 1),
+        np.linalg.inv,
+    ):
         with pytest.raises(torch.linalg.LinAlgError) as caught:
             run(z)
         assert isinstance(caught.value, RuntimeError)
@@ -45,7 +53,11 @@ def test_singular_matrices_raise_a_linalg_error() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("torch.linalg.eig", "complex, and tensors of gradcli hold real ones; torch.linalg.eigh is of symmetric matrices"),
+        (
+            "torch.linalg.eig",
+            "complex, and tensors of gradcli hold real ones; torch.linalg.eigh is of symmetric "
+            "matrices",
+        ),
         ("torch.view_as_complex", "its numbers are complex"),
         ("torch.lstm", "a kernel behind torch.nn's recurrent modules"),
         ("torch.lobpcg", "torch.linalg.eigh is exact"),
@@ -63,7 +75,8 @@ def test_tensors_are_on_the_cpu() -> None:
     assert gradcli.nn.init.eye_ is torch.nn.init.eye_
 
 
-# What is drawn, as a tensor of many numbers, with its mean and its standard deviation; NaN where it has none.
+# What is drawn, as a tensor of many numbers, with its mean and its standard deviation; NaN where it
+# has none.
 _DRAWN: list[tuple[str, float, float]] = [
     ("torch.bernoulli(torch.full((8000,), 0.3))", 0.3, 0.21**0.5),
     ("torch.bernoulli(x, 0.3)", 0.3, 0.21**0.5),
@@ -76,9 +89,13 @@ _DRAWN: list[tuple[str, float, float]] = [
 
 
 @pytest.mark.parametrize(("text", "mean", "deviation"), _DRAWN)
-def test_draws_follow_the_seed_and_their_distributions(text: str, mean: float, deviation: float) -> None:
+def test_draws_follow_the_seed_and_their_distributions(
+    text: str, mean: float, deviation: float
+) -> None:
     def draw() -> Any:
-        return eval(text, {"torch": torch, "F": torch.nn.functional, "x": torch.empty(8000)}).double()
+        return eval(
+            text, {"torch": torch, "F": torch.nn.functional, "x": torch.empty(8000)}
+        ).double()
 
     torch.manual_seed(1)
     drawn = draw()

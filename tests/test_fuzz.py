@@ -1,4 +1,6 @@
-"""The fuzzer's own tests: every input that ever failed, a short run of the fuzzer, and faults in one run of every kind."""
+"""The fuzzer's own tests: every input that ever failed, a short run of the fuzzer, and faults in
+one run of every kind.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from fuzz.injecting import COMPUTING, READING, WRITING
 from fuzz.invariants import complaints, records_of
 from fuzz.trials import Trial, run, trial_of
 
-CORPUS = [json.loads(line) for path in sorted(Path(__file__).parent.glob("fuzz/corpus/*.jsonl")) for line in path.read_text().splitlines()]
+CORPUS = [
+    json.loads(line)
+    for path in sorted(Path(__file__).parent.glob("fuzz/corpus/*.jsonl"))
+    for line in path.read_text().splitlines()
+]
 SHORT = 40  # trials of the short run, of up to 16 inputs each
 
 
@@ -54,14 +60,19 @@ def test_what_once_failed(entry, sentinel):
     ending, found = trying.tried(trial, sentinel)
     assert not found, (found, ending.out[:2000], ending.err[:2000])
     if "codes" in entry:
-        codes = [None if record["error"] is None else record["error"]["code"] for record in records_of(ending.out)]
+        codes = [
+            None if record["error"] is None else record["error"]["code"]
+            for record in records_of(ending.out)
+        ]
         assert codes == entry["codes"], ending.out
     if "exit" in entry:
         assert ending.code == entry["exit"], ending.out + ending.err
 
 
 def test_the_same_number_is_the_same_input():
-    assert [generating.trial(3, i) for i in range(50)] == [generating.trial(3, i) for i in range(50)]
+    assert [generating.trial(3, i) for i in range(50)] == [
+        generating.trial(3, i) for i in range(50)
+    ]
     assert generating.trial(3, 1) != generating.trial(4, 1)
 
 
@@ -69,18 +80,35 @@ def test_the_same_number_is_the_same_input():
 def test_a_short_run(part, sentinel):
     for number in range(part, SHORT, 4):
         trial = generating.trial(27, number)
-        if "--no-check" in trial.arguments and trial.kind != "long":  # what takes longer, `python -m tests.fuzz` runs
+        if (
+            "--no-check" in trial.arguments and trial.kind != "long"
+        ):  # what takes longer, `python -m tests.fuzz` runs
             _, found = trying.tried(trial, sentinel, Random(number))
             assert not found, (number, found, trial.as_json())
 
 
 PLANTED = {
-    "a traceback": (0, "", "Traceback (most recent call last):\n  File\nValueError: x", "a traceback: ValueError: x"),
+    "a traceback": (
+        0,
+        "",
+        "Traceback (most recent call last):\n  File\nValueError: x",
+        "a traceback: ValueError: x",
+    ),
     "an internal error": (3, "", "error[internal]: x", "exit code 3"),
     "no JSON": (0, "{\n", "", "output of jsonl that cannot be read: Expecting"),
     "a record that is lost": (0, "", "", "1 records in, 0 out"),
-    "no honest exit code": (0, '{"error": {"code": "syntax", "message": "m"}}\n', "", "exit code 0 with an error"),
-    "a warning": (0, '{"error": null}\n', "a.py:3: RuntimeWarning: overflow", "a warning of Python: a.py:3: RuntimeWarning: overflow"),
+    "no honest exit code": (
+        0,
+        '{"error": {"code": "syntax", "message": "m"}}\n',
+        "",
+        "exit code 0 with an error",
+    ),
+    "a warning": (
+        0,
+        '{"error": null}\n',
+        "a.py:3: RuntimeWarning: overflow",
+        "a warning of Python: a.py:3: RuntimeWarning: overflow",
+    ),
 }
 
 
@@ -88,20 +116,33 @@ PLANTED = {
 def test_what_is_wrong_is_seen(code, out, err, said):
     from fuzz.trials import Ending
 
-    trial = Trial("planted", ("eval", "-i", "jsonl", "-", "--format", "jsonl"), '{"expr": "1"}', records=True)
+    trial = Trial(
+        "planted", ("eval", "-i", "jsonl", "-", "--format", "jsonl"), '{"expr": "1"}', records=True
+    )
     assert complaints(trial, Ending(code, out, err, 0.0, 0))[0].startswith(said)
 
 
-FAULTED = {"eval text": 5, "eval stdin": 2, "eval save": 5, "sample records.jsonl": 15}  # every so many
+FAULTED = {
+    "eval text": 5,
+    "eval stdin": 2,
+    "eval save": 5,
+    "sample records.jsonl": 15,
+}  # every so many
 
 
 @pytest.mark.ci
-@pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="every fault has a fork of its own")
+@pytest.mark.skipif(
+    not hasattr(os, "fork") or sys.platform == "darwin", reason="every fault has a fork of its own"
+)
 @pytest.mark.parametrize("name", FAULTED)
 def test_faults_lose_nothing(name):
     trial = faults.trials()[name]
     run(trial)  # which imports what the forks need
-    found = [(str(fault), said) for fault, said in faults.faulted(trial, (WRITING, READING, COMPUTING), FAULTED[name]) if said]
+    found = [
+        (str(fault), said)
+        for fault, said in faults.faulted(trial, (WRITING, READING, COMPUTING), FAULTED[name])
+        if said
+    ]
     assert not found
 
 
@@ -109,12 +150,18 @@ def test_a_fault_that_is_lost_is_seen():
     trial = Trial("planted", ("eval", "x", "--format", "jsonl"), "", {"f.json": "1"})
     right = faults.Run(0, "1\n2\n", "", {"f.json": "2"})
     assert not faults.complaints(trial, right, right)
-    assert not faults.complaints(trial, right, faults.Run(2, "1\n", "error[output]: full", {"f.json": "1"}))
+    assert not faults.complaints(
+        trial, right, faults.Run(2, "1\n", "error[output]: full", {"f.json": "1"})
+    )
     assert faults.complaints(trial, right, faults.Run(0, "1\n", "", {"f.json": "2"}))[0].startswith(
         "exit code 0, and the output is not complete"
     )
-    assert faults.complaints(trial, right, faults.Run(0, "1\n2\n", "", {"f.json": "1"})) == ["exit code 0, and f.json is not written"]
-    assert faults.complaints(trial, right, faults.Run(2, "1\n2\n", "error", {"f.json": '{"a'}))[0].startswith(
-        "f.json is neither old nor new"
+    assert faults.complaints(trial, right, faults.Run(0, "1\n2\n", "", {"f.json": "1"})) == [
+        "exit code 0, and f.json is not written"
+    ]
+    assert faults.complaints(trial, right, faults.Run(2, "1\n2\n", "error", {"f.json": '{"a'}))[
+        0
+    ].startswith("f.json is neither old nor new")
+    assert faults.complaints(trial, right, faults.Run(-11, "", "", {"f.json": "1"}))[0].startswith(
+        "it ended with -11"
     )
-    assert faults.complaints(trial, right, faults.Run(-11, "", "", {"f.json": "1"}))[0].startswith("it ended with -11")

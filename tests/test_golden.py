@@ -1,4 +1,6 @@
-"""A sample of the goldens is answered as recorded; ``python -m golden compare`` in tests/ asks all of them."""
+"""A sample of the goldens is answered as recorded; ``python -m golden compare`` in tests/ asks all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from golden.answers import ask, difference
 SAMPLE = [(kind, question, was) for kind, question, was in recorded()[::40]]
 
 
-@pytest.mark.parametrize(("kind", "question", "was"), SAMPLE, ids=[f"{place} {kind}" for place, (kind, *_) in enumerate(SAMPLE)])
+@pytest.mark.parametrize(
+    ("kind", "question", "was"),
+    SAMPLE,
+    ids=[f"{place} {kind}" for place, (kind, *_) in enumerate(SAMPLE)],
+)
 def test_an_answer_is_the_recorded_one(
     kind: str, question: dict[str, Any], was: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -28,7 +34,11 @@ def test_an_answer_is_the_recorded_one(
         ([0, {"value": 1.0}], [0, {"value": 1.0 + 1e-13}], None),
         ([0, {"value": 1.0}], [0, {"value": 1.0 + 1e-11}], "[1].value: 1.0 became 1.00000000001"),
         ([0, {"value": 1.0}], [0, {"value": "nan"}], "[1].value: 1.0 became 'nan'"),
-        ({"check": {"verdict": "agree"}}, {"check": {"verdict": "kink"}}, ".check.verdict: 'agree' became 'kink'"),
+        (
+            {"check": {"verdict": "agree"}},
+            {"check": {"verdict": "kink"}},
+            ".check.verdict: 'agree' became 'kink'",
+        ),
         ({"a": 1}, {"b": 1}, ": the fields are other ones: ['a', 'b']"),
         ("d/dx 2*x, 3.0", "d/dx 2*x, 3.0000000000000004", None),
         ("d/dx 2*x", "d/dx 3*x", ": 'd/dx 2*x' became 'd/dx 3*x'"),

@@ -37,7 +37,9 @@ def through_views(root: Any, b: Any) -> Any:
 
 
 def of_a_hessian(x: Any) -> Any:
-    return torch.autograd.functional.hessian(lambda a: (3 * a * a.exp()).sum(), x, create_graph=True)
+    return torch.autograd.functional.hessian(
+        lambda a: (3 * a * a.exp()).sum(), x, create_graph=True
+    )
 
 
 @pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
@@ -48,7 +50,9 @@ def of_a_hessian(x: Any) -> Any:
         (lambda x, y: torch.autograd.grad((x**3 * y).sum(), x, create_graph=True)[0], [(3,), (3,)]),
     ],
 )  # fmt: skip
-def test_traces_go_through_backward_passes_and_writes(check: Any, function: Any, shapes: Any) -> None:
+def test_traces_go_through_backward_passes_and_writes(
+    check: Any, function: Any, shapes: Any
+) -> None:
     """Exactly, and so in a few calls: differences would take hundreds."""
     run, calls = counted(function)
     assert check(run, tuple([leaf(*shape) for shape in shapes]))
@@ -71,7 +75,10 @@ class Doubled(torch.autograd.Function):
 def test_seeds_with_zeros() -> None:
     """A product with a seed moves by the seed where that is zero, too."""
     seed = torch.tensor([1.0, 0.0], dtype=torch.float64, requires_grad=True)
-    assert gradcheck(lambda x, v: torch.autograd.functional.vjp(lambda x: x * x, x, v, create_graph=True)[1], (leaf(2), seed))
+    assert gradcheck(
+        lambda x, v: torch.autograd.functional.vjp(lambda x: x * x, x, v, create_graph=True)[1],
+        (leaf(2), seed),
+    )
 
 
 def test_functions_of_tensors_under_other_names() -> None:
@@ -98,10 +105,12 @@ def other_each_time(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "options", "said"),
     [
-        (lambda x: Doubled.apply(x, wrong), {}, "Jacobian mismatch for output 0 with respect to input 0"),
+        (lambda x: Doubled.apply(x, wrong), {}, "Jacobian mismatch for output 0 with respect to "
+        "input 0"),
         (lambda x: Doubled.apply(x, other_each_time), {}, "Backward is not reentrant"),
         (lambda x: x.detach() * 2, {}, "Numerical gradient for function expected to be zero"),
-        (lambda x: torch.tensor([x[0].item()]), {}, "Numerical gradient for function expected to be zero"),
+        (lambda x: torch.tensor([x[0].item()]), {}, "Numerical gradient for function expected to "
+        "be zero"),
         (lambda x: x * float(x.detach()[0]), {}, "Jacobian mismatch"),
     ],
 )  # fmt: skip
@@ -117,7 +126,8 @@ def test_what_is_right_passes() -> None:
     assert gradcheck(lambda x: (), leaf(2))
 
 
-# -- options, with PyTorch's verdicts and sentences, recorded from its version 2.13 ------------------------------
+# -- options, with PyTorch's verdicts and sentences, recorded from its version 2.13
+# ------------------------------
 
 
 def drifting(share: float) -> Callable[[Any], Any]:
@@ -137,7 +147,9 @@ def hooked(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return function
 
 
-def own(backward: Callable[..., Any], *, factor: float = 2.0, materialize: bool = False) -> Callable[..., Any]:
+def own(
+    backward: Callable[..., Any], *, factor: float = 2.0, materialize: bool = False
+) -> Callable[..., Any]:
     """2x for each input, with a backward pass that takes gradients that are not there as None."""
 
     class Own(torch.autograd.Function):
@@ -168,15 +180,22 @@ def to_numpy(cotangent: Any) -> Any:
     return torch.tensor(2 * cotangent.detach().numpy())
 
 
-OPTIONS: dict[str, tuple[Any, int, dict[str, Any], str | None]] = {  # function, inputs, options, what PyTorch says, None for True
-    "a wrong gradient": (hooked(lambda g: g + 1e-2), 1, {}, "Jacobian mismatch for output 0 with respect to input 0"),
-    "in fast mode": (hooked(lambda g: g + 1e-2), 1, {"fast_mode": True}, "Jacobian mismatch for output 0 with respect to input 0"),
-    "within atol": (hooked(lambda g: g + 1e-2), 1, {"atol": 0.1}, "backward not multiplied by grad_output"),
+# function, inputs, options, what PyTorch says, None for True
+OPTIONS: dict[str, tuple[Any, int, dict[str, Any], str | None]] = {
+    "a wrong gradient": (hooked(lambda g: g + 1e-2), 1, {}, "Jacobian mismatch for output 0 with "
+    "respect to input 0"),
+    "in fast mode": (hooked(lambda g: g + 1e-2), 1, {"fast_mode": True}, "Jacobian mismatch for "
+    "output 0 with respect to input 0"),
+    "within atol": (hooked(lambda g: g + 1e-2), 1, {"atol": 0.1}, "backward not multiplied by "
+    "grad_output"),
     "within atol, fast": (hooked(lambda g: g + 1e-2), 1, {"atol": 0.1, "fast_mode": True}, "backward not multiplied by grad_output"),
-    "beyond atol": (hooked(lambda g: g + 1e-2), 1, {"atol": 1e-3}, "Jacobian mismatch for output 0 with respect to input 0"),
-    "nearly zero": (hooked(lambda g: g if g is None else g + 1e-12), 1, {"atol": 0.1}, "backward not multiplied by grad_output"),
+    "beyond atol": (hooked(lambda g: g + 1e-2), 1, {"atol": 1e-3}, "Jacobian mismatch for output "
+    "0 with respect to input 0"),
+    "nearly zero": (hooked(lambda g: g if g is None else g + 1e-12), 1, {"atol": 0.1}, "backward "
+    "not multiplied by grad_output"),
     "within rtol": (hooked(lambda g: g if g is None else g * 1.0001), 1, {"rtol": 1e-3}, None),
-    "beyond rtol": (hooked(lambda g: g if g is None else g * 1.01), 1, {"rtol": 1e-3}, "Jacobian mismatch"),
+    "beyond rtol": (hooked(lambda g: g if g is None else g * 1.01), 1, {"rtol": 1e-3}, "Jacobian "
+    "mismatch"),
     "untraceable, within rtol": (own(to_numpy, factor=2.001, materialize=True), 1, {"rtol": 1e-2, "eps": 1e-4}, None),
     "untraceable, beyond rtol": (own(to_numpy, factor=2.1, materialize=True), 1, {"rtol": 1e-2, "eps": 1e-4}, "Jacobian mismatch"),
     "no gradient, not asked": (own(refusing), 1, {}, None),
@@ -212,14 +231,16 @@ def dtype_depending_on_values(x: Any) -> Any:
     ("call", "kind", "said"),
     [
         (lambda x: gradcheck(right, x.detach(), raise_exception=False), ValueError,
-         "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."),
+         "gradcheck expects at least one input tensor to require gradient, but none of them have "
+         "requires_grad=True."),
         (lambda x: gradcheck(right, x.sum().expand(2, 2), raise_exception=False), RuntimeError,
          "The 0th input has a dimension with stride 0"),
         (lambda x: gradcheck(depending_on_values, torch.ones(1, dtype=torch.float64, requires_grad=True)), AssertionError,
          "Expected `func` to return outputs with the same shape when inputs are perturbed"),
         (lambda x: gradcheck(dtype_depending_on_values, torch.ones(1, dtype=torch.float64, requires_grad=True)), AssertionError,
          "Expected `func` to return outputs with the same dtype when inputs are perturbed"),
-        (lambda x: gradcheck(right, x, tolerance=1.0), TypeError, "gradcheck() got an unexpected keyword argument 'tolerance'"),
+        (lambda x: gradcheck(right, x, tolerance=1.0), TypeError, "gradcheck() got an unexpected "
+        "keyword argument 'tolerance'"),
         (lambda x: gradcheck(right, x, check_forward_ad=True), TypeError,
          "gradcheck() got an unexpected keyword argument 'check_forward_ad'"),
         (lambda x: gradcheck(right, x, check_undefined_grad=True), TypeError,
@@ -235,7 +256,10 @@ def test_what_cannot_be_checked_is_refused(call: Any, kind: Any, said: str) -> N
 
 
 def test_warnings() -> None:
-    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision floating point or complex"):
+    with pytest.warns(
+        UserWarning,
+        match="Input #0 requires gradient and is not a double precision floating point or complex",
+    ):
         assert gradcheck(right, torch.ones(2, requires_grad=True))
 
 
@@ -270,11 +294,16 @@ def test_second_derivatives(function: Any, options: Any, said: str | None) -> No
         gradgradcheck(function, leaf(2), **options)
 
 
-# -- planted mistakes, in functions that whole arrays decide ------------------------------------------------------
+# -- planted mistakes, in functions that whole arrays decide
+# ------------------------------------------------------
 
 MISTAKES = {
-    "in the last entry": lambda g: g * torch.tensor([1.0, 1.0, 1.0, 1.0 + 1e-9], dtype=torch.float64),
-    "in the first entry": lambda g: g * torch.tensor([1.0 - 1e-9, 1.0, 1.0, 1.0], dtype=torch.float64),
+    "in the last entry": lambda g: (
+        g * torch.tensor([1.0, 1.0, 1.0, 1.0 + 1e-9], dtype=torch.float64)
+    ),
+    "in the first entry": lambda g: (
+        g * torch.tensor([1.0 - 1e-9, 1.0, 1.0, 1.0], dtype=torch.float64)
+    ),
     "in sign": lambda g: g * torch.tensor([1.0, 1.0, -1.0, 1.0], dtype=torch.float64),
     "in order": lambda g: g.flip(0),
     "by a little everywhere": lambda g: g + 1e-10,
@@ -283,7 +312,9 @@ FUNCTIONS: dict[str, Any] = {
     "sum of sines": lambda x: x.sin().sum(),
     "softmax": lambda x: torch.softmax(x, 0),
     "normalized": lambda x: (x - x.mean()) / x.std(),
-    "solved": lambda x: torch.linalg.solve(torch.outer(x, x) + 2 * torch.eye(4, dtype=torch.float64), x),
+    "solved": lambda x: torch.linalg.solve(
+        torch.outer(x, x) + 2 * torch.eye(4, dtype=torch.float64), x
+    ),
     "written in place": lambda x: x.clone().mul_(x[0]).exp(),
 }
 

@@ -1,4 +1,6 @@
-"""Tests of gradients in pytest: made of functions, by the fixture, of what the settings list, and at points that hypothesis draws."""
+"""Tests of gradients in pytest: made of functions, by the fixture, of what the settings list, and
+at points that hypothesis draws.
+"""
 
 from __future__ import annotations
 
@@ -73,16 +75,40 @@ function = "absent:loss"
 gradient = "mine:half"
 at = { x = 2.0 }
 """
-MINE = "import numpy as np\n\ndef loss(x): return np.sum(x**2)\ndef slope(x): return 2*x\ndef half(x): return x\n"
+MINE = (
+    "import numpy as np\n\ndef loss(x): return np.sum(x**2)\ndef slope(x): return 2*x\ndef "
+    "half(x): return x\n"
+)
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--junit-xml=out.xml", *words]
-    return subprocess.run(command, cwd=folder, env=plain_environment(), capture_output=True, text=True, timeout=120, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+        "--junit-xml=out.xml",
+        *words,
+    ]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=plain_environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def cases(folder: Path) -> dict[str, Any]:
-    return {case.get("name"): case for case in ElementTree.parse(folder / "out.xml").iter("testcase")}
+    return {
+        case.get("name"): case for case in ElementTree.parse(folder / "out.xml").iter("testcase")
+    }
 
 
 def properties(case: Any) -> list[tuple[str, str]]:
@@ -94,22 +120,39 @@ def test_functions_made_tests(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(MADE, "utf-8")
     done = run(tmp_path, "test_mine.py")
     found = cases(tmp_path)
-    assert list(found) == ["test_right[seed 7]", "test_wrong[seed 0]", "test_twice", "test_fixture"], done.stdout
-    assert properties(found["test_right[seed 7]"]) == [("verdict", "agree"), ("seed", "7"), ("source", "test_mine.py:5")]
-    assert properties(found["test_twice"]) == [("verdict", "agree"), ("seed", "0"), ("source", "test_mine.py:13")]
+    assert list(found) == [
+        "test_right[seed 7]",
+        "test_wrong[seed 0]",
+        "test_twice",
+        "test_fixture",
+    ], done.stdout
+    assert properties(found["test_right[seed 7]"]) == [
+        ("verdict", "agree"),
+        ("seed", "7"),
+        ("source", "test_mine.py:5"),
+    ]
+    assert properties(found["test_twice"]) == [
+        ("verdict", "agree"),
+        ("seed", "0"),
+        ("source", "test_mine.py:13"),
+    ]
     wrong = (
-        "mismatch: d/dx: [2] computed 2.0, true 4.0 (off by 2, relative 0.5, 2.25e+15 ulp), 1 of 4 entries, it is half the derivative\n"
+        "mismatch: d/dx: [2] computed 2.0, true 4.0 (off by 2, relative 0.5, 2.25e+15 ulp), 1 of "
+        "4 entries, it is half the derivative\n"
         "  --> test_mine.py:9:1 (test_wrong)\n"
         "9 | test_wrong with the gradient <lambda>\n"
         "  = at x=[0.0, 0.0, 2.0, 0.0]"
     )
-    assert f"_\n{wrong}\n_" in done.stdout, "the report and nothing else: the function has no lines that ask"
+    assert f"_\n{wrong}\n_" in done.stdout, (
+        "the report and nothing else: the function has no lines that ask"
+    )
     failure = found["test_wrong[seed 0]"].find("failure")
     assert failure is not None
     assert failure.text == wrong
     shown = (
         '>       check_gradient(loss, lambda x: x, at={"x": [1.0, 2.0]})\n'
-        "E       gradcli.functions.testing.GradientError: mismatch: d/dx: [0] computed 1.0, true 2.0 "
+        "E       gradcli.functions.testing.GradientError: mismatch: d/dx: [0] computed 1.0, true "
+        "2.0 "
         "(off by 1, relative 0.5, 2.25e+15 ulp), 2 of 2 entries, it is half the derivative\n"
         "E          --> test_mine.py:13:1 (loss)\n"
         "E       13 | loss with the gradient <lambda>\n"
@@ -132,7 +175,8 @@ def test_functions_of_the_settings(tmp_path: Path) -> None:
         "absent:loss[seed 0]": ["failure"],
     }, done.stdout  # fmt: skip
     wrong = (
-        "mismatch: d/dx: [0] computed 1.5, true 3.0 (off by 1.5, relative 0.5, 3.38e+15 ulp), 2 of 2 entries, it is half the derivative\n"
+        "mismatch: d/dx: [0] computed 1.5, true 3.0 (off by 1.5, relative 0.5, 3.38e+15 ulp), 2 "
+        "of 2 entries, it is half the derivative\n"
         "  --> mine.py:3 (half)\n"
         "1 | mine:loss with the gradient mine:half\n"
         "  = at x=[1.5, 2.0]\n"
@@ -147,7 +191,8 @@ def test_settings_without_functions_are_no_tests(tmp_path: Path) -> None:
     assert run(tmp_path).returncode == 5
 
 
-# -- hypothesis --------------------------------------------------------------------------------------------------------------
+# -- hypothesis
+# --------------------------------------------------------------------------------------------------------------
 
 QUICK = settings(deadline=None, max_examples=50, database=None, derandomize=True)
 
@@ -198,18 +243,28 @@ SMALLEST: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[dict[str
 
 @pytest.mark.parametrize(("function", "like", "fails", "smallest"), SMALLEST.values(), ids=SMALLEST)
 def test_what_fails_shrinks(function: Any, like: Any, fails: Any, smallest: dict[str, Any]) -> None:
-    quick = settings(deadline=None, max_examples=500, database=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
+    quick = settings(
+        deadline=None,
+        max_examples=500,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate, Phase.shrink],
+    )
     found = find(points(function, **like), fails, settings=quick)
     assert {name: np.asarray(value).tolist() for name, value in found.items()} == smallest
 
 
 REFUSED = {
     "no arguments": (lambda: points(np.sum), "points: the function needs its arguments"),
-    "an argument too much": (lambda: points(lambda x: x, x=1.0, y=2.0), "the function cannot be called with x, y: too many positional "
+    "an argument too much": (lambda: points(lambda x: x, x=1.0, y=2.0), "the function cannot be "
+    "called with x, y: too many positional "
                              "arguments"),
-    "another order": (lambda: points(lambda x, y: x, y=1.0, z=2.0), "the argument 'y' stands where the function takes 'x'"),
-    "no floats": (lambda: arrays_like(np.array([1, 2])), "arrays_like takes a float or an array of floats, not ndarray"),
-    "no range": (lambda: arrays_like(1.0, 2.0, 2.0), "arrays_like: low must be below high, not 2.0 and 2.0"),
+    "another order": (lambda: points(lambda x, y: x, y=1.0, z=2.0), "the argument 'y' stands "
+    "where the function takes 'x'"),
+    "no floats": (lambda: arrays_like(np.array([1, 2])), "arrays_like takes a float or an array "
+    "of floats, not ndarray"),
+    "no range": (lambda: arrays_like(1.0, 2.0, 2.0), "arrays_like: low must be below high, not "
+    "2.0 and 2.0"),
 }  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Floats of 16 bits: stored as such, computed with in float32 and rounded once, as PyTorch's CPU does it."""
+"""Floats of 16 bits: stored as such, computed with in float32 and rounded once, as PyTorch's CPU
+does it.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,14 @@ from oracles import halves
 import gradcli as torch
 
 RECORDED = json.loads(halves.RECORDED.read_text("utf-8"))
-DIGITS = {"float16": (10, -14), "bfloat16": (7, -126), "float32": (23, -126)}  # of the significand, and the smallest normal exponent
+DIGITS = {
+    "float16": (10, -14),
+    "bfloat16": (7, -126),
+    "float32": (23, -126),
+}  # of the significand, and the smallest normal exponent
 
-# Derivatives that PyTorch takes of a result that it has rounded, or in several steps that each round: ours are nearer to the truth.
-# So many units of the last place are between them.
+# Derivatives that PyTorch takes of a result that it has rounded, or in several steps that each
+# round: ours are nearer to the truth. So many units of the last place are between them.
 FURTHER = {
     "torch.tanh(M)": 31, "torch.sigmoid(M)": 5, "torch.sinc(M)": 12, "torch.rsqrt(P)": 3, "torch.logit(P)": 4, "torch.logaddexp(M, N)": 3,
     "torch.logsumexp(M, 1)": 4, "torch.softmax(M, 1)": 4, "F.layer_norm(T, (4,))": 6, "F.binary_cross_entropy(Q, R)": 2,
@@ -49,10 +55,17 @@ def test_values_and_gradients_are_those_of_pytorch(text: str, kind: str) -> None
     if isinstance(wanted, str):
         pytest.skip(f"PyTorch has no loop of {kind} for it: {wanted}")
     assert len(wanted) == len(got)
-    for (dtype, entries, slopes), (own_dtype, own_entries, own_slopes) in zip(wanted, got, strict=True):
+    for (dtype, entries, slopes), (own_dtype, own_entries, own_slopes) in zip(
+        wanted, got, strict=True
+    ):
         assert (dtype, sorted(slopes)) == (own_dtype, sorted(own_slopes))
-        apart = {"value": farthest(entries, own_entries, kind), **{n: farthest(slopes[n], own_slopes[n], kind) for n in slopes}}
-        assert max(apart.values()) <= FURTHER.get(text, 1), f"{apart} units of the last place of {kind}"
+        apart = {
+            "value": farthest(entries, own_entries, kind),
+            **{n: farthest(slopes[n], own_slopes[n], kind) for n in slopes},
+        }
+        assert max(apart.values()) <= FURTHER.get(text, 1), (
+            f"{apart} units of the last place of {kind}"
+        )
 
 
 def roundtrip(x: Any) -> Any:
@@ -70,21 +83,28 @@ def gradient(function: Any, x: Any) -> Any:
 
 # As PyTorch 2.13 prints them.
 SAID = [
-    ("torch.tensor([1e30, 1.0], dtype=torch.bfloat16)", "tensor([1.0003e+30, 1.0000e+00], dtype=torch.bfloat16)"),
-    ("torch.tensor([65504.0, 1e5], dtype=torch.float16)", "tensor([65504.,    inf], dtype=torch.float16)"),
-    ("torch.ones(3).bfloat16().requires_grad_()", "tensor([1., 1., 1.], dtype=torch.bfloat16, requires_grad=True)"),
+    ("torch.tensor([1e30, 1.0], dtype=torch.bfloat16)", "tensor([1.0003e+30, 1.0000e+00], "
+    "dtype=torch.bfloat16)"),
+    ("torch.tensor([65504.0, 1e5], dtype=torch.float16)", "tensor([65504.,    inf], "
+    "dtype=torch.float16)"),
+    ("torch.ones(3).bfloat16().requires_grad_()", "tensor([1., 1., 1.], dtype=torch.bfloat16, "
+    "requires_grad=True)"),
     ("torch.tensor(0.1, dtype=torch.bfloat16).item()", "0.10009765625"),
     ("torch.tensor([0.1, 0.2], dtype=torch.bfloat16).tolist()", "[0.10009765625, 0.2001953125]"),
     ("torch.arange(0, 3, 0.3, dtype=torch.bfloat16)[-1]", "tensor(2.7031, dtype=torch.bfloat16)"),
     ("torch.ones(1).bfloat16() + torch.ones(1).half()", "tensor([2.])"),
     ("torch.tensor([0.1], dtype=torch.bfloat16) == 0.1", "tensor([True])"),
-    ("torch.arange(3.).bfloat16().add_(0.3)", "tensor([0.3008, 1.2969, 2.2969], dtype=torch.bfloat16)"),
+    ("torch.arange(3.).bfloat16().add_(0.3)", "tensor([0.3008, 1.2969, 2.2969], "
+    "dtype=torch.bfloat16)"),
     ("torch.ones(3).bfloat16().type()", "'torch.BFloat16Tensor'"),
     ("torch.finfo(torch.bfloat16)",
-     "finfo(resolution=0.01, min=-3.38953e+38, max=3.38953e+38, eps=0.0078125, smallest_normal=1.17549e-38, tiny=1.17549e-38, "
+     "finfo(resolution=0.01, min=-3.38953e+38, max=3.38953e+38, eps=0.0078125, "
+     "smallest_normal=1.17549e-38, tiny=1.17549e-38, "
      "dtype=bfloat16)"),
-    ("roundtrip({'a': torch.tensor([0.1]).bfloat16()})", "{'a': tensor([0.1001], dtype=torch.bfloat16)}"),
-    ("pickle.loads(pickle.dumps(torch.tensor([0.1]).bfloat16()))", "tensor([0.1001], dtype=torch.bfloat16)"),
+    ("roundtrip({'a': torch.tensor([0.1]).bfloat16()})", "{'a': tensor([0.1001], "
+    "dtype=torch.bfloat16)}"),
+    ("pickle.loads(pickle.dumps(torch.tensor([0.1]).bfloat16()))", "tensor([0.1001], "
+    "dtype=torch.bfloat16)"),
     ("pickle.loads(pickle.dumps(torch.bfloat16)) is torch.bfloat16", "True"),
     ("copy.deepcopy(torch.tensor([0.1]).bfloat16())", "tensor([0.1001], dtype=torch.bfloat16)"),
     ("gradient(lambda x: (x.float() * 0.1).sum(), torch.tensor([0.1, 0.7]).bfloat16())",
@@ -92,13 +112,17 @@ SAID = [
     ("torch.full((3000,), 0.1, dtype=torch.bfloat16).sum()", "tensor(300., dtype=torch.bfloat16)"),
     ("torch.nan_to_num(torch.tensor([float('inf'), float('nan')]).bfloat16())",
      "tensor([3.3895e+38, 0.0000e+00], dtype=torch.bfloat16)"),
-    ("torch.nan_to_num(torch.tensor([float('inf'), -float('inf')]).half())", "tensor([ 65504., -65504.], dtype=torch.float16)"),
-    ("torch.func.jvp(lambda x: x.exp(), (torch.tensor([0.1]).bfloat16(),), (torch.ones(1).bfloat16(),))",
+    ("torch.nan_to_num(torch.tensor([float('inf'), -float('inf')]).half())", "tensor([ 65504., "
+    "-65504.], dtype=torch.float16)"),
+    ("torch.func.jvp(lambda x: x.exp(), (torch.tensor([0.1]).bfloat16(),), "
+    "(torch.ones(1).bfloat16(),))",
      "(tensor([1.1016], dtype=torch.bfloat16), tensor([1.1016], dtype=torch.bfloat16))"),
-    ("torch.func.vmap(lambda x: x.exp().sum())(torch.ones(2, 3).bfloat16())", "tensor([8.1250, 8.1250], dtype=torch.bfloat16)"),
+    ("torch.func.vmap(lambda x: x.exp().sum())(torch.ones(2, 3).bfloat16())", "tensor([8.1250, "
+    "8.1250], dtype=torch.bfloat16)"),
     ("(torch.manual_seed(0), torch.rand(5, dtype=torch.bfloat16))[1]",
      "tensor([0.4961, 0.7695, 0.0884, 0.1318, 0.3066], dtype=torch.bfloat16)"),
-    ("(torch.manual_seed(0), torch.randn(3, dtype=torch.float16))[1]", "tensor([ 1.5410, -0.2935, -2.1797], dtype=torch.float16)"),
+    ("(torch.manual_seed(0), torch.randn(3, dtype=torch.float16))[1]", "tensor([ 1.5410, -0.2935, "
+    "-2.1797], dtype=torch.float16)"),
     ("(torch.manual_seed(0), torch.empty(4).bfloat16().normal_(1, 2))[1]",
      "tensor([ 4.0938,  0.4141, -3.3594,  2.1406], dtype=torch.bfloat16)"),
 ]  # fmt: skip
@@ -106,7 +130,13 @@ SAID = [
 
 @pytest.mark.parametrize(("text", "wanted"), SAID, ids=[text for text, _ in SAID])
 def test_what_there_is_of_bfloat16(text: str, wanted: str) -> None:
-    names = {"torch": torch, "pickle": pickle, "copy": copy, "roundtrip": roundtrip, "gradient": gradient}
+    names = {
+        "torch": torch,
+        "pickle": pickle,
+        "copy": copy,
+        "roundtrip": roundtrip,
+        "gradient": gradient,
+    }
     assert repr(eval(text, names)) == wanted
 
 
@@ -133,7 +163,11 @@ def test_a_derivative_of_a_derivative_stays_in_bfloat16() -> None:
     x = torch.tensor([0.5, 2.0]).bfloat16().requires_grad_()
     (first,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
-    assert (first.dtype, second.dtype, second.tolist()) == (torch.bfloat16, torch.bfloat16, [3.0, 12.0])
+    assert (first.dtype, second.dtype, second.tolist()) == (
+        torch.bfloat16,
+        torch.bfloat16,
+        [3.0, 12.0],
+    )
 
 
 def test_what_a_rule_passes_back_is_seen_in_bfloat16() -> None:
@@ -149,8 +183,11 @@ def test_what_a_rule_passes_back_is_seen_in_bfloat16() -> None:
 
 def test_the_library_of_bfloat16_is_loaded_when_it_is_asked_for() -> None:
     program = (
-        "import sys, gradcli as torch; torch.ones(2).exp().sum(); before = 'ml_dtypes' in sys.modules; torch.bfloat16; "
+        "import sys, gradcli as torch; torch.ones(2).exp().sum(); before = 'ml_dtypes' in "
+        "sys.modules; torch.bfloat16; "
         "torch.ones(1).bfloat16(); print(before, 'ml_dtypes' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.split() == ["False", "True"]

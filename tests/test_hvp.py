@@ -1,4 +1,7 @@
-"""The Hessian of a scalar times a vector: ``--hvp NAME=VALUE`` and ``evaluate(hvp=...)``, with torch.autograd.functional's numbers."""
+"""The Hessian of a scalar times a vector:
+
+``--hvp NAME=VALUE`` and ``evaluate(hvp=...)``, with torch.autograd.functional's numbers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ import gradcli
 from gradcli.errors import GradcliError
 from gradcli.query import warnings
 
-TORCH = {  # the expression, the point, the direction, and what torch.autograd.functional.hvp gives (version 2.13, float64)
+# the expression, the point, the direction, and what torch.autograd.functional.hvp gives (version
+# 2.13, float64)
+TORCH = {
     "one name moves": ("x**2*y", {"x": 3.0, "y": 2.0}, {"x": 1.0}, {"x": 4.0, "y": 6.0}),
     "both move": ("x**2*y", {"x": 3.0, "y": 2.0}, {"x": 1.0, "y": -2.0}, {"x": -8.0, "y": 6.0}),
     "Rosenbrock": ("100*(y-x**2)**2 + (1-x)**2", {"x": -1.25, "y": 1.5}, {"x": 0.5, "y": 2.0}, {"x": 1638.5, "y": 650.0}),
@@ -63,22 +68,33 @@ x**2*y
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        (["--format", "csv"], "id,line,expr,variable,index,at,gradient,value\n,1,x**2*y,x,,3.0,4.0,18.0\n,1,x**2*y,y,,2.0,6.0,18.0\n"),
+        (
+            ["--format", "csv"],
+            "id,line,expr,variable,index,at,gradient,value\n,1,x**2*y,x,,3.0,4.0,18.0\n,1,x**2*y,y,,2.0,6.0,18.0\n",
+        ),
         (
             ["--format", "latex"],
-            "% x**2*y\n\\begin{align*}\nf &= 18 \\\\\n\\left(\\nabla^2 f\\, v\\right)_{x} &= 4 \\\\\n"
+            "% x**2*y\n\\begin{align*}\nf &= 18 \\\\\n\\left(\\nabla^2 f\\, v\\right)_{x} &= 4 "
+            "\\\\\n"
             "\\left(\\nabla^2 f\\, v\\right)_{y} &= 6\n\\end{align*}\n",
         ),
     ],
     ids=["csv", "latex"],
 )
 def test_formats(call_cli, options, wanted):
-    assert call_cli("eval", "x**2*y", "x=3", "y=2", "--hvp", "x=1", "--no-check", *options).stdout == wanted
+    assert (
+        call_cli("eval", "x**2*y", "x=3", "y=2", "--hvp", "x=1", "--no-check", *options).stdout
+        == wanted
+    )
 
 
-@pytest.mark.parametrize(("option", "names"), [(["--wrt", "y"], ["y"]), (["--freeze", "y"], ["x"]), ([], ["x", "y"])])
+@pytest.mark.parametrize(
+    ("option", "names"), [(["--wrt", "y"], ["y"]), (["--freeze", "y"], ["x"]), ([], ["x", "y"])]
+)
 def test_rows_are_by_the_names_that_are_differentiated(call_cli, option, names):
-    done = call_cli("eval", "x**2*y", "x=3", "y=2", "--hvp", "x=1", "--no-check", "--format", "jsonl", *option)
+    done = call_cli(
+        "eval", "x**2*y", "x=3", "y=2", "--hvp", "x=1", "--no-check", "--format", "jsonl", *option
+    )
     assert list(json.loads(done.stdout)["hvp"]) == names
 
 
@@ -87,12 +103,27 @@ REFUSED = {
         ["[x, x]", "x=3", "--hvp", "x=1"],
         "a Hessian-vector product needs a scalar, not an array of shape (2,)",
     ),
-    "a name that has no value": (["x*x", "x=3", "--hvp", "y=1"], "no value for 'y', which has a tangent"),
-    "another shape": (["sum(x)", "x=1,2", "--hvp", "x=1"], "the tangent of 'x' has the shape (), its value (2,); they must be the same"),
-    "a Hessian": (["x*x", "x=3", "--hvp", "x=1", "--hessian"], "--hessian and --hvp exclude each other"),
+    "a name that has no value": (
+        ["x*x", "x=3", "--hvp", "y=1"],
+        "no value for 'y', which has a tangent",
+    ),
+    "another shape": (
+        ["sum(x)", "x=1,2", "--hvp", "x=1"],
+        "the tangent of 'x' has the shape (), its value (2,); they must be the same",
+    ),
+    "a Hessian": (
+        ["x*x", "x=3", "--hvp", "x=1", "--hessian"],
+        "--hessian and --hvp exclude each other",
+    ),
     "a jvp": (["x*x", "x=3", "--hvp", "x=1", "--jvp", "x=1"], "--jvp and --hvp exclude each other"),
-    "a seed": (["x*x", "x=3", "--hvp", "x=1", "--seed", "1"], "--hvp and --seed exclude each other"),
-    "a direction twice": (["x*x", "x=3", "--hvp", "x=1", "--hvp", "x=2"], "--hvp x=... is given twice"),
+    "a seed": (
+        ["x*x", "x=3", "--hvp", "x=1", "--seed", "1"],
+        "--hvp and --seed exclude each other",
+    ),
+    "a direction twice": (
+        ["x*x", "x=3", "--hvp", "x=1", "--hvp", "x=2"],
+        "--hvp x=... is given twice",
+    ),
     "no direction": (["x*x", "x=3", "--hvp", "x"], "--hvp takes NAME=VALUE, not 'x'"),
 }
 

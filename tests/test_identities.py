@@ -1,4 +1,6 @@
-"""The identities by which functions are rewritten hold, wherever their conditions do: each is evaluated on both sides."""
+"""The identities by which functions are rewritten hold, wherever their conditions do: each is
+evaluated on both sides.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,26 @@ MATRICES = [(np.array([[2.0, 0.3], [0.1, 1.5]]),) * len(LETTERS)]
 
 
 def points(pattern: str) -> list[tuple[object, ...]]:
-    return list(MATRICES if "det(" in pattern else VECTORS if re.search(r"sum\(|prod\(|softmax\(|@", pattern) else SCALARS)
+    return list(
+        MATRICES
+        if "det(" in pattern
+        else VECTORS
+        if re.search(r"sum\(|prod\(|softmax\(|@", pattern)
+        else SCALARS
+    )
 
 
 def value(text: str, point: tuple[object, ...]) -> np.ndarray:
-    named = {name: x for name, x in zip(LETTERS, point, strict=True) if re.search(rf"\b{name}\b", text)}
+    named = {
+        name: x for name, x in zip(LETTERS, point, strict=True) if re.search(rf"\b{name}\b", text)
+    }
     whole = f"sum(({text})*[1, 2, 3])" if np.ndim(point[0]) == 1 else text
     return np.asarray(gradcli.evaluate(whole, check=False, formula=False, at=named).value)
 
 
-@pytest.mark.parametrize("identity", [*IDENTITIES, *WIDER], ids=lambda identity: f"{identity.pattern} = {identity.equal}")
+@pytest.mark.parametrize(
+    "identity", [*IDENTITIES, *WIDER], ids=lambda identity: f"{identity.pattern} = {identity.equal}"
+)
 def test_both_sides_are_equal(identity: Identity) -> None:
     told = 0
     for point in points(identity.pattern):

@@ -19,7 +19,17 @@ from gradcli import __main__
 from gradcli.cli import interrupts, main
 
 ROOT = Path(gradcli.__file__).parent
-OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "matplotlib", "fast_sugiyama", "ml_dtypes")
+OUTSIDE = (
+    "sympy",
+    "scipy",
+    "mpmath",
+    "rich",
+    "typer",
+    "msgspec",
+    "matplotlib",
+    "fast_sugiyama",
+    "ml_dtypes",
+)
 BELOW_CLI = (
     "inert", "characters", "spelling", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
@@ -144,7 +154,9 @@ def upward(room: str, text: str) -> list[str]:
         if module.split(".")[0] != "gradcli":
             continue
         target = module.removeprefix("gradcli").lstrip(".") or "__init__"
-        if not any(target == allowed or target.startswith(allowed + ".") for allowed in MAY_IMPORT[room]):
+        if not any(
+            target == allowed or target.startswith(allowed + ".") for allowed in MAY_IMPORT[room]
+        ):
             wrong.append(f"line {line}: {module}")
     return sorted(wrong)
 
@@ -154,7 +166,9 @@ def name_of(path: Path) -> str:
 
 
 def circles(imports: dict[str, set[str]]) -> list[list[str]]:
-    """The groups of modules that import each other, each sorted (Tarjan's strongly connected components)."""
+    """The groups of modules that import each other, each sorted (Tarjan's strongly connected
+    components).
+    """
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -186,7 +200,9 @@ def heavy(room: str, text: str) -> list[str]:
     wrong = []
     for line, module, late in imports_of(text):
         package = module.split(".")[0]
-        if package in OUTSIDE and (ONLY_IN.get(package, room) != room or not (late or (room, package) in AT_MODULE_LEVEL)):
+        if package in OUTSIDE and (
+            ONLY_IN.get(package, room) != room or not (late or (room, package) in AT_MODULE_LEVEL)
+        ):
             wrong.append(f"line {line}: {module}")
     return sorted(wrong)
 
@@ -201,11 +217,17 @@ def above(room: str, path: Path) -> list[str]:
     own = path.relative_to(ROOT / room).parts[0]
     higher = storeys[storeys.index(own) + 1 :]
     names = [f"gradcli.{room}.{storey}" for storey in higher]
-    return [f"line {line}: {module}" for line, module, _ in imports_of(path.read_text("utf-8")) if module.startswith(tuple(names))]
+    return [
+        f"line {line}: {module}"
+        for line, module, _ in imports_of(path.read_text("utf-8"))
+        if module.startswith(tuple(names))
+    ]
 
 
 @pytest.mark.parametrize(
-    "path", [p for room in STOREYS for p in sorted((ROOT / room).glob("*/*.py"))], ids=lambda p: str(p.relative_to(ROOT))
+    "path",
+    [p for room in STOREYS for p in sorted((ROOT / room).glob("*/*.py"))],
+    ids=lambda p: str(p.relative_to(ROOT)),
 )
 def test_imports_point_downwards_inside_of_a_room(path: Path) -> None:
     assert above(path.relative_to(ROOT).parts[0], path) == []
@@ -237,17 +259,27 @@ STANDING: set[str] = set()
 
 
 def test_no_imports_go_in_a_circle() -> None:
-    """Inside of rooms neither, late ones and those for type checkers included; a package has what its modules have."""
+    """Inside of rooms neither, late ones and those for type checkers included; a package has what
+    its modules have.
+    """
     names = {name_of(path): path for path in modules()}
     imports = {}
     for name, path in names.items():
-        targets = {module for _, module, _ in imports_of(path.read_text("utf-8")) if module in names}
-        imports[name] = {t for t in targets if t != name and not t.startswith(f"{name}.") and not name.startswith(f"{t}.")}
+        targets = {
+            module for _, module, _ in imports_of(path.read_text("utf-8")) if module in names
+        }
+        imports[name] = {
+            t
+            for t in targets
+            if t != name and not t.startswith(f"{name}.") and not name.startswith(f"{t}.")
+        }
     assert {circle[0].split(".")[1] for circle in circles(imports)} <= STANDING
 
 
 def test_the_finding_of_circles() -> None:
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"d"}}) == [["a", "b", "c"]]
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"d"}}) == [
+        ["a", "b", "c"]
+    ]
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
 
 
@@ -256,7 +288,12 @@ FORBIDDEN = [
     ("errors", "from gradcli import limits", 1, 0),
     ("ops", "from gradcli.graph.nodes import Expr", 1, 0),
     ("ops", "def f():\n    from gradcli.engine import graph", 1, 0),
-    ("graph", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gradcli.check.judge", 1, 0),
+    (
+        "graph",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gradcli.check.judge",
+        1,
+        0,
+    ),
     ("check", "from gradcli.report.lines import text_of", 1, 0),
     ("check", "from gradcli.report.records import Record", 0, 0),
     ("report", "from gradcli.language import run, names", 2, 0),
@@ -288,7 +325,9 @@ LOADED = [
 
 
 @pytest.mark.parametrize(("arguments", "needed"), LOADED, ids=[a for a, _ in LOADED])
-def test_the_command_line_loads_what_it_needs(arguments: str, needed: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_command_line_loads_what_it_needs(
+    arguments: str, needed: tuple[str, ...], tmp_path: Path
+) -> None:
     program = (
         "import sys\n"
         "from gradcli.cli.main import run\n"
@@ -296,17 +335,29 @@ def test_the_command_line_loads_what_it_needs(arguments: str, needed: tuple[str,
         "    run()\n"
         "except SystemExit as end:\n"
         "    loaded = {m.split('.')[0] for m in sys.modules}\n"
-        "    loaded |= {'plans'} & {m.split('.')[1] for m in sys.modules if m.startswith('gradcli.') and m.endswith('.blocks')}\n"
-        "    print(end.code, *sorted(loaded & {'sympy', 'scipy', 'mpmath', 'rich', 'plans'}), file=sys.stderr)\n"
+        "    loaded |= {'plans'} & {m.split('.')[1] for m in sys.modules if "
+        "m.startswith('gradcli.') and m.endswith('.blocks')}\n"
+        "    print(end.code, *sorted(loaded & {'sympy', 'scipy', 'mpmath', 'rich', 'plans'}), "
+        "file=sys.stderr)\n"
     )
     command = [sys.executable, "-c", program, *arguments.split()]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=60, check=False)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=plain_environment(),
+        timeout=60,
+        check=False,
+    )
     assert done.stdout.strip()
     assert done.stderr.splitlines()[-1].split() == ["0", *needed]
 
 
 @pytest.mark.parametrize(("given", "wanted"), [(None, "4"), ("20", "20")])
-def test_threads_of_a_library_sleep_while_they_wait(given: str | None, wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_of_a_library_sleep_while_they_wait(
+    given: str | None, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Unless the user says how long they are to spin."""
     monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
     if given is None:
@@ -328,10 +379,19 @@ LIGHT = [
 @pytest.mark.parametrize("statement", LIGHT)
 def test_importing_loads_nothing_heavy(statement: str, tmp_path: Path) -> None:
     program = (
-        f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}} | {{'gradcli.tensors'}} & {{*sys.modules}}))"
+        f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}} | "
+        f"{{'gradcli.tensors'}} & {{*sys.modules}}))"
     )
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=60, check=True)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=plain_environment(),
+        timeout=60,
+        check=True,
+    )
     loaded = set(done.stdout.split())
     assert "gradcli" in loaded
     assert loaded.isdisjoint({"gradcli.tensors", "sympy", "scipy", "mpmath", "rich", "msgspec"})

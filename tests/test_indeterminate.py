@@ -1,4 +1,6 @@
-"""Zero times infinity on the way back: what stays zero contributes nothing, what is zero at the point only is never called right."""
+"""Zero times infinity on the way back: what stays zero contributes nothing, what is zero at the
+point only is never called right.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ EDGES = [
 ]  # fmt: skip
 INSIDE = [("cbrt(x)**3", 0.0, 1.0), ("cbrt(x - 2)**3 + x", 2.0, 2.0), ("1/(1/x)", 0.0, 1.0)]
 
-# Zeros that stay zero, and zeros of higher order than the infinity: the derivative is 0 or what the rest makes of it.
+# Zeros that stay zero, and zeros of higher order than the infinity: the derivative is 0 or what the
+# rest makes of it.
 RIGHT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("where(x == 0, 1, sin(x)/x)", {"x": 0.0}, {"x": 0.0}),
     ("0*sqrt(x)", {"x": 0.0}, {"x": 0.0}),
@@ -52,7 +55,9 @@ def slope(text: str, values: dict[str, Any], name: str) -> Any:
 
 
 @pytest.mark.parametrize(("text", "x", "within"), EDGES, ids=[row[0] for row in EDGES])
-def test_at_the_edge_of_the_domain_the_derivative_is_undefined(text: str, x: float, within: float) -> None:
+def test_at_the_edge_of_the_domain_the_derivative_is_undefined(
+    text: str, x: float, within: float
+) -> None:
     assert math.isnan(slope(text, {"x": x}, "x"))
     check = judged(text, {"x": x})
     assert check.variables["x"].verdict.word == "undefined", said(check)
@@ -62,19 +67,25 @@ def test_at_the_edge_of_the_domain_the_derivative_is_undefined(text: str, x: flo
 
 
 @pytest.mark.parametrize(("text", "x", "true"), INSIDE, ids=[row[0] for row in INSIDE])
-def test_a_derivative_from_both_sides_makes_nan_a_mismatch(text: str, x: float, true: float) -> None:
+def test_a_derivative_from_both_sides_makes_nan_a_mismatch(
+    text: str, x: float, true: float
+) -> None:
     check = judged(text, {"x": x})
     assert check.variables["x"].verdict.word == "mismatch", said(check)
     assert check.variables["x"].reason == f"the result is nan, where the true one is {true}"
 
 
-@pytest.mark.parametrize(("text", "x"), [("cbrt(x)**3", 0.0), ("sqrt(x)**2 + x", 0.0), ("exp(log(x))", 0.0)])
+@pytest.mark.parametrize(
+    ("text", "x"), [("cbrt(x)**3", 0.0), ("sqrt(x)**2 + x", 0.0), ("exp(log(x))", 0.0)]
+)
 def test_a_root_and_its_power_are_rewritten(text: str, x: float) -> None:
     assert any(repair.endswith(" as x") for repair in judged(text, {"x": x}).repairs)
 
 
 @pytest.mark.parametrize(("text", "values", "wanted"), RIGHT, ids=[row[0] for row in RIGHT])
-def test_what_stays_zero_or_vanishes_faster_contributes_nothing(text: str, values: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_what_stays_zero_or_vanishes_faster_contributes_nothing(
+    text: str, values: dict[str, Any], wanted: dict[str, Any]
+) -> None:
     for name, want in wanted.items():
         np.testing.assert_array_equal(slope(text, values, name), want)
         np.testing.assert_array_equal(gradcli.value_and_grad(text)(values)[1][name], want)
@@ -84,7 +95,12 @@ def test_what_stays_zero_or_vanishes_faster_contributes_nothing(text: str, value
 
 
 def test_both_ways_to_a_jacobian_decide_zero_times_infinity() -> None:
-    found = gradcli.evaluate("[where(x == 0, 1, sin(x)/x), sqrt(relu(x - 1)), sqrt(x)**2]", x=0.0, mode="jacobian", formula=False)
+    found = gradcli.evaluate(
+        "[where(x == 0, 1, sin(x)/x), sqrt(relu(x - 1)), sqrt(x)**2]",
+        x=0.0,
+        mode="jacobian",
+        formula=False,
+    )
     np.testing.assert_array_equal(found.jacobian["x"], [0.0, 0.0, np.nan])
 
 
@@ -104,7 +120,9 @@ OUTER = [
 
 @pytest.mark.ci
 @pytest.mark.parametrize(("inner", "x"), INNER, ids=[row[0] for row in INNER])
-def test_no_pair_of_an_infinite_slope_and_a_stationary_point_agrees_unless_zero_is_the_limit(inner: str, x: float) -> None:
+def test_no_pair_of_an_infinite_slope_and_a_stationary_point_agrees_unless_zero_is_the_limit(
+    inner: str, x: float
+) -> None:
     for outer in OUTER:
         text = outer.format(inner)
         record = gradcli.evaluate(text, x=x, formula=False)
@@ -112,23 +130,31 @@ def test_no_pair_of_an_infinite_slope_and_a_stationary_point_agrees_unless_zero_
             continue
         beside = [slope(text, {"x": x + step}, "x") for step in (1e-12, -1e-12)]
         limits = [value for value in beside if np.isfinite(value)]
-        assert limits, f"{text} at {x}: agrees with {record.grad['x']}, but has no derivative beside it"
-        assert all(abs(value - record.grad["x"]) < 1e-2 for value in limits), f"{text} at {x}: {record.grad['x']} beside {limits}"
+        assert limits, (
+            f"{text} at {x}: agrees with {record.grad['x']}, but has no derivative beside it"
+        )
+        assert all(abs(value - record.grad["x"]) < 1e-2 for value in limits), (
+            f"{text} at {x}: {record.grad['x']} beside {limits}"
+        )
 
 
 def test_large_arrays_know_branches_that_were_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.maximum(np.random.default_rng(1).standard_normal(200_000), 0)
-    record = gradcli.evaluate("sum(where(x > 0, sqrt(x), 0)) + sum(sqrt(relu(x - 1)))", x=x, formula=False)
+    record = gradcli.evaluate(
+        "sum(where(x > 0, sqrt(x), 0)) + sum(sqrt(relu(x - 1)))", x=x, formula=False
+    )
     assert record.check.verdict.word == "agree"
     assert record.check.variables["x"].decided_by == "double"
     np.testing.assert_array_equal(record.grad["x"][x == 0], 0.0)
 
 
-# -- one function, one verdict ---------------------------------------------------------------------------------------
+# -- one function, one verdict
+# ---------------------------------------------------------------------------------------
 
 S, T = 3e-161, 1e-161
 PRODUCTS = [
-    "s*t*1e300", "prod([s, t])*1e300", "dot([s], [t])*1e300", "([s] @ [t])*1e300", "det([[s, 0], [0, t]])*1e300", "inner([s], [t])*1e300",
+    "s*t*1e300", "prod([s, t])*1e300", "dot([s], [t])*1e300", "([s] @ [t])*1e300", "det([[s, 0], "
+    "[0, t]])*1e300", "inner([s], [t])*1e300",
     "einsum('i,i->', [s], [t])*1e300", "sum(outer([s], [t]))*1e300", "cumprod([s, t])[1]*1e300", "cross([s, 0, 0], [0, t, 0])[2]*1e300",
 ]  # fmt: skip
 TAILS = [
@@ -140,7 +166,9 @@ TAILS = [
 
 
 @pytest.mark.parametrize("text", PRODUCTS)
-def test_digits_lost_to_underflow_are_ill_conditioned_under_every_name_of_a_product(text: str) -> None:
+def test_digits_lost_to_underflow_are_ill_conditioned_under_every_name_of_a_product(
+    text: str,
+) -> None:
     check = judged(text, {"s": S, "t": T})
     assert check.verdict.word == check.value.verdict.word == "ill-conditioned", said(check)
     assert check.value.worst.reference == pytest.approx(3e-22, rel=1e-12)
@@ -152,11 +180,31 @@ def test_digits_lost_to_underflow_are_ill_conditioned_under_every_name_of_a_tail
     assert check.verdict.word == check.value.verdict.word == "ill-conditioned", said(check)
 
 
-# -- arrays: no right gradient is called wrong, and a wrong one is ---------------------------------------------------
+# -- arrays: no right gradient is called wrong, and a wrong one is
+# ---------------------------------------------------
 
-UNARY = ["sin({})", "cos(100*({}))", "exp(-({})**2)", "tanh({})", "log(1 + ({})**2)", "({})**3", "softplus({})", "relu({})", "asinh({})"]
+UNARY = [
+    "sin({})",
+    "cos(100*({}))",
+    "exp(-({})**2)",
+    "tanh({})",
+    "log(1 + ({})**2)",
+    "({})**3",
+    "softplus({})",
+    "relu({})",
+    "asinh({})",
+]
 BINARY = ["{} + {}", "{} - ({})", "({})*({})", "({})/(1 + ({})**2)", "hypot({}, 1 + ({})**2)"]
-REDUCED = ["sum({})", "mean({})", "std({})", "logsumexp({}, axis=None)", "norm({})", "sum(cumsum({}))/1e3", "var({})", "sum(sort({})[:50])"]
+REDUCED = [
+    "sum({})",
+    "mean({})",
+    "std({})",
+    "logsumexp({}, axis=None)",
+    "norm({})",
+    "sum(cumsum({}))/1e3",
+    "var({})",
+    "sum(sort({})[:50])",
+]
 
 
 def program(random: np.random.Generator, depth: int = 3) -> str:
@@ -168,22 +216,41 @@ def program(random: np.random.Generator, depth: int = 3) -> str:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("number", "size"), [*itertools.product(range(4), [300]), *itertools.product(range(100, 103), [20_000])])
+@pytest.mark.parametrize(
+    ("number", "size"),
+    [*itertools.product(range(4), [300]), *itertools.product(range(100, 103), [20_000])],
+)
 def test_random_array_programs(number: int, size: int) -> None:
     random = np.random.default_rng([7, number])
-    text = next(t for t in iter(lambda: str(random.choice(REDUCED)).format(program(random)), "") if "x" in t and "y" in t)
-    values = {"x": random.standard_normal(size) * random.choice([0.1, 1, 3]), "y": random.standard_normal(size)}
+    text = next(
+        t
+        for t in iter(lambda: str(random.choice(REDUCED)).format(program(random)), "")
+        if "x" in t and "y" in t
+    )
+    values = {
+        "x": random.standard_normal(size) * random.choice([0.1, 1, 3]),
+        "y": random.standard_normal(size),
+    }
     right = gradcli.evaluate(text, at=values, formula=False)
-    verdicts = {part.verdict.word for part in (right.check.value, *right.check.variables.values()) if part is not None}
+    verdicts = {
+        part.verdict.word
+        for part in (right.check.value, *right.check.variables.values())
+        if part is not None
+    }
     assert "mismatch" not in verdicts, f"{text}: {said(right.check)}"
     for name, gradient in right.grad.items():
         place = int(np.argmax(np.abs(gradient)))
         part = right.check.variables[name]
         if part.verdict.word == "undetermined" or part.bound is not None or not gradient[place]:
             continue
-        wrong = {**right.grad, name: np.where(np.arange(size) == place, gradient * (1 + 1e-6), gradient)}
+        wrong = {
+            **right.grad,
+            name: np.where(np.arange(size) == place, gradient * (1 + 1e-6), gradient),
+        }
         found = rejudged(text, values, wrong)
-        assert found.variables[name].verdict.word == "mismatch", f"{text} by {name}[{place}] off by 1e-6: {said(found)}"
+        assert found.variables[name].verdict.word == "mismatch", (
+            f"{text} by {name}[{place}] off by 1e-6: {said(found)}"
+        )
 
 
 def rejudged(text: str, values: dict[str, Any], gradients: dict[str, Any]) -> Any:
@@ -206,7 +273,9 @@ def rejudged(text: str, values: dict[str, Any], gradients: dict[str, Any]) -> An
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, work: int) -> list[Budget]:
-    """Every judgement from now on may take this many scalar operations; the list fills with their budgets."""
+    """Every judgement from now on may take this many scalar operations; the list fills with their
+    budgets.
+    """
     made: list[Budget] = []
 
     def budget() -> Budget:
@@ -224,7 +293,9 @@ def without_balls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def wrong_sine(way: str) -> Any:
-    """The verdict on sum(sin(x)) with a slope off by 1e-3: everywhere by the rule, or in one number that was computed."""
+    """The verdict on sum(sin(x)) with a slope off by 1e-3: everywhere by the rule, or in one number
+    that was computed.
+    """
     x = np.linspace(0.1, 2, 20)
     if way == "rule":
         with planted("sin", **partial(0, times(1.001))):
@@ -235,8 +306,12 @@ def wrong_sine(way: str) -> Any:
 
 @pytest.mark.usefixtures("without_balls")
 @pytest.mark.parametrize("way", ["rule", "number"])
-def test_a_difference_at_two_precisions_is_a_mismatch_though_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    """The work that is allowed does for 50 and for 100 digits, and not for 400, where differences are settled."""
+def test_a_difference_at_two_precisions_is_a_mismatch_though_the_limit_is_reached(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """The work that is allowed does for 50 and for 100 digits, and not for 400, where differences
+    are settled.
+    """
     unlimited = limited(monkeypatch, 10**9)
     assert wrong_sine(way).verdict.word == "mismatch"
     passes = 10**9 - unlimited[0].left  # of 50, 100 and 400 digits
@@ -251,17 +326,24 @@ def test_a_difference_at_two_precisions_is_a_mismatch_though_the_limit_is_reache
 
 @pytest.mark.usefixtures("without_balls")
 @pytest.mark.parametrize("way", ["rule", "number"])
-def test_a_difference_at_one_precision_is_undetermined_where_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+def test_a_difference_at_one_precision_is_undetermined_where_the_limit_is_reached(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
     unlimited = limited(monkeypatch, 10**9)
     wrong_sine(way)
     limited(monkeypatch, (10**9 - unlimited[0].left) // 3)
     check = wrong_sine(way)
     assert check.variables["x"].verdict.word == "undetermined", said(check)
-    assert check.variables["x"].reason == "a difference that was seen at 50 digits only: the limit of the cross-check"
+    assert (
+        check.variables["x"].reason
+        == "a difference that was seen at 50 digits only: the limit of the cross-check"
+    )
 
 
 @pytest.mark.parametrize("way", ["rule", "number"])
-def test_enclosures_prove_a_mismatch_at_the_first_precision(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+def test_enclosures_prove_a_mismatch_at_the_first_precision(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
     made = limited(monkeypatch, 10**9)
     check = wrong_sine(way).variables["x"]
     assert check.verdict.word == "mismatch", check
@@ -295,7 +377,9 @@ def test_a_formula_with_a_smaller_domain_agrees_and_says_so() -> None:
         scope = Scope()
         scope.bind_value("x", np.float64(2))
         (statement,) = statements(["x**2 + abs(x)"])
-        record = run_statement(Program(scope), statement, Options(formula=False, claims=(ClaimInput("x", formula),)))
+        record = run_statement(
+            Program(scope), statement, Options(formula=False, claims=(ClaimInput("x", formula),))
+        )
         assert record is not None
         assert record.check is not None
         return record.check.claims[0]

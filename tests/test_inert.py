@@ -1,4 +1,6 @@
-"""Output is data: whatever stands in an id, a name, a text, a path or a reason, no reader of any format does anything but read it."""
+"""Output is data: whatever stands in an id, a name, a text, a path or a reason, no reader of any
+format does anything but read it.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +36,38 @@ from gradcli.report.ranges import Bound, BoundNote, BoundRecord
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, Claim, Verdict
 
-# -- results -------------------------------------------------------------------------------------------------------------
+# -- results
+# -------------------------------------------------------------------------------------------------------------
 
-FORMATS, FORMULA_FORMATS, BOUND_FORMATS = (VALUES[f"{command}.output_format"] for command in ("eval", "diff", "bound"))
+FORMATS, FORMULA_FORMATS, BOUND_FORMATS = (
+    VALUES[f"{command}.output_format"] for command in ("eval", "diff", "bound")
+)
 
-PLACES = ("id", "expr", "name", "formula", "message", "help", "label", "file", "meta", "warning", "reason", "read_as")
+PLACES = (
+    "id",
+    "expr",
+    "name",
+    "formula",
+    "message",
+    "help",
+    "label",
+    "file",
+    "meta",
+    "warning",
+    "reason",
+    "read_as",
+)
 
 
 def check_of(text, place, name):
     return (
-        Check(Verdict.UNDETERMINED, claims=[Claim(name, "formula", Verdict.AGREE, reason=text)], reason=text) if place == "reason" else None
+        Check(
+            Verdict.UNDETERMINED,
+            claims=[Claim(name, "formula", Verdict.AGREE, reason=text)],
+            reason=text,
+        )
+        if place == "reason"
+        else None
     )
 
 
@@ -52,7 +76,11 @@ def failure_of(text, place, expr):
         return None
     said = {place: text} if place in ("help", "label") else {}
     source = Source(expr, text if place == "file" else None)
-    return Failure.of(ArgumentError(text if place == "message" else "no", span=Span(0, len(expr)), source=source, **said))
+    return Failure.of(
+        ArgumentError(
+            text if place == "message" else "no", span=Span(0, len(expr)), source=source, **said
+        )
+    )
 
 
 def known_of(text, place):
@@ -66,7 +94,11 @@ def known_of(text, place):
 
 def evaluated(text, place):
     name, failed = (text if place == "name" else "x"), place in ("message", "help", "label", "file")
-    known = {"id": text if place == "id" else 7, "meta": {"a": [text], text: 1} if place == "meta" else None, **known_of(text, place)}
+    known = {
+        "id": text if place == "id" else 7,
+        "meta": {"a": [text], text: 1} if place == "meta" else None,
+        **known_of(text, place),
+    }
     if failed:
         return Record(**known, record_line=True)
     formula = {name: text if place == "formula" else "2*x"}
@@ -78,10 +110,16 @@ def evaluated(text, place):
 
 def differentiated(text, place):
     name = text if place == "name" else "x"
-    known = {"id": text if place == "id" else 7, "meta": {"a": text} if place == "meta" else None, **known_of(text, place)}
+    known = {
+        "id": text if place == "id" else 7,
+        "meta": {"a": text} if place == "meta" else None,
+        **known_of(text, place),
+    }
     formula = text if place == "formula" else "2*x"
     formulas = {} if known["error"] else {(name,): Formula(formula, "2 x")}
-    return DerivativeRecord(**known, names=(name,), formulas=formulas, picture="x^2", check=check_of(text, place, name))
+    return DerivativeRecord(
+        **known, names=(name,), formulas=formulas, picture="x^2", check=check_of(text, place, name)
+    )
 
 
 def bounded(text, place):
@@ -91,7 +129,13 @@ def bounded(text, place):
         return BoundRecord(**known)
     box = {name: (0.0, 1.0)}
     notes = [BoundNote("pole", box, text if place == "reason" else "no")]
-    return BoundRecord(**known, box=box, value=Bound(0.0, 1.0, {name: 0.0}, {name: 1.0}), grad={name: Bound(1.0, 2.0)}, notes=notes)
+    return BoundRecord(
+        **known,
+        box=box,
+        value=Bound(0.0, 1.0, {name: 0.0}, {name: 1.0}),
+        grad={name: Bound(1.0, 2.0)},
+        notes=notes,
+    )
 
 
 COMMANDS = {
@@ -118,7 +162,10 @@ SILENT = {("formula", BoundRecord)}  # what has none of it
 def read_text(text, place, record, out, err):
     assert not unseen_in(out + err), (out, err)
     assert not commands_in(out + err), (out, err)
-    if place in ("name", "formula", "warning", "read_as", "message", "help", "label", "reason") and (place, type(record)) not in SILENT:
+    if (
+        place in ("name", "formula", "warning", "read_as", "message", "help", "label", "reason")
+        and (place, type(record)) not in SILENT
+    ):
         expected = re.sub(r"(?<=#)#(?=\[|vso\[|teamcity\[)", r"\\x23", as_seen(text)).strip()
         assert expected in out + err or expected.replace(":", "\\x3a", 1) in out + err
 
@@ -158,10 +205,21 @@ def read_csv(text, place, record, out, err):
         cells = dict(zip(heading, row, strict=True))
         for separator in (",", ";", "\t", "\n"):
             texts = [cells[name] for name in ("id", "expr", "variable")]
-            assert not any(map(is_formula, [part for cell in texts for part in (cell.split(separator) if separator != "," else [cell])])), (
-                row
-            )
-        expected = re.sub(r"(?m)^(\s*):(?=:[A-Za-z])", r"\1\\x3a", documented(text.replace("\r\n", "\n"), kept="\n\t"))
+            assert not any(
+                map(
+                    is_formula,
+                    [
+                        part
+                        for cell in texts
+                        for part in (cell.split(separator) if separator != "," else [cell])
+                    ],
+                )
+            ), row
+        expected = re.sub(
+            r"(?m)^(\s*):(?=:[A-Za-z])",
+            r"\1\\x3a",
+            documented(text.replace("\r\n", "\n"), kept="\n\t"),
+        )
         expected = re.sub(r"(?<=#)#(?=\[|vso\[|teamcity\[)", r"\\x23", expected)
         where = {"id": "id", "expr": "expr", "name": "variable"}.get(place)
         if where is not None and (record.error is None or where != "variable"):
@@ -211,13 +269,19 @@ STYLES = re.compile(r"\x1b\[[0-9;]*m")
 @pytest.mark.parametrize("place", ["expr", "name", "formula", "message", "reason"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_terminal_gets_styles_and_nothing_else(command, place):
-    out, err = shown_by(command, "text", [COMMANDS[command][1](text, place) for text in HOSTILE.values()], color="always")
+    out, err = shown_by(
+        command,
+        "text",
+        [COMMANDS[command][1](text, place) for text in HOSTILE.values()],
+        color="always",
+    )
     plain = STYLES.sub("", out + err)
     assert not unseen_in(plain)
     assert not commands_in(plain)
 
 
-# -- the rules themselves ----------------------------------------------------------------------------------------------------
+# -- the rules themselves
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("text", "cell"), {
@@ -230,11 +294,14 @@ def test_a_terminal_gets_styles_and_nothing_else(command, place):
 def test_cells(text, cell):
     assert inert.csv_text(text) == cell
     assert not is_formula(cell)
-    assert without_apostrophes(cell) == without_apostrophes(inert.csv_text(without_apostrophes(cell)))
+    assert without_apostrophes(cell) == without_apostrophes(
+        inert.csv_text(without_apostrophes(cell))
+    )
 
 
 @pytest.mark.parametrize(("id", "cell"), [
-    (None, ""), (-3, "-3"), (1.5, "1.5"), (True, "true"), ("-3", "'-3"), ("", ""), ([1, -2], "[1, -2]"), ({"a": "="}, '{"a": "="}'),
+    (None, ""), (-3, "-3"), (1.5, "1.5"), (True, "true"), ("-3", "'-3"), ("", ""), ([1, -2], "[1, "
+    "-2]"), ({"a": "="}, '{"a": "="}'),
     (10**30, "1" + "0" * 30),
 ])  # fmt: skip
 def test_ids_of_every_type_in_a_table(id, cell):
@@ -245,7 +312,16 @@ def test_ids_of_every_type_in_a_table(id, cell):
 
 @pytest.mark.parametrize(
     ("text", "columns"),
-    [("abc", 3), ("日本", 4), ("e\u0301", 1), ("ｆ", 2), ("😀", 2), ("x\u0489\u20dd", 1), ("각", 2), ("\u1100\u1161\u11a8", 2)],
+    [
+        ("abc", 3),
+        ("日本", 4),
+        ("e\u0301", 1),
+        ("ｆ", 2),
+        ("😀", 2),
+        ("x\u0489\u20dd", 1),
+        ("각", 2),
+        ("\u1100\u1161\u11a8", 2),
+    ],
 )
 def test_widths(text, columns):
     assert inert.display_width(text) == columns
@@ -282,7 +358,8 @@ def test_json_of_ids(depth):
     assert id_text(value) == text == encode(plain(value))
 
 
-# -- encodings -----------------------------------------------------------------------------------------------------------
+# -- encodings
+# -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])

@@ -1,4 +1,6 @@
-"""Reports are data, too: whatever stands in a case, no reader of any kind does anything but read it; and one place knows how."""
+"""Reports are data, too: whatever stands in a case, no reader of any kind does anything but read
+it; and one place knows how.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,37 @@ import gradcli
 from gradcli.cli.write.results import prepare
 from gradcli.errors import ArgumentError, Source, Span
 from gradcli.files.option_table import REPORTS
-from gradcli.report.outcomes import BAD, ERROR, FAILED, KINDS, SKIPPED, XFAILED, XPASSED, Outcome, Summary, make
+from gradcli.report.outcomes import (
+    BAD,
+    ERROR,
+    FAILED,
+    KINDS,
+    SKIPPED,
+    XFAILED,
+    XPASSED,
+    Outcome,
+    Summary,
+    make,
+)
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, Claim, Verdict
 
-# -- reports of a check --------------------------------------------------------------------------------------------------
+# -- reports of a check
+# --------------------------------------------------------------------------------------------------
 
-OUTCOME_PLACES = ("id", "expr", "name", "reason", "detail", "message", "help", "file", "read_as", "claim", "repeat")
+OUTCOME_PLACES = (
+    "id",
+    "expr",
+    "name",
+    "reason",
+    "detail",
+    "message",
+    "help",
+    "file",
+    "read_as",
+    "claim",
+    "repeat",
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,7 +83,14 @@ def outcome(text, place, status):
     if status == ERROR:
         source = Source(expr, text if place == "file" else "a.grad", 2)
         help = text if place == "help" else None
-        error = Failure.of(ArgumentError(text if place == "message" else "no", span=Span(0, len(expr)), source=source, help=help))
+        error = Failure.of(
+            ArgumentError(
+                text if place == "message" else "no",
+                span=Span(0, len(expr)),
+                source=source,
+                help=help,
+            )
+        )
     said = [Claim("x", "formula", Verdict.AGREE, reason=text)] if place == "claim" else []
     record = Record(
         expr, text if place == "id" else None, text if place == "file" else "a.grad", 2, 1, error=error,
@@ -66,7 +99,15 @@ def outcome(text, place, status):
     )  # fmt: skip
     details = [text, f"more: {text}"] if place == "detail" else ["x is wrong"]
     repeat = text if place == "repeat" else None
-    return Outcome(record, text if place == "name" else "a", status, text if place == "reason" else "why", 0.5, details, repeat=repeat)
+    return Outcome(
+        record,
+        text if place == "name" else "a",
+        status,
+        text if place == "reason" else "why",
+        0.5,
+        details,
+        repeat=repeat,
+    )
 
 
 def reported(kind, outcomes, verbose=True):
@@ -94,7 +135,11 @@ def read_text_report(text, place, run, out):
 def read_json_report(text, place, run, out):
     assert not unseen_in(out)
     assert not commands_in(out)
-    found = [json.loads(line) for line in out.split("\n")[:-1]] if out.startswith("{") else json.loads(out)
+    found = (
+        [json.loads(line) for line in out.split("\n")[:-1]]
+        if out.startswith("{")
+        else json.loads(out)
+    )
     text = "".join("\ufffd" if 0xD800 <= ord(c) < 0xE000 else c for c in text)
     assert [each["outcome"]["status"] for each in found] == [each.status for each in run]
     for each in found:
@@ -122,7 +167,11 @@ def read_junit(text, place, run, out):
             re.sub(r" \(\d+\)$", "", one_line(text, 500)),
         }
     if place == "file" and text and not text.startswith("<"):
-        assert all(documented(text.replace("\t", " ")).strip("/.").split("/")[-1] in (case.get("file") or "") + text for case in suite)
+        assert all(
+            documented(text.replace("\t", " ")).strip("/.").split("/")[-1]
+            in (case.get("file") or "") + text
+            for case in suite
+        )
 
 
 def read_github(text, place, run, out):
@@ -155,7 +204,13 @@ def read_sarif(text, place, run, out):
         uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         assert re.fullmatch(r"(file:(///)?)?([\w.~/:-]|%[0-9A-F]{2})*", uri, re.ASCII), uri
         assert uri.startswith("file:") or ":" not in uri.split("/")[0]
-        if place == "file" and text and "/" not in text and text not in ("  ", "\\") and not any(0xD800 <= ord(c) < 0xE000 for c in text):
+        if (
+            place == "file"
+            and text
+            and "/" not in text
+            and text not in ("  ", "\\")
+            and not any(0xD800 <= ord(c) < 0xE000 for c in text)
+        ):
             assert unquote(uri) == text
 
 
@@ -196,7 +251,10 @@ class PageReader(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         assert tag in self.ELEMENTS, tag
-        assert not any(name.startswith("on") or name in ("src", "srcset", "action", "formaction", "data") for name, _ in attrs)
+        assert not any(
+            name.startswith("on") or name in ("src", "srcset", "action", "formaction", "data")
+            for name, _ in attrs
+        )
         self.links += [value for name, value in attrs if name.endswith("href")]
         self.elements.append(tag)
 
@@ -213,7 +271,12 @@ def read_html(text, place, run, out):
     assert not commands_in(out)
     page = PageReader(out)
     bad = [each for each in run if each.status in BAD]
-    assert [page.elements.count(name) for name in ("article", "h2", "title", "style")] == [len(bad), len(bad), 1, 1]
+    assert [page.elements.count(name) for name in ("article", "h2", "title", "style")] == [
+        len(bad),
+        len(bad),
+        1,
+        1,
+    ]
     assert page.links == [], "nothing is fetched"
     seen = "".join(page.texts)
     assert not unseen_in(seen)
@@ -233,7 +296,11 @@ REPORT_READERS = {
 def test_reports_are_read_back(kind, place):
     for text in HOSTILE.values():
         statuses = (
-            (FAILED, XPASSED, XFAILED, SKIPPED) if place == "reason" else (ERROR,) if place in ("message", "help") else (FAILED, ERROR)
+            (FAILED, XPASSED, XFAILED, SKIPPED)
+            if place == "reason"
+            else (ERROR,)
+            if place in ("message", "help")
+            else (FAILED, ERROR)
         )
         run = [outcome(text, place, status) for status in statuses]
         REPORT_READERS[kind](text, place, run, reported(kind, run))
@@ -242,7 +309,11 @@ def test_reports_are_read_back(kind, place):
 @pytest.mark.parametrize("kind", KINDS)
 def test_reports_of_any_text_are_read_back(kind):
     @anything
-    @given(TEXTS, st.sampled_from(OUTCOME_PLACES), st.sampled_from((FAILED, ERROR, XPASSED, XFAILED, SKIPPED)))
+    @given(
+        TEXTS,
+        st.sampled_from(OUTCOME_PLACES),
+        st.sampled_from((FAILED, ERROR, XPASSED, XFAILED, SKIPPED)),
+    )
     def read(text, place, status):
         run = [outcome(text, place, status)]
         REPORT_READERS[kind](text, place, run, reported(kind, run))
@@ -261,16 +332,22 @@ def test_reports_in_another_encoding(monkeypatch, kind):
     prepare(kind)
     out.write(reported(kind, [outcome("é😀", "expr", FAILED)]))
     data = out.buffer.getvalue()
-    assert "é😀" in (ET.fromstring(data)[0][0][0].text if kind == "junit" else json.dumps(json.loads(data), ensure_ascii=False))
+    assert "é😀" in (
+        ET.fromstring(data)[0][0][0].text
+        if kind == "junit"
+        else json.dumps(json.loads(data), ensure_ascii=False)
+    )
 
 
-# -- one place for each format ---------------------------------------------------------------------------------------------
+# -- one place for each format
+# ---------------------------------------------------------------------------------------------
 
 ROOT = Path(gradcli.__file__).parent
-# What makes text of data, or writes it, and the files that may: besides `inert`, those of the streams, of JSON, of rows, of files that are
-# read by gradcli again, and of rich's texts.
+# What makes text of data, or writes it, and the files that may: besides `inert`, those of the
+# streams, of JSON, of rows, of files that are read by gradcli again, and of rich's texts.
 MAKERS = {
-    "print": {"files/stores.py", "cli/write/results.py"},  # an end of line after a prompt that Ctrl-D left
+    # an end of line after a prompt that Ctrl-D left
+    "print": {"files/stores.py", "cli/write/results.py"},
     "Text": {"cli/write/terminal.py", "cli/decide/running.py"},  # the latter are programs
     "write": {"cli/write/results.py", "report/"},
     "dumps": {"report/data.py", "report/outcomes.py", "cli/write/expectations.py", "cli/write/saving.py",
@@ -285,22 +362,38 @@ MAKERS = {
 def test_nothing_else_makes_text_inert():
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        if name.partition("/")[0] not in ("cli", "report", "pytest_plugin.py", "inert.py", "errors.py"):
+        if name.partition("/")[0] not in (
+            "cli",
+            "report",
+            "pytest_plugin.py",
+            "inert.py",
+            "errors.py",
+        ):
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
-                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                called = (
+                    node.func.id
+                    if isinstance(node.func, ast.Name)
+                    else getattr(node.func, "attr", "")
+                )
                 on = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
-                if called == "print" and on.endswith("console"):  # rich's, of texts that `plain` has made
+                if called == "print" and on.endswith(
+                    "console"
+                ):  # rich's, of texts that `plain` has made
                     continue
                 if called == "write" and on not in ("sys.stdout", "sys.stderr", "self.stream"):
                     continue
                 allowed = MAKERS.get(called)
-                assert allowed is None or any(name.startswith(place) for place in allowed), f"{name}:{node.lineno} calls {called}"
+                assert allowed is None or any(name.startswith(place) for place in allowed), (
+                    f"{name}:{node.lineno} calls {called}"
+                )
 
 
-WITNESSES = {  # what each writer of text must have from `inert`, directly or by `describing` and `data`
-    "report/lines.py": "shown html_text latex_comment xml_text", "report/pages.py": "shown workflow_command xml_text",
+# what each writer of text must have from `inert`, directly or by `describing` and `data`
+WITNESSES = {
+    "report/lines.py": "shown html_text latex_comment xml_text", "report/pages.py": "shown "
+    "workflow_command xml_text",
     "report/page/assembly.py": "xml_text",
     "report/describing.py": "shown", "report/table.py": "csv_text", "report/data.py": "json_text",
     "report/machine_reports.py": "xml_text sarif_message one_line", "cli/write/terminal.py": "shown", "cli/write/results.py": "shown",
@@ -312,6 +405,14 @@ WITNESSES = {  # what each writer of text must have from `inert`, directly or by
 @pytest.mark.parametrize("name", WITNESSES)
 def test_every_writer_uses_it(name):
     tree = ast.parse((ROOT / name).read_text("utf-8"))
-    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    called |= {node.func.attr for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)}
+    called = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    called |= {
+        node.func.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
     assert set(WITNESSES[name].split()) <= called

@@ -1,4 +1,6 @@
-"""Derivatives inside of an expression, at a kink: their value is a choice that no check calls wrong, and no other value is right."""
+"""Derivatives inside of an expression, at a kink: their value is a choice that no check calls
+wrong, and no other value is right.
+"""
 
 from __future__ import annotations
 

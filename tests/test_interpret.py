@@ -68,15 +68,19 @@ def test_what_is_known_is_not_asked_for() -> None:
 def test_rebuilding_in_the_same_graph_finds_the_same_nodes() -> None:
     for case in CASES[:200]:
         _, root = lowered(case.text, case.values)
-        if all(node.op is None or node.op.name != "alias" for node in reachable([root])) and not any(
-            node.kind == "int" and node.op is None for node in reachable([root])
-        ):
-            assert rebuild([root], {}, root.graph)[0] is root, f"{case.text}: rebuilt as another node"
+        if all(
+            node.op is None or node.op.name != "alias" for node in reachable([root])
+        ) and not any(node.kind == "int" and node.op is None for node in reachable([root])):
+            assert rebuild([root], {}, root.graph)[0] is root, (
+                f"{case.text}: rebuilt as another node"
+            )
 
 
 def test_rebuilding_over_other_leaves() -> None:
     _, root = lowered("sin(x)*y", {"x": 2.0, "y": 3.0})
     graph = Graph()
-    leaves = {node: graph.leaf(node.payload.name, (4,)) for node in reachable([root]) if node.is_leaf}
+    leaves = {
+        node: graph.leaf(node.payload.name, (4,)) for node in reachable([root]) if node.is_leaf
+    }
     (other,) = rebuild([root], leaves, graph)
     assert (other.graph, other.shape) == (graph, (4,))

@@ -1,4 +1,6 @@
-"""JVPs, adjoints of linear functions, and gradients of what solves an equation: right and wrong claims, and what does not go together."""
+"""JVPs, adjoints of linear functions, and gradients of what solves an equation: right and wrong
+claims, and what does not go together.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,53 @@ def source(check: Check) -> str:
     return str(part.decided_by)
 
 
-# -- JVPs ---------------------------------------------------------------------------------------------------------------
+# -- JVPs
+# ---------------------------------------------------------------------------------------------------------------
 
 JVPS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "of several results": (np.tanh, lambda x, dx: (1 - np.tanh(x) ** 2) * dx, {"x": X}, "agree"),
-    "a forgotten chain": (lambda x: np.tanh(x) ** 2, lambda x, dx: 2 * np.tanh(x) * dx, {"x": X}, "mismatch"),
-    "by two arguments": (lambda x, y: np.sum(x**2) * y, lambda x, y, dx, dy: 2 * (x @ dx) * y + (x @ x) * dy, {"x": X, "y": 2.0}, "agree"),
-    "a missing term": (lambda x, y: np.sum(x**2) * y, lambda x, y, dx, dy: 2 * (x @ dx) * y, {"x": X, "y": 2.0}, "mismatch"),
-    "by a structure": (lambda p: np.sum(p["w"] ** 2), lambda p, dp: 2 * (p["w"] @ dp["w"]), {"p": {"w": X, "n": 3}}, "agree"),
-    "through C": (lambda x: math.exp(float(x)), lambda x, dx: math.exp(x) * dx, {"x": 0.5}, "agree"),
-    "through C, and off": (lambda x: math.exp(float(x)), lambda x, dx: math.exp(x) * dx * 1.00001, {"x": 0.5}, "mismatch"),
-    "of several arrays": (lambda x: (x**2, np.sum(x)), lambda x, dx: (2 * x * dx, dx.sum()), {"x": X}, "agree"),
+    "a forgotten chain": (
+        lambda x: np.tanh(x) ** 2,
+        lambda x, dx: 2 * np.tanh(x) * dx,
+        {"x": X},
+        "mismatch",
+    ),
+    "by two arguments": (
+        lambda x, y: np.sum(x**2) * y,
+        lambda x, y, dx, dy: 2 * (x @ dx) * y + (x @ x) * dy,
+        {"x": X, "y": 2.0},
+        "agree",
+    ),
+    "a missing term": (
+        lambda x, y: np.sum(x**2) * y,
+        lambda x, y, dx, dy: 2 * (x @ dx) * y,
+        {"x": X, "y": 2.0},
+        "mismatch",
+    ),
+    "by a structure": (
+        lambda p: np.sum(p["w"] ** 2),
+        lambda p, dp: 2 * (p["w"] @ dp["w"]),
+        {"p": {"w": X, "n": 3}},
+        "agree",
+    ),
+    "through C": (
+        lambda x: math.exp(float(x)),
+        lambda x, dx: math.exp(x) * dx,
+        {"x": 0.5},
+        "agree",
+    ),
+    "through C, and off": (
+        lambda x: math.exp(float(x)),
+        lambda x, dx: math.exp(x) * dx * 1.00001,
+        {"x": 0.5},
+        "mismatch",
+    ),
+    "of several arrays": (
+        lambda x: (x**2, np.sum(x)),
+        lambda x, dx: (2 * x * dx, dx.sum()),
+        {"x": X},
+        "agree",
+    ),
 }
 
 
@@ -53,12 +91,16 @@ def test_jvps(function: Any, jvp: Any, at: dict[str, Any], verdict: str) -> None
 
 
 def test_a_jvp_by_some_arguments_takes_their_tangents_alone() -> None:
-    check = check_gradient(lambda x, y: np.sum(x * y), jvp_of=lambda x, y, dy: x @ dy, at={"x": X, "y": X + 1}, wrt="y")
+    check = check_gradient(
+        lambda x, y: np.sum(x * y), jvp_of=lambda x, y, dy: x @ dy, at={"x": X, "y": X + 1}, wrt="y"
+    )
     assert check.verdict.word == "agree"
 
 
 def test_a_jvp_of_another_shape_is_an_error() -> None:
-    with pytest.raises(GradcliError, match=r"the JVP has the shape \(\), the function's result \(3,\)"):
+    with pytest.raises(
+        GradcliError, match=r"the JVP has the shape \(\), the function's result \(3,\)"
+    ):
         check_gradient(np.tanh, jvp_of=lambda x, dx: np.sum(dx), at={"x": X})
 
 
@@ -93,7 +135,9 @@ def test_forward_mode_of_torch(factor: float, verdict: str) -> None:
         def jvp(ctx: Any, tangent: Any) -> Any:
             return factor * tangent * ctx.saved_tensors[0]
 
-    check = check_gradient(lambda x: Exponential.apply(x) * x, by="torch", forward=True, at={"x": X})
+    check = check_gradient(
+        lambda x: Exponential.apply(x) * x, by="torch", forward=True, at={"x": X}
+    )
     assert (check.verdict.word, source(check)) == (verdict, TRACED)
 
 
@@ -107,7 +151,9 @@ def test_forward_mode_of_jax(factor: float, verdict: str) -> None:
     def exponential(x: Any) -> Any:
         return jnp.exp(x)
 
-    exponential.defjvp(lambda at, tangents: (exponential(*at), factor * tangents[0] * exponential(*at)))
+    exponential.defjvp(
+        lambda at, tangents: (exponential(*at), factor * tangents[0] * exponential(*at))
+    )
     check = check_gradient(lambda x: exponential(x) * x, by="jax", forward=True, at={"x": X})
     assert (check.verdict.word, source(check)) == (verdict, TRACED)
 
@@ -119,10 +165,13 @@ def test_a_jvp_that_keeps_its_first_answer_is_wrong() -> None:
         kept.append(2 * x)
         return kept[0] @ dx
 
-    assert check_gradient(lambda x: np.sum(x**2), jvp_of=jvp, at={"x": X}).verdict.word == "mismatch"
+    assert (
+        check_gradient(lambda x: np.sum(x**2), jvp_of=jvp, at={"x": X}).verdict.word == "mismatch"
+    )
 
 
-# -- adjoints -------------------------------------------------------------------------------------------------------------
+# -- adjoints
+# -------------------------------------------------------------------------------------------------------------
 
 
 def convolved(x: Any, kernel: Any) -> Any:
@@ -141,21 +190,32 @@ ADJOINTS: dict[str, tuple[Any, Any, dict[str, Any], Any, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "adjoint", "at", "wrt", "verdict", "by"), ADJOINTS.values(), ids=ADJOINTS)
-def test_adjoints(function: Any, adjoint: Any, at: dict[str, Any], wrt: Any, verdict: str, by: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "adjoint", "at", "wrt", "verdict", "by"), ADJOINTS.values(), ids=ADJOINTS
+)
+def test_adjoints(
+    function: Any, adjoint: Any, at: dict[str, Any], wrt: Any, verdict: str, by: str
+) -> None:
     check = check_gradient(function, adjoint=adjoint, at=at, wrt=wrt)
     assert (check.verdict.word, source(check)) == (verdict, by)
 
 
-@pytest.mark.parametrize("function", [lambda x: M @ x + 1, lambda x: x**2 + x], ids=["shifted", "squared"])
+@pytest.mark.parametrize(
+    "function", [lambda x: M @ x + 1, lambda x: x**2 + x], ids=["shifted", "squared"]
+)
 def test_what_is_not_linear_has_no_adjoint(function: Any) -> None:
-    with pytest.raises(GradcliError, match=r"the function is not linear: A\(2.5\*x - 1.25\*y\) is off"):
+    with pytest.raises(
+        GradcliError, match=r"the function is not linear: A\(2.5\*x - 1.25\*y\) is off"
+    ):
         check_gradient(function, adjoint=lambda y: y, at={"x": X})
 
 
 def operator(factor: float) -> Any:
     return scipy.sparse.linalg.LinearOperator(
-        M.shape, matvec=lambda x: M @ np.ravel(x), rmatvec=lambda y: factor * (M.T @ np.ravel(y)), dtype=float
+        M.shape,
+        matvec=lambda x: M @ np.ravel(x),
+        rmatvec=lambda y: factor * (M.T @ np.ravel(y)),
+        dtype=float,
     )
 
 
@@ -170,7 +230,8 @@ def test_a_complex_operator_is_refused() -> None:
         check_gradient(scipy.sparse.linalg.aslinearoperator(M.astype(complex)), at={})
 
 
-# -- solvers ----------------------------------------------------------------------------------------------------------------
+# -- solvers
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def newton(t: Any) -> Any:
@@ -222,23 +283,38 @@ SOLVERS: dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(
-    ("function", "gradient", "at", "equation", "verdict"), thinned(pytest.param(*case, id=name) for name, case in SOLVERS.items())
+    ("function", "gradient", "at", "equation", "verdict"),
+    thinned(pytest.param(*case, id=name) for name, case in SOLVERS.items()),
 )
-def test_solvers(function: Any, gradient: Any, at: dict[str, Any], equation: dict[str, Any], verdict: str) -> None:
+def test_solvers(
+    function: Any, gradient: Any, at: dict[str, Any], equation: dict[str, Any], verdict: str
+) -> None:
     check = check_gradient(function, gradient, at=at, **equation)
     assert check.verdict.word == verdict
     assert source(check).startswith(f"{THEOREM}{TRACED}")
 
 
 def test_what_is_not_solved_is_undetermined_with_the_size_of_its_residual() -> None:
-    check = check_gradient(lambda t: (t + 1) / 2, lambda t: 0.5, implicit=lambda x, t: x**2 - t, at={"t": 2.0})
+    check = check_gradient(
+        lambda t: (t + 1) / 2, lambda t: 0.5, implicit=lambda x, t: x**2 - t, at={"t": 2.0}
+    )
     assert check.verdict.word == "undetermined"
-    assert check.reason == "the equation is not solved: its residual is 0.25, and a Newton step moves the solution by 0.056 of it"
+    assert (
+        check.reason
+        == "the equation is not solved: its residual is 0.25, and a Newton step moves the "
+        "solution by 0.056 of it"
+    )
 
 
 EQUATIONS: dict[str, tuple[Any, str]] = {
-    "of two solutions that are one": (lambda x, t: (x - t) ** 2, "is singular: the solution is no function of the arguments"),
-    "of too many entries": (lambda x, t: np.stack([x, t]), "the residual has 2 entries, the solution 1: there must be one for each"),
+    "of two solutions that are one": (
+        lambda x, t: (x - t) ** 2,
+        "is singular: the solution is no function of the arguments",
+    ),
+    "of too many entries": (
+        lambda x, t: np.stack([x, t]),
+        "the residual has 2 entries, the solution 1: there must be one for each",
+    ),
 }
 
 
@@ -248,18 +324,43 @@ def test_equations_that_determine_nothing(equation: Any, message: str) -> None:
         check_gradient(lambda t: t * 1.0, lambda t: 1.0, implicit=equation, at={"t": 2.0})
 
 
-# -- what goes together -----------------------------------------------------------------------------------------------------
+# -- what goes together
+# -----------------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({}, "give one of gradient, jvp_of, adjoint and by"),
-    "two claims": ({"gradient": np.cos, "jvp_of": np.cos}, "give one of gradient, jvp_of, adjoint and by"),
-    "a claim and a framework": ({"adjoint": np.cos, "by": "torch"}, "give one of gradient, jvp_of, adjoint and by"),
-    "two equations": ({"gradient": np.cos, "implicit": np.cos, "fixed_point": np.cos}, "implicit and fixed_point exclude each other"),
-    "a JVP of a solver": ({"jvp_of": np.cos, "implicit": np.cos}, "jvp_of and implicit exclude each other"),
-    "an adjoint of second order": ({"adjoint": np.cos, "order": 2}, "adjoint and order exclude each other"),
-    "forward without a framework": ({"gradient": np.cos, "forward": True}, "forward goes with by torch or jax"),
-    "forward of autograd": ({"by": "autograd", "forward": True}, "forward goes with by torch or jax"),
-    "forward of second order": ({"by": "torch", "forward": True, "order": 2}, "forward and order exclude each other"),
+    "two claims": (
+        {"gradient": np.cos, "jvp_of": np.cos},
+        "give one of gradient, jvp_of, adjoint and by",
+    ),
+    "a claim and a framework": (
+        {"adjoint": np.cos, "by": "torch"},
+        "give one of gradient, jvp_of, adjoint and by",
+    ),
+    "two equations": (
+        {"gradient": np.cos, "implicit": np.cos, "fixed_point": np.cos},
+        "implicit and fixed_point exclude each other",
+    ),
+    "a JVP of a solver": (
+        {"jvp_of": np.cos, "implicit": np.cos},
+        "jvp_of and implicit exclude each other",
+    ),
+    "an adjoint of second order": (
+        {"adjoint": np.cos, "order": 2},
+        "adjoint and order exclude each other",
+    ),
+    "forward without a framework": (
+        {"gradient": np.cos, "forward": True},
+        "forward goes with by torch or jax",
+    ),
+    "forward of autograd": (
+        {"by": "autograd", "forward": True},
+        "forward goes with by torch or jax",
+    ),
+    "forward of second order": (
+        {"by": "torch", "forward": True, "order": 2},
+        "forward and order exclude each other",
+    ),
     "an equation alone": ({"implicit": np.cos}, "give one of gradient, jvp_of, adjoint and by"),
     "no function": ({"jvp_of": 3}, "the jvp_of must be a function, not int"),
 }
@@ -291,33 +392,62 @@ def map(x, t): return (x + t / x) / 2
 """
 COMMANDS: dict[str, tuple[int, str]] = {
     "--function mine:A --adjoint mine:AT --at x=1,2,3": (0, "1 passed"),
-    "--function mine:A --adjoint mine:twice --at x=1,2,3": (1, "mine:A with the adjoint mine:twice"),
+    "--function mine:A --adjoint mine:twice --at x=1,2,3": (
+        1,
+        "mine:A with the adjoint mine:twice",
+    ),
     "--function mine:operator": (0, "1 passed"),
     "--function mine:wrong": (1, "mine:wrong with its own adjoint"),
     "--function mine:square --jvp-of mine:pushed --at x=1,2": (0, "1 passed"),
-    "--function mine:square --jvp-of mine:half --at x=randn(3) --points 2": (1, "mismatch: the JVP: "),
-    "--function mine:root --gradient mine:slope --implicit mine:residual --at t=2,3": (0, "1 passed"),
-    "--function mine:root --gradient mine:steep --implicit mine:residual --at t=2,3": (1, "mismatch: d/dt: "),
+    "--function mine:square --jvp-of mine:half --at x=randn(3) --points 2": (
+        1,
+        "mismatch: the JVP: ",
+    ),
+    "--function mine:root --gradient mine:slope --implicit mine:residual --at t=2,3": (
+        0,
+        "1 passed",
+    ),
+    "--function mine:root --gradient mine:steep --implicit mine:residual --at t=2,3": (
+        1,
+        "mismatch: d/dt: ",
+    ),
     "--function mine:root --gradient mine:slope --fixed-point mine:map --at t=2,3": (0, "1 passed"),
-    "--function mine:square": (2, "there is no gradient to check, and the function is no operator that has an adjoint"),
-    "--function mine:root --implicit mine:residual --at t=2,3": (2, "give one of --gradient, --jvp-of, --adjoint and --by"),
-    "--function mine:square --gradient mine:pushed --forward --at x=1": (2, "--forward goes with --by torch or jax"),
+    "--function mine:square": (
+        2,
+        "there is no gradient to check, and the function is no operator that has an adjoint",
+    ),
+    "--function mine:root --implicit mine:residual --at t=2,3": (
+        2,
+        "give one of --gradient, --jvp-of, --adjoint and --by",
+    ),
+    "--function mine:square --gradient mine:pushed --forward --at x=1": (
+        2,
+        "--forward goes with --by torch or jax",
+    ),
     "--adjoint mine:AT": (2, "whose gradient it is, --function names"),
     "--function mine:M --at x=1": (2, "'mine:M' is no function"),
 }
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_commands(call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+def test_commands(
+    call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     (tmp_path / "mine.py").write_text(MODULE, "utf-8")
     monkeypatch.chdir(tmp_path)
     done = call_cli("check", *command.split())
     code, text = COMMANDS[command]
-    assert (done.returncode, text in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert (done.returncode, text in done.stdout + done.stderr) == (code, True), (
+        done.stdout + done.stderr
+    )
 
 
-@pytest.mark.parametrize("options", ["--jvp-of mine:half", "--gradient mine:steep --fixed-point mine:map"])
-def test_commands_that_repeat_a_failure_fail_again(call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str) -> None:
+@pytest.mark.parametrize(
+    "options", ["--jvp-of mine:half", "--gradient mine:steep --fixed-point mine:map"]
+)
+def test_commands_that_repeat_a_failure_fail_again(
+    call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
     import shlex
 
     (tmp_path / "mine.py").write_text(MODULE, "utf-8")

@@ -1,7 +1,8 @@
 """No keyword of a library's function is dropped: it is used as the library uses it, or refused.
 
-Every function of the catalogue is called with every keyword of the real signatures, which are recorded, and with values that are not the
-default. A call that is taken gives what the library gives (NumPy and SciPy themselves, PyTorch as recorded).
+Every function of the catalogue is called with every keyword of the real signatures, which are
+recorded, and with values that are not the default. A call that is taken gives what the library
+gives (NumPy and SciPy themselves, PyTorch as recorded).
 """
 
 from __future__ import annotations
@@ -70,13 +71,17 @@ def same(x: Any, y: Any, signs: bool = True) -> bool:
     if isinstance(x, dict) or isinstance(y, dict):
         if not (isinstance(x, dict) and isinstance(y, dict)):
             return False
-        return len(x["parts"]) == len(y["parts"]) and all(same(a, b, signs) for a, b in zip(x["parts"], y["parts"], strict=True))
+        return len(x["parts"]) == len(y["parts"]) and all(
+            same(a, b, signs) for a, b in zip(x["parts"], y["parts"], strict=True)
+        )
     a, b = (np.asarray(v, float) if signs else np.abs(np.asarray(v, float)) for v in (x, y))
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
 def taken(prefix: str, name: str, word: str) -> Iterator[tuple[str, Any, Any]]:
-    """The calls with a keyword that gradcli takes, their results, and what it gives without the keyword."""
+    """The calls with a keyword that gradcli takes, their results, and what it gives without the
+    keyword.
+    """
     for arguments, base in fitting(prefix, name):
         for value in candidates(word, "np" if prefix in _NUMPY else "torch"):
             text = call_of(_SHOWN.get(prefix, prefix), name, arguments, word, value)
@@ -86,38 +91,52 @@ def taken(prefix: str, name: str, word: str) -> Iterator[tuple[str, Any, Any]]:
 
 # Calls whose results differ for a reason that no keyword has.
 _DIFFERENT = {
-    "torch.rand": "random", "torch.randn": "random", "scipy.special.zeta": "continued below 1, where SciPy has NaN",
+    "torch.rand": "random", "torch.randn": "random", "scipy.special.zeta": "continued below 1, "
+    "where SciPy has NaN",
 }  # fmt: skip
-# Keywords that are taken and have no effect, where the library takes no such call at these arguments.
+# Keywords that are taken and have no effect, where the library takes no such call at these
+# arguments.
 _WITHOUT_EFFECT = {
     ("np.linalg.tensorinv", "ind"): "True is 1, and a number has no other axes", ("scipy.linalg.qr", "lwork"): "the size of a workspace",
     ("scipy.linalg.qr", "mode"): "reduced and full are one for a square matrix",
     ("F.instance_norm", "running_mean"): "not read with statistics of the input, as in PyTorch",
-    ("F.instance_norm", "running_var"): "the same", ("ndarray.sort", "axis"): "NumPy's method sorts in place and gives None",
+    ("F.instance_norm", "running_var"): "the same", ("ndarray.sort", "axis"): "NumPy's method "
+    "sorts in place and gives None",
     ("ndarray.sort", "kind"): "the same", ("ndarray.sort", "stable"): "the same",
     ("Tensor.contiguous", "memory_format"): "how memory is laid out",
-    ("torch.lu_unpack", "unpack_data"): "True is what it does anyway, and PyTorch takes no pivots that are written as a tuple",
+    ("torch.lu_unpack", "unpack_data"): "True is what it does anyway, and PyTorch takes no pivots "
+    "that are written as a tuple",
     ("torch.lu_unpack", "unpack_pivots"): "the same",
 }  # fmt: skip
 
 
 def faults_of(prefix: str, name: str, word: str) -> Iterator[str]:
-    """What is wrong with the calls that are taken: another result than the library's, or, where it takes none of them, no effect."""
+    """What is wrong with the calls that are taken: another result than the library's, or, where it
+    takes none of them, no effect.
+    """
     without_effect, compared, signs = False, False, name not in ("eigh", "svd")
     for text, found, base in taken(prefix, name, word):
         with contextlib.suppress(LookupError):
             wanted = of_library(prefix, text) if f"{prefix}.{name}" not in _DIFFERENT else base
             compared = compared or wanted is not None
-            if wanted is not None and not same(found, wanted, signs) and f"{prefix}.{name}" not in _DIFFERENT:
+            if (
+                wanted is not None
+                and not same(found, wanted, signs)
+                and f"{prefix}.{name}" not in _DIFFERENT
+            ):
                 yield f"{text} is {found}, not {wanted}"[:230]
         without_effect = without_effect or same(found, base)
     if without_effect and not compared and (f"{prefix}.{name}", word) not in _WITHOUT_EFFECT:
         yield f"{call_of(_SHOWN.get(prefix, prefix), name, '...', word, '...')} has no effect"
 
 
-@pytest.mark.parametrize(("prefix", "name"), thinned((pytest.param(*pair, id=".".join(pair)) for pair in EVERY), every=6))
+@pytest.mark.parametrize(
+    ("prefix", "name"), thinned((pytest.param(*pair, id=".".join(pair)) for pair in EVERY), every=6)
+)
 def test_every_keyword_is_used_as_the_library_uses_it_or_refused(prefix: str, name: str) -> None:
-    assert [fault for word in SIGNATURES[prefix][name] for fault in faults_of(prefix, name, word)] == []
+    assert [
+        fault for word in SIGNATURES[prefix][name] for fault in faults_of(prefix, name, word)
+    ] == []
 
 
 def test_most_functions_are_tried() -> None:
@@ -127,26 +146,34 @@ def test_most_functions_are_tried() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
-        ("np.sum(M, out=V)", "sum does not support out", "leave it out, and give the result a name: y = sum(...)"),
+        ("np.sum(M, out=V)", "sum does not support out", "leave it out, and give the result a "
+        "name: y = sum(...)"),
         ("np.sum(M, dtype=int)", "sum does not support dtype=int",
          "leave it out: everything is computed in one precision, which --dtype chooses"),
-        ("torch.full((3,), V[0], dtype=torch.float)", "full with dtype=float32 would round to float32",
+        ("torch.full((3,), V[0], dtype=torch.float)", "full with dtype=float32 would round to "
+        "float32",
          "leave it out: numbers have one precision, which --dtype chooses"),
-        ("F.relu(M, inplace=True)", "relu does not support inplace=True", "leave it out: relu(x) is the result, and x stays as it is"),
-        ("special.comb(5, 2, exact=True)", "comb does not support exact=True", "leave it out: the result is a float"),
-        ("torch.ones(2, device='cuda')", "ones does not support device='cuda'", "leave it out: everything is computed on the CPU"),
+        ("F.relu(M, inplace=True)", "relu does not support inplace=True", "leave it out: relu(x) "
+        "is the result, and x stays as it is"),
+        ("special.comb(5, 2, exact=True)", "comb does not support exact=True", "leave it out: the "
+        "result is a float"),
+        ("torch.ones(2, device='cuda')", "ones does not support device='cuda'", "leave it out: "
+        "everything is computed on the CPU"),
         ("scipy.linalg.solve(S, V, assume_a='pos')", "solve does not support assume_a='pos'", "leave it out"),
-        ("np.max(M, where=M > 0.4)", "max of the entries where a mask holds needs initial=, its value where there are none", None),
+        ("np.max(M, where=M > 0.4)", "max of the entries where a mask holds needs initial=, its "
+        "value where there are none", None),
         ("np.sum(M, where=M)", "sum: where must be booleans, such as x > 0", None),
         ("np.sum(M, where=[True, False])", "cannot broadcast an array of shape (2,) to (2, 3)", None),
         ("np.sum(M, initial=V)", "sum takes one number, not an array of shape (3,)", None),
         ("np.std(M, axis=1, mean=[0.5, 0.25])", "std does not support mean", "leave it out"),
         ("np.std(M, ddof=1, correction=1)", "std: the argument 'correction' is given twice", None),
         ("np.pad(V, 1, end_values=2)", "pad does not support end_values=2", "leave it out"),
-        ("np.pad(V, 1, 'edge', constant_values=2)", "pad: the mode 'edge' does not read constant_values",
+        ("np.pad(V, 1, 'edge', constant_values=2)", "pad: the mode 'edge' does not read "
+        "constant_values",
          "constant_values is for mode='constant'"),
         ("torch.max(M, keepdim=True)", "keepdims (keepdim) needs the argument axis (dim) here", "write amax(x, keepdim=True)"),
-        ("M.requires_grad_(False)", "'requires_grad_' changes a value in place: a value stays as it is", "write M = detach(M)"),
+        ("M.requires_grad_(False)", "'requires_grad_' changes a value in place: a value stays as "
+        "it is", "write M = detach(M)"),
         ("np.zeros(3, dtpe=int)", "zeros has no argument 'dtpe'", "did you mean 'dtype'?"),
         ("np.geomspace(-1, 2)", "geomspace needs two ends of one sign, neither of them 0", None),
     ],
@@ -172,6 +199,11 @@ def test_a_dtype_that_changes_nothing_is_taken(text: str) -> None:
 def test_a_dtype_is_the_programs_own() -> None:
     import gradcli
 
-    assert gradcli.evaluate("np.sum(x, dtype=np.float32)", x=[1.0, 2.0], dtype="float32", check=False).value == 3
+    assert (
+        gradcli.evaluate(
+            "np.sum(x, dtype=np.float32)", x=[1.0, 2.0], dtype="float32", check=False
+        ).value
+        == 3
+    )
     with pytest.raises(GradcliError, match="does not support dtype=float64"):
         gradcli.evaluate("np.sum(x, dtype=np.float64)", x=[1.0, 2.0], dtype="float32")

@@ -1,7 +1,8 @@
-"""Where a derivative is a choice or infinite, the choice is PyTorch's; where PyTorch is wrong, the truth.
+"""Where a derivative is a choice or infinite, the choice is PyTorch's; where PyTorch is wrong, the
+truth.
 
-Each row is a program, the values of its names, and the gradient of the sum of its result, in the order of the names.
-The first table was measured with PyTorch 2.13 in float64.
+Each row is a program, the values of its names, and the gradient of the sum of its result, in the
+order of the names. The first table was measured with PyTorch 2.13 in float64.
 """
 
 from __future__ import annotations
@@ -52,7 +53,11 @@ PYTORCH: list[Row] = [
     ("torch.amax(x, dim=0)", {"x": [2.0, 2.0, 1.0]}, ([0.5, 0.5, 0.0],)),
     ("torch.amax(x, dim=1)", {"x": [[2.0, 2.0], [1.0, 3.0]]}, ([[0.5, 0.5], [0.0, 1.0]],)),
     ("torch.max(x, dim=0)[0]", {"x": [2.0, 2.0, 1.0]}, ([1.0, 0.0, 0.0],)),
-    ("torch.max(x, dim=1)[0]", {"x": [[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]]}, ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]],)),
+    (
+        "torch.max(x, dim=1)[0]",
+        {"x": [[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]]},
+        ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]],),
+    ),
     ("torch.min(x, 0)[0]", {"x": [2.0, 1.0, 1.0]}, ([0.0, 1.0, 0.0],)),
     ("torch.max(x)", {"x": [nan, 1.0]}, ([1.0, 0.0],)),
     ("torch.max(x)", {"x": [nan, nan]}, ([0.5, 0.5],)),
@@ -94,7 +99,11 @@ PYTORCH: list[Row] = [
     ("log(x)", {"x": 0.0}, (inf,)),
     ("log(x)", {"x": -1.0}, (-1.0,)),
     ("log1p(x)", {"x": -1.0}, (inf,)),
-    ("xlogy(x, y)", {"x": 0.0, "y": 0.0}, (0.0, 0.0)),  # PyTorch has NaN by y, although 0*log(y) is 0 for every y
+    (
+        "xlogy(x, y)",
+        {"x": 0.0, "y": 0.0},
+        (0.0, 0.0),
+    ),  # PyTorch has NaN by y, although 0*log(y) is 0 for every y
     ("xlogy(x, y)", {"x": 0.0, "y": 1.0}, (0.0, 0.0)),
     ("xlogy(x, y)", {"x": 0.0, "y": -1.0}, (0.0, 0.0)),
     ("xlogy(x, y)", {"x": 0.0, "y": nan}, (nan, nan)),
@@ -164,34 +173,50 @@ BETTER: list[Row] = [
 
 
 def rows(table: list[Row]) -> list[Any]:
-    return [pytest.param(*row, id=f"{row[0]} at {', '.join(str(v) for v in row[1].values())}") for row in table]
+    return [
+        pytest.param(*row, id=f"{row[0]} at {', '.join(str(v) for v in row[1].values())}")
+        for row in table
+    ]
 
 
 def gradients(text: str, values: dict[str, Any], mode: str) -> list[Any]:
     """By the sweep over numbers, or by the graph of the gradient that the language builds."""
     if mode == "sweep":
-        record = gradcli.evaluate(f"sum({text})", at=values, wrt=list(values), check=False, formula=False)
+        record = gradcli.evaluate(
+            f"sum({text})", at=values, wrt=list(values), check=False, formula=False
+        )
         assert record.grad is not None
         return [record.grad[name] for name in values]
     texts = [f"grad(sum({text}), {name})" for name in values]
     return [
-        gradcli.evaluate(t, at=values, wrt=[], seed=np.ones(np.shape(v)), check=False, formula=False).value
+        gradcli.evaluate(
+            t, at=values, wrt=[], seed=np.ones(np.shape(v)), check=False, formula=False
+        ).value
         for t, v in zip(texts, values.values(), strict=True)
     ]
 
 
 @pytest.mark.parametrize("mode", ["sweep", "graph"])
 @pytest.mark.parametrize(("text", "values", "wanted"), rows(PYTORCH))
-def test_convention_is_that_of_pytorch(text: str, values: dict[str, Any], wanted: tuple[Any, ...], mode: str) -> None:
+def test_convention_is_that_of_pytorch(
+    text: str, values: dict[str, Any], wanted: tuple[Any, ...], mode: str
+) -> None:
     found = gradients(text, values, mode)
-    assert all(same(f, np.asarray(w)) for f, w in zip(found, wanted, strict=True)), f"{found} is not {wanted}"
+    assert all(same(f, np.asarray(w)) for f, w in zip(found, wanted, strict=True)), (
+        f"{found} is not {wanted}"
+    )
 
 
 @pytest.mark.parametrize("mode", ["sweep", "graph"])
 @pytest.mark.parametrize(("text", "values", "wanted"), rows(BETTER))
-def test_right_where_pytorch_is_not(text: str, values: dict[str, Any], wanted: tuple[Any, ...], mode: str) -> None:
+def test_right_where_pytorch_is_not(
+    text: str, values: dict[str, Any], wanted: tuple[Any, ...], mode: str
+) -> None:
     found = gradients(text, values, mode)
-    close = [np.allclose(f, w, rtol=1e-12, atol=1e-13, equal_nan=True) for f, w in zip(found, wanted, strict=True)]
+    close = [
+        np.allclose(f, w, rtol=1e-12, atol=1e-13, equal_nan=True)
+        for f, w in zip(found, wanted, strict=True)
+    ]
     assert all(close), f"{found} is not {wanted}"
     assert [np.shape(f) for f in found] == [np.shape(w) for w in wanted]
 
@@ -205,13 +230,17 @@ def test_gradient_of_softplus_keeps_its_digits_where_the_threshold_would_cut() -
 
 def test_ties_among_equal_rows_are_shared_in_second_order_too() -> None:
     """max of x is linear between kinks, so its Hessian is zero even at a tie."""
-    record = gradcli.evaluate("max(x)", x=[2.0, 2.0, 1.0], mode="hessian", check=False, formula=False)
+    record = gradcli.evaluate(
+        "max(x)", x=[2.0, 2.0, 1.0], mode="hessian", check=False, formula=False
+    )
     assert not np.any(record.hessian["x"]["x"])
 
 
 def test_hessian_of_det_at_a_singular_matrix() -> None:
     """det of 2 x 2 is bilinear: its Hessian is the same everywhere."""
-    record = gradcli.evaluate("det(x)", x=[[1.0, 2.0], [2.0, 4.0]], mode="hessian", check=False, formula=False)
+    record = gradcli.evaluate(
+        "det(x)", x=[[1.0, 2.0], [2.0, 4.0]], mode="hessian", check=False, formula=False
+    )
     wanted = np.zeros((2, 2, 2, 2))
     wanted[0, 0, 1, 1] = wanted[1, 1, 0, 0] = 1
     wanted[0, 1, 1, 0] = wanted[1, 0, 0, 1] = -1

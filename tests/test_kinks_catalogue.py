@@ -1,7 +1,9 @@
-"""Kinks and singular points of the wider catalogue: PyTorch's choice, in the language and on tensors.
+"""Kinks and singular points of the wider catalogue:
 
-Each row is an expression in PyTorch's notation, the values of its names, and the gradient of its sum, measured with PyTorch 2.13 in
-float64.
+PyTorch's choice, in the language and on tensors.
+
+Each row is an expression in PyTorch's notation, the values of its names, and the gradient of its
+sum, measured with PyTorch 2.13 in float64.
 """
 
 from __future__ import annotations
@@ -49,15 +51,27 @@ PYTORCH: list[Row] = [
     ("torch.median(x)", {"x": [1.0, 2.0, 2.0, 3.0]}, ([0.0, 0.5, 0.5, 0.0],)),
     ("torch.median(x, dim=0)[0]", {"x": [1.0, 2.0, 2.0, 3.0]}, ([0.0, 1.0, 0.0, 0.0],)),
     ("torch.quantile(x, 0.5)", {"x": [1.0, 2.0, 3.0, 4.0]}, ([0.0, 0.5, 0.5, 0.0],)),
-    ("(torch.sort(x)[0]*w)", {"x": [2.0, 1.0, 2.0], "w": [1.0, 10.0, 100.0]}, ([10.0, 1.0, 100.0], [1.0, 2.0, 2.0])),
+    (
+        "(torch.sort(x)[0]*w)",
+        {"x": [2.0, 1.0, 2.0], "w": [1.0, 10.0, 100.0]},
+        ([10.0, 1.0, 100.0], [1.0, 2.0, 2.0]),
+    ),
     ("torch.topk(x, 1)[0]", {"x": [2.0, 2.0, 1.0]}, ([1.0, 0.0, 0.0],)),
-    ("(torch.cummax(x, 0)[0]*w)", {"x": [1.0, 1.0, 0.0], "w": [1.0, 10.0, 100.0]}, ([1.0, 110.0, 0.0], [1.0, 1.0, 1.0])),
+    (
+        "(torch.cummax(x, 0)[0]*w)",
+        {"x": [1.0, 1.0, 0.0], "w": [1.0, 10.0, 100.0]},
+        ([1.0, 110.0, 0.0], [1.0, 1.0, 1.0]),
+    ),
     ("torch.softmax(x, 0)*w", {"x": [-inf, -inf], "w": [1.0, 2.0]}, ([nan, nan], [nan, nan])),
     ("F.l1_loss(x, y)", {"x": 1.0, "y": 1.0}, (0.0, 0.0)),
     ("F.smooth_l1_loss(x, y)", {"x": 1.0, "y": 1.0}, (0.0, 0.0)),
     ("F.smooth_l1_loss(x, y)", {"x": 2.0, "y": 1.0}, (1.0, -1.0)),
     ("F.huber_loss(x, y)", {"x": 2.0, "y": 1.0}, (1.0, -1.0)),
-    ("F.binary_cross_entropy(x, y)", {"x": [0.3], "y": [1.0]}, ([-3.333333333333333], [0.8472978603872036])),
+    (
+        "F.binary_cross_entropy(x, y)",
+        {"x": [0.3], "y": [1.0]},
+        ([-3.333333333333333], [0.8472978603872036]),
+    ),
     ("F.binary_cross_entropy_with_logits(x, y)", {"x": [0.0], "y": [1.0]}, ([-0.5], [0.0])),
     ("F.binary_cross_entropy_with_logits(x, y)", {"x": [-1000.0], "y": [1.0]}, ([-1.0], [1000.0])),
     ("F.binary_cross_entropy_with_logits(x, y)", {"x": [1000.0], "y": [1.0]}, ([0.0], [-1000.0])),
@@ -65,18 +79,43 @@ PYTORCH: list[Row] = [
     ("torch.linalg.eigvalsh(x)", {"x": [[1.0, 0.0], [0.0, 1.0]]}, ([[1.0, 0.0], [0.0, 1.0]],)),
     ("torch.linalg.svdvals(x)", {"x": [[1.0, 0.0], [0.0, 1.0]]}, ([[1.0, 0.0], [0.0, 1.0]],)),
     ("torch.dist(x, y)", {"x": [1.0, 2.0], "y": [1.0, 2.0]}, ([0.0, 0.0], [0.0, 0.0])),
-    ("F.cosine_similarity(x, y, dim=0)", {"x": [0.0, 0.0], "y": [1.0, 2.0]}, ([44721359.549995795, 89442719.09999159], [0.0, 0.0])),
+    (
+        "F.cosine_similarity(x, y, dim=0)",
+        {"x": [0.0, 0.0], "y": [1.0, 2.0]},
+        ([44721359.549995795, 89442719.09999159], [0.0, 0.0]),
+    ),
     ("F.normalize(x, dim=0)", {"x": [0.0, 0.0]}, ([1e12, 1e12],)),
 ]
 
-# PyTorch is wrong here, or multiplies a derivative that is infinite by an exact zero: the truth, with PyTorch's answer beside it.
+# PyTorch is wrong here, or multiplies a derivative that is infinite by an exact zero: the truth,
+# with PyTorch's answer beside it.
 TRUTH: list[tuple[str, dict[str, Any], tuple[Any, ...], Any]] = [
-    ("torch.linalg.det(x)", {"x": [[1.0, 2.0], [2.0, 4.0]]}, ([[4.0, -2.0], [-2.0, 1.0]],), "zeros"),
+    (
+        "torch.linalg.det(x)",
+        {"x": [[1.0, 2.0], [2.0, 4.0]]},
+        ([[4.0, -2.0], [-2.0, 1.0]],),
+        "zeros",
+    ),
     # of the loss as PyTorch defines it, its logarithms held above -100
-    ("F.binary_cross_entropy(x, y)", {"x": [0.0], "y": [1.0]}, ([-1000000003995.8029], [100.0]), inf),
-    ("F.binary_cross_entropy(x, y)", {"x": [1.0], "y": [0.0]}, ([1000000003995.8029], [-100.0]), -inf),
+    (
+        "F.binary_cross_entropy(x, y)",
+        {"x": [0.0], "y": [1.0]},
+        ([-1000000003995.8029], [100.0]),
+        inf,
+    ),
+    (
+        "F.binary_cross_entropy(x, y)",
+        {"x": [1.0], "y": [0.0]},
+        ([1000000003995.8029], [-100.0]),
+        -inf,
+    ),
     # from inside the regular matrices: PyTorch's signs come from rounding in its LU decomposition
-    ("torch.linalg.slogdet(x)[1]", {"x": [[1.0, 2.0], [2.0, 4.0]]}, ([[inf, -inf], [-inf, inf]],), "the opposite signs"),
+    (
+        "torch.linalg.slogdet(x)[1]",
+        {"x": [[1.0, 2.0], [2.0, 4.0]]},
+        ([[inf, -inf], [-inf, inf]],),
+        "the opposite signs",
+    ),
     ("torch.where(x > 0, torch.sqrt(x), 0.0)", {"x": 0.0}, (0.0,), nan),
     ("torch.where(x == 0, 1.0, torch.sin(x)/x)", {"x": 0.0}, (0.0,), nan),
     ("torch.sqrt(x)*0", {"x": 0.0}, (0.0,), nan),
@@ -84,7 +123,9 @@ TRUTH: list[tuple[str, dict[str, Any], tuple[Any, ...], Any]] = [
     ("torch.masked_fill(torch.sqrt(x), x == 0, 0.0)", {"x": 0.0}, (0.0,), nan),
 ]
 ROWS = [*PYTORCH, *(row[:3] for row in TRUTH)]
-over_rows = pytest.mark.parametrize("row", [pytest.param(r, id=f"{r[0]} at {list(r[1].values())}") for r in ROWS])
+over_rows = pytest.mark.parametrize(
+    "row", [pytest.param(r, id=f"{r[0]} at {list(r[1].values())}") for r in ROWS]
+)
 
 
 @over_rows
@@ -98,9 +139,15 @@ def test_in_the_language(row: Row) -> None:
 @over_rows
 def test_on_tensors(row: Row) -> None:
     text, values, wanted = row
-    tensors = {name: torch.tensor(value, dtype=torch.float64, requires_grad=True) for name, value in values.items()}
+    tensors = {
+        name: torch.tensor(value, dtype=torch.float64, requires_grad=True)
+        for name, value in values.items()
+    }
     result = eval(text, {"torch": torch, "F": F, **tensors})
     result.sum().backward()
     for name, slope in zip(values, wanted, strict=True):
         found = tensors[name].grad
-        assert same(np.zeros(np.shape(slope)) if found is None else found.numpy(), slope), (name, found)
+        assert same(np.zeros(np.shape(slope)) if found is None else found.numpy(), slope), (
+            name,
+            found,
+        )

@@ -19,9 +19,11 @@ TWO_READINGS = [
 ]  # fmt: skip
 
 SYNTAX = [
-    case("0 < x < 1", "syntax", 7, "(0 < x) and (x < 1)"), case("x == 1 == 2", "syntax", 8, "(x == 1) and (1 == 2)"),
+    case("0 < x < 1", "syntax", 7, "(0 < x) and (x < 1)"), case("x == 1 == 2", "syntax", 8, "(x "
+    "== 1) and (1 == 2)"),
     case("1,5*x", "syntax", 2, "decimal"), case("x + 1,5", "syntax", 6, "decimal"), case("2*(1,5)", "type", 3, "decimal"),
-    case("(1 + 2", "syntax", 1, "never closed", "missing ')'"), case("[1, 2", "syntax", 1, "never closed", "missing ']'"),
+    case("(1 + 2", "syntax", 1, "never closed", "missing ')'"), case("[1, 2", "syntax", 1, "never "
+    "closed", "missing ']'"),
     case("sin(x", "syntax", 4, "never closed"), case("1 + 2)", "syntax", 6, "closes nothing"), case("(1, 2]", "syntax", 6),
     case("2*", "syntax", 2), case("x + * y", "syntax", 5, "value"), case("()*2", "type", 1),
     case("2 3", "syntax", 3, "2*3", "[2, 3]"),
@@ -38,7 +40,8 @@ SYNTAX = [
     case("import os", "unknown-name", 8, "the module 'os' is not known here"),
     case("x and", "syntax", 3), case("sum(x, axis=1, axis=2)", "syntax", 16, "twice"),
     case("x\x00y", "syntax", 2, "U+0000", id="NUL"),
-    case("'abc'", "syntax", 1, "argument"), case("x + 'abc'", "syntax", 5, "argument"), case("q = 'abc'", "syntax", 5, "argument"),
+    case("'abc'", "syntax", 1, "argument"), case("x + 'abc'", "syntax", 5, "argument"), case("q = "
+    "'abc'", "syntax", 5, "argument"),
     case("x + 0..1", "syntax", 6, "range"), case("x..y", "syntax", 2, "range"), case("x[0..2]", "syntax", 4, "x[a:b]"),
     case("'abc", "syntax", 1, "quotes"), case("x.", "syntax", 2),
 ]  # fmt: skip
@@ -69,7 +72,8 @@ ARGUMENTS = [
     case("grad(x)", "argument", 1, "grad(y, x)"),
     case("jvp(x, x)", "argument", 1, "jvp(y, x, v)"), case("f(t) = t; f(1, 2)", "argument", 11, "f(t)"),
     case("zeros(-1)", "argument", 1, "-1"),
-    case("zeros(1.5)", "argument", 1, "1.5"), case("f(t) = f(t) + 1; f(2)", "argument", 8, "calls itself"),
+    case("zeros(1.5)", "argument", 1, "1.5"), case("f(t) = f(t) + 1; f(2)", "argument", 8, "calls "
+    "itself"),
     case("a[::0]", "argument", 5, "0"),
     case("max(x, y, axis=0)", "argument", 1, "axis"), case("arange(0, 1, 0)", "argument", 1, "step"),
     case("f(x, y) = x*y; f'(2)", "argument", 16),
@@ -79,17 +83,21 @@ SHAPES = [
     case("a + [1, 2]", "shape", 1, "(3,)", "(2,)"), case("a @ M", "shape", 1, "(3,)", "(2, 2)"), case("a[5]", "shape", 1, "5"),
     case("a[-4]", "shape", 1, "-4"), case("a[0, 0]", "shape", 1, "indices"), case("a[1.5]", "type", 1, "whole numbers"),
     case("a[x]", "type", 1),
-    case("[1, [2, 3]]", "shape", 1), case("inv(a)", "shape", 1, "square"), case("reshape(a, (2, 2))", "shape", 1),
+    case("[1, [2, 3]]", "shape", 1), case("inv(a)", "shape", 1, "square"), case("reshape(a, (2, "
+    "2))", "shape", 1),
     case("M.T @ a", "shape", 1),
     case("hessian(a, a)", "shape", 1, "scalar"), case("vjp(a**2, a, [1, 2])", "shape", 1, "(2,)", "(3,)"),
     case("(1, 2)", "type", 1, "tuple"),
-    case("None", "type", 1), case("inv(M - M)", "evaluation", 1, "singular"), case("a[[0, 1], [0, 1, 2]]", "shape", 1),
+    case("None", "type", 1), case("inv(M - M)", "evaluation", 1, "singular"), case("a[[0, 1], [0, "
+    "1, 2]]", "shape", 1),
     case("x[0]", "shape", 1),
     case("where(a > 1, a, [1, 2])", "shape", 1), case("M[0, 2]", "shape", 1, "2"), case("(1, 2)[2]", "shape", 1),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "code", "column", "fragments"), [*TWO_READINGS, *SYNTAX, *NAMES, *ARGUMENTS, *SHAPES])
+@pytest.mark.parametrize(
+    ("text", "code", "column", "fragments"), [*TWO_READINGS, *SYNTAX, *NAMES, *ARGUMENTS, *SHAPES]
+)
 def test_refusal(fails, text, code, column, fragments):
     failure = fails(text, **BINDINGS)
     shown = failure.error.render()

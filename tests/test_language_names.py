@@ -1,4 +1,6 @@
-"""Names: methods, library prefixes and where the libraries differ, Greek letters, names that are also operations."""
+"""Names: methods, library prefixes and where the libraries differ, Greek letters, names that are
+also operations.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,11 @@ METHODS = [
     case("x.sum(dim=0)", [8, 8, 6], x=M),
     case("x.sum(0)", [8, 8, 6], x=M), case("x.T", np.transpose(M), x=M), case("x.mT", np.transpose(M), x=M),
     case("x.shape[0]", 2, x=M),
-    case("x.ndim", 2, x=M), case("x.size", 6, x=M), case("x.size(1)", 3, x=M), case("x.reshape(3, 2)", np.reshape(M, (3, 2)), x=M),
+    case("x.ndim", 2, x=M), case("x.size", 6, x=M), case("x.size(1)", 3, x=M), case("x.reshape(3, "
+    "2)", np.reshape(M, (3, 2)), x=M),
     case("x.reshape((3, 2))", np.reshape(M, (3, 2)), x=M), case("x.view(-1)", FLAT, x=M), case("x.exp().log()", M, x=M),
-    case("x.max()", 7, x=M), case("x.mean().sqrt()", math.sqrt(22 / 6), x=M), case("x.permute(1, 0)", np.transpose(M), x=M),
+    case("x.max()", 7, x=M), case("x.mean().sqrt()", math.sqrt(22 / 6), x=M), case("x.permute(1, "
+    "0)", np.transpose(M), x=M),
     case("x.transpose(0, 1)", M, "x.transpose as in NumPy", x=M), case("x.flatten()", FLAT, x=M),
     case("x.unsqueeze(0).shape[0]", 1, x=M),
     case("x.clip(2, 4)", np.clip(M, 2, 4), x=M), case("x.clamp(min=3)", np.maximum(M, 3), x=M), case("x.detach()", M, x=M),
@@ -54,7 +58,8 @@ PREFIXES = [
     case("torch.mm(x, x.t())", np.array(M) @ np.transpose(M), x=M), case("F.relu(x)", [0, 2], x=[-1, 2]),
     case("torch.nn.functional.relu(x)", [0, 2], x=[-1, 2]), case("torch.sum(x, dim=0)", [8, 8, 6], x=M),
     case("torch.sum(x, 1, True)", [[8], [14]], x=M), case("np.sum(x, 1)", [8, 14], x=M), case("np.array([1, 2])", [1, 2]),
-    case("torch.tensor([1., 2.], dtype=torch.float64)", [1, 2]), case("np.zeros((2, 2), dtype=np.float64)", np.zeros((2, 2))),
+    case("torch.tensor([1., 2.], dtype=torch.float64)", [1, 2]), case("np.zeros((2, 2), "
+    "dtype=np.float64)", np.zeros((2, 2))),
     case("torch.zeros(2, 2)", np.zeros((2, 2))), case("torch.ones_like(x)", np.ones((2, 3)), x=M),
     case("x[np.newaxis].shape[0]", 1, x=M),
     case("np.concatenate([x, x], axis=1)", np.concatenate([M, M], 1), x=M),
@@ -76,14 +81,16 @@ PREFIXES = [
 DIFFERENCES = [
     case("std(x)", np.std(M), x=M), case("np.std(x)", np.std(M), x=M), case("torch.std(x)", np.std(M, ddof=1), x=M),
     case("var(x)", np.var(M), x=M), case("np.var(x, ddof=1)", np.var(M, ddof=1), x=M), case("torch.var(x)", np.var(M, ddof=1), x=M),
-    case("torch.var(x, unbiased=False)", np.var(M), x=M), case("torch.var(x, dim=0, unbiased=False)", np.var(M, axis=0), x=M),
+    case("torch.var(x, unbiased=False)", np.var(M), x=M), case("torch.var(x, dim=0, "
+    "unbiased=False)", np.var(M, axis=0), x=M),
     case("torch.add(x, 2)", np.add(M, 2), x=M), case("torch.add(x, x, alpha=2)", np.multiply(M, 3), x=M),
     case("torch.sub(x, 1)", np.subtract(M, 1), x=M),
     case("torch.var(x, correction=0)", np.var(M), x=M),
     case("x.var()", np.var(M), x=M),
     case("torch.var(x, 1)", np.var(M, axis=1, ddof=1), x=M), case("np.var(x, 1)", np.var(M, axis=1), x=M),
     case("torch.std(x, dim=1, keepdim=True)", np.std(M, axis=1, ddof=1, keepdims=True), x=M),
-    case("max(x, axis=1)", [5, 7], x=M), case("np.max(x, 1)", [5, 7], x=M), case("torch.max(x, 1)[0]", [5, 7], x=M),
+    case("max(x, axis=1)", [5, 7], x=M), case("np.max(x, 1)", [5, 7], x=M), case("torch.max(x, "
+    "1)[0]", [5, 7], x=M),
     case("torch.max(x, dim=1)[1]", [1, 0], x=M), case("torch.max(x, dim=1).values", [5, 7], x=M),
     case("torch.max(x, dim=1).indices", [1, 0], x=M),
     case("torch.min(x, dim=0)[0]", [1, 3, 2], x=M), case("torch.max(x)", 7, x=M), case("torch.amax(x, dim=1)", [5, 7], x=M),
@@ -101,10 +108,12 @@ DIFFERENCES = [
     case("torch.transpose(x, 0, 1)", np.transpose(M), x=M), case("np.transpose(x)", np.transpose(M), x=M),
     case("np.transpose(x, (1, 0))", np.transpose(M), x=M), case("torch.add(x, y, alpha=2)", 7, x=1, y=3),
     case("torch.sub(x, y, alpha=2)", -5, x=1, y=3),
-    case("torch.div(x, y, rounding_mode='floor')", -4, x=-7, y=2), case("torch.div(x, y, rounding_mode='trunc')", -3, x=-7, y=2),
+    case("torch.div(x, y, rounding_mode='floor')", -4, x=-7, y=2), case("torch.div(x, y, "
+    "rounding_mode='trunc')", -3, x=-7, y=2),
     case("np.clip(x, 0, 1)", [0, 0.5, 1], x=[-1, 0.5, 2]), case("torch.clamp(x, max=1)", [-1, 0.5, 1], x=[-1, 0.5, 2]),
     case("expit(0)", 0.5), case("gammaln(5)", math.log(24)), case("xlogy(0, 0)", 0), case("psi(1)", -0.5772156649015329),
-    case("torch.prod(x, 1)", [10, 84], x=M), case("np.prod(x)", 840, x=M), case("torch.argmax(x, dim=1)", [1, 0], x=M),
+    case("torch.prod(x, 1)", [10, 84], x=M), case("np.prod(x)", 840, x=M), case("torch.argmax(x, "
+    "dim=1)", [1, 0], x=M),
     case("argmax(x)", 3, x=M),
     case("torch.norm(x)", math.sqrt(104), x=M), case("np.linalg.norm(x, axis=1)", [math.sqrt(30), math.sqrt(74)], x=M),
     case("np.linalg.norm(x, 1)", 6, x=[1, -2, 3]), case("torch.norm(x, p=1)", 6, x=[1, -2, 3]), case("np.ravel(x)", FLAT, x=M),
@@ -128,7 +137,9 @@ BOUND_NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected", "bindings"), [*METHODS, *PREFIXES, *DIFFERENCES, *BOUND_NAMES])
+@pytest.mark.parametrize(
+    ("text", "expected", "bindings"), [*METHODS, *PREFIXES, *DIFFERENCES, *BOUND_NAMES]
+)
 def test_value(evaluate_last, text, expected, bindings):
     value = evaluate_last(text, **bindings).value
     assert np.shape(value) == np.shape(expected)
@@ -138,10 +149,16 @@ def test_value(evaluate_last, text, expected, bindings):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("torch.max(x, dim=1)[0].sum()", [[0, 1, 0], [1, 0, 0]], id="torch.max with dim"),
+        pytest.param(
+            "torch.max(x, dim=1)[0].sum()", [[0, 1, 0], [1, 0, 0]], id="torch.max with dim"
+        ),
         pytest.param("sum(max(x, axis=1))", [[0, 1, 0], [1, 0, 0]], id="max over an axis"),
-        pytest.param("max(x, 4).sum()", [[0, 1, 0], [1, 0, 0.5]], id="ties of the larger of two are shared"),
-        pytest.param("torch.std(x)", (np.array(M) - np.mean(M)) / (5 * np.std(M, ddof=1)), id="torch.std"),
+        pytest.param(
+            "max(x, 4).sum()", [[0, 1, 0], [1, 0, 0.5]], id="ties of the larger of two are shared"
+        ),
+        pytest.param(
+            "torch.std(x)", (np.array(M) - np.mean(M)) / (5 * np.std(M, ddof=1)), id="torch.std"
+        ),
         pytest.param("std(x)", (np.array(M) - np.mean(M)) / (6 * np.std(M)), id="std"),
         pytest.param("(x + 1).pow(2).t().sum()", 2 * (np.array(M) + 1), id="methods"),
         pytest.param("np.mean(x**2)", np.array(M) / 3, id="np.mean"),
@@ -153,7 +170,16 @@ def test_gradient(evaluate_last, text, expected):
 
 @pytest.mark.parametrize(
     "text",
-    ["np.sin(x)", "torch.sin(x)", "math.sin(x)", "jnp.sin(x)", "numpy.sin(x)", "x.sin()", "torch.sin(input=x)", "sin(x)"],
+    [
+        "np.sin(x)",
+        "torch.sin(x)",
+        "math.sin(x)",
+        "jnp.sin(x)",
+        "numpy.sin(x)",
+        "x.sin()",
+        "torch.sin(input=x)",
+        "sin(x)",
+    ],
 )
 def test_one_operation_many_spellings(evaluate_last, text):
     record = evaluate_last(text, x=0.7)

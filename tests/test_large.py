@@ -1,4 +1,6 @@
-"""Arrays too large for scalars: a verdict for every program, a wrong entry of many always found, and what the record says of both."""
+"""Arrays too large for scalars: a verdict for every program, a wrong entry of many always found,
+and what the record says of both.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ PROGRAMS = [
 ]
 
 
-def judged(text: str, values: dict[str, Any], change: Callable[[dict[str, Any]], None] | None = None) -> tuple[Check, Record]:
+def judged(
+    text: str, values: dict[str, Any], change: Callable[[dict[str, Any]], None] | None = None
+) -> tuple[Check, Record]:
     """The check of a program's gradient, after a change of what the engine computed."""
     scope = Scope()
     leaves = {name: scope.bind_value(name, value) for name, value in values.items()}
@@ -59,13 +63,17 @@ def judged(text: str, values: dict[str, Any], change: Callable[[dict[str, Any]],
         change(gradients)
     root = Program(scope).execute(statement).value
     changed = Record("", value=record.value, seed=np.float64(1), grad=gradients)
-    changed.check = cross_check(scope, root, {name: leaves[name] for name in gradients}, changed, None)
+    changed.check = cross_check(
+        scope, root, {name: leaves[name] for name in gradients}, changed, None
+    )
     return changed.check, changed
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize(("text", "values"), PROGRAMS, ids=[text for text, _ in PROGRAMS])
-def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(text: str, values: dict[str, Any]) -> None:
+def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(
+    text: str, values: dict[str, Any]
+) -> None:
     check, _ = judged(text, values)
     assert check.verdict is Verdict.AGREE, (check.reason, check.variables)
     place: tuple[int, ...] = ()
@@ -88,18 +96,24 @@ def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(text: str, valu
 
 
 def test_what_long_doubles_lose_is_computed_entry_by_entry() -> None:
-    """tanh's derivative far out is what is left of 1 - 1; here the truth is a handful of digits of mpmath's."""
+    """tanh's derivative far out is what is left of 1 - 1; here the truth is a handful of digits of
+    mpmath's.
+    """
     x, y = X.copy(), Y.copy()
     x[7], y[7] = 3.0, -0.7
     found: list[float] = []
-    check, record = judged("sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: found.append(float(g["x"][7])))
+    check, record = judged(
+        "sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: found.append(float(g["x"][7]))
+    )
     assert check.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED), check.reason
     assert record.grad is not None
     with mpmath.workdps(400):
         a, b = mpmath.mpf(3), mpmath.mpf(float(y[7]))
         u = a * b * (a - b)
         true = mpmath.sech(u**3) ** 2 * 3 * u**2 * (2 * a * b - b**2)
-    wrong, _ = judged("sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: g["x"].__setitem__(7, 1e-10))
+    wrong, _ = judged(
+        "sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: g["x"].__setitem__(7, 1e-10)
+    )
     assert abs(true) < 1e-20
     part = wrong.variables["x"]
     assert part.verdict is Verdict.MISMATCH
@@ -121,7 +135,9 @@ def test_what_overflows_is_told_with_the_true_value() -> None:
     assert abs(said / true - 1) < 1e-12
 
 
-def test_rules_that_stand_in_for_forms_are_held_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_that_stand_in_for_forms_are_held_along_directions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(find("matmul").__dict__, "extended", None)
     check, record = judged("sum((m @ m)**2)/1e4", {"m": np.tile(M, (2, 2))})
     assert check.verdict is Verdict.AGREE, check.reason
@@ -135,7 +151,11 @@ def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert rule is not None
     monkeypatch.setitem(op.__dict__, "extended", None)
     monkeypatch.setitem(
-        op.__dict__, "vjp", lambda *given, **static: [None if p is None else p * (1 + 1e-5) for p in rule(*given, **static)]
+        op.__dict__,
+        "vjp",
+        lambda *given, **static: [
+            None if p is None else p * (1 + 1e-5) for p in rule(*given, **static)
+        ],
     )
     check, _ = judged("sum((m @ m)**2)/1e4", {"m": np.tile(M, (2, 2))})
     assert check.verdict is Verdict.MISMATCH
@@ -155,11 +175,17 @@ def test_functions_without_loops_in_long_double_are_held_at_some_entries(text: s
     assert " of 40,000 entries" in text_of(record.lines())
 
 
-@pytest.mark.parametrize(("name", "text"), [("erf", WITHOUT_LOOPS[0]), ("lgamma", WITHOUT_LOOPS[1])])
-def test_a_wrong_value_of_such_a_function_is_found(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "text"), [("erf", WITHOUT_LOOPS[0]), ("lgamma", WITHOUT_LOOPS[1])]
+)
+def test_a_wrong_value_of_such_a_function_is_found(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
     op = find(name)
     forward = op.forward
-    monkeypatch.setitem(op.__dict__, "forward", lambda x: forward(x) * np.where(np.abs(x) < 0.5, 1 + 1e-6, 1))
+    monkeypatch.setitem(
+        op.__dict__, "forward", lambda x: forward(x) * np.where(np.abs(x) < 0.5, 1 + 1e-6, 1)
+    )
     check, _ = judged(text, {"x": X, "y": Y})
     assert check.verdict is Verdict.MISMATCH
     assert check.reason == f"the value of {name} is wrong: its reference contradicts it"
@@ -176,10 +202,14 @@ def test_a_wrong_rule_of_such_a_function_is_found(monkeypatch: pytest.MonkeyPatc
     assert "the derivative of lgamma is wrong" in (check.reason or "")
 
 
-def test_a_wrong_derivative_inside_of_an_expression_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_derivative_inside_of_an_expression_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rules = find("sin").partials
     assert rules is not None
-    monkeypatch.setitem(find("sin").__dict__, "partials", (lambda out, x: rules[0](out, x) * (1 + 1e-6),))  # type: ignore[misc]
+    monkeypatch.setitem(
+        find("sin").__dict__, "partials", (lambda out, x: rules[0](out, x) * (1 + 1e-6),)
+    )  # type: ignore[misc]
     check, _ = judged("sum(grad(sum(sin(x)), x)*y)", {"x": X, "y": Y})
     assert check.verdict is Verdict.MISMATCH
     assert "the derivative of an expression inside (vjp) is wrong" in (check.reason or "")

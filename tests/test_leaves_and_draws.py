@@ -1,4 +1,6 @@
-"""What PyTorch's engine and generator do in an order of their own: when hooks of leaves run, and which draws are whose."""
+"""What PyTorch's engine and generator do in an order of their own: when hooks of leaves run, and
+which draws are whose.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_a_leaf_has_its_turn_when_its_gradient_is_complete() -> None:
     assert log == ["z", "b", "b+", "y", "x", "x+", "w", "w+"]  # recorded from PyTorch 2.13
 
 
-@pytest.mark.parametrize(("mode", "wanted"), [("all", [[None, [3.0], [2.0], None]]), ("any", [[3.0]])])
+@pytest.mark.parametrize(
+    ("mode", "wanted"), [("all", [[None, [3.0], [2.0], None]]), ("any", [[3.0]])]
+)
 def test_a_hook_on_several_tensors_runs_once_in_each_pass(mode: str, wanted: Any) -> None:
     a, b, c, d = (torch.tensor([float(n)], requires_grad=True) for n in (1, 2, 3, 4))
     seen: list[Any] = []
@@ -88,7 +92,11 @@ def test_what_is_unpacked_does_not_move() -> None:
         assert again is not None
         with pytest.raises(RuntimeError, match="already have a forward gradient"):
             fw.make_dual(fw.make_dual(x, torch.tensor(1.0)) * 2, torch.tensor(1.0))
-    assert (again.item(), torch.autograd.grad(primal, x)[0].item(), torch.autograd.grad(tangent, x)[0].item()) == (15.0, 6.0, 2.0)
+    assert (
+        again.item(),
+        torch.autograd.grad(primal, x)[0].item(),
+        torch.autograd.grad(tangent, x)[0].item(),
+    ) == (15.0, 6.0, 2.0)
 
 
 def test_gradients_inside_of_a_dual_level_move() -> None:
@@ -99,7 +107,12 @@ def test_gradients_inside_of_a_dual_level_move() -> None:
         tangent = fw.unpack_dual(slope).tangent
     assert tangent is not None
     assert tangent.item() == 18.0
-    assert torch.func.jvp(lambda x: torch.autograd.grad(x**3, x)[0], (x.detach(),), (torch.tensor(1.0),))[1].item() == 18.0
+    assert (
+        torch.func.jvp(
+            lambda x: torch.autograd.grad(x**3, x)[0], (x.detach(),), (torch.tensor(1.0),)
+        )[1].item()
+        == 18.0
+    )
 
 
 def test_softsign_is_straight_where_it_bends() -> None:
@@ -111,9 +124,16 @@ def test_softsign_is_straight_where_it_bends() -> None:
 
 
 def test_halves_are_drawn_as_pytorch_draws_them() -> None:
-    """Recorded from PyTorch 2.13: more than sixteen normal numbers come in blocks, the last of which draws after all others."""
+    """Recorded from PyTorch 2.13: more than sixteen normal numbers come in blocks, the last of
+    which draws after all others.
+    """
     torch.manual_seed(3)
-    assert torch.rand(4, dtype=torch.float16).tolist() == [0.00426483154296875, 0.1055908203125, 0.285888671875, 0.0269622802734375]
+    assert torch.rand(4, dtype=torch.float16).tolist() == [
+        0.00426483154296875,
+        0.1055908203125,
+        0.285888671875,
+        0.0269622802734375,
+    ]
     assert torch.randn(20, dtype=torch.float16).tolist() == [
         0.6650390625, -0.286865234375, 1.6201171875, -1.5966796875, 1.0458984375, 0.52197265625, -0.1668701171875, 0.05303955078125,
         0.404541015625, 0.611328125, 0.76025390625, -0.03363037109375, 0.998046875, 0.459228515625, 2.435546875, -0.1468505859375,
@@ -121,4 +141,10 @@ def test_halves_are_drawn_as_pytorch_draws_them() -> None:
     ]  # fmt: skip
     assert torch.rand(2).tolist() == [0.3686259388923645, 0.004324436187744141]
     torch.manual_seed(3)
-    assert torch.randn(5, dtype=torch.float16).tolist() == [0.80322265625, 0.1748046875, 0.0889892578125, -0.61376953125, 0.046173095703125]
+    assert torch.randn(5, dtype=torch.float16).tolist() == [
+        0.80322265625,
+        0.1748046875,
+        0.0889892578125,
+        -0.61376953125,
+        0.046173095703125,
+    ]

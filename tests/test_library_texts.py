@@ -1,4 +1,6 @@
-"""Modules of torch.nn, torch.distributions and the parts of JAX are what the libraries are: values and gradients as recorded from them."""
+"""Modules of torch.nn, torch.distributions and the parts of JAX are what the libraries are: values
+and gradients as recorded from them.
+"""
 
 from __future__ import annotations
 
@@ -16,4 +18,7 @@ def test_a_text_is_what_the_library_makes_of_it(library: str, text: str) -> None
 
 def test_every_text_was_recorded() -> None:
     missing = [text for library, text in CASES if text not in recorded(library)]
-    assert missing == [], "python -m oracles.record_texts torch (and jax) in tests/ records what the libraries make of the texts"
+    assert missing == [], (
+        "python -m oracles.record_texts torch (and jax) in tests/ records what the libraries make "
+        "of the texts"
+    )

@@ -1,4 +1,7 @@
-"""Hostile input: deep, long, broken or enormous. A clear error or a right answer, soon, and never a traceback."""
+"""Hostile input: deep, long, broken or enormous.
+
+A clear error or a right answer, soon, and never a traceback.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,16 @@ DEEP = 50_000  # more than the stack of C holds of the smallest frames
 SOME = 10_000  # as deep as matters, where the road is the same
 NESTED = 5_000  # levels of brackets that there may be
 LINES = 2_500  # one walk to the end for each would be a thousand times as many calls
-FEW = 300  # calls for each character, at the most: twice what is needed, and a hundredth of what one walk for each would take
+# calls for each character, at the most: twice what is needed, and a hundredth of what one walk for
+# each would take
+FEW = 300
 JSONL = ("--no-check", "--format", "jsonl")
 
 
 def counted(function, *arguments, **keywords):
-    """A result, and how many calls of functions it took: work is counted, not timed, for a machine may be busy."""
+    """A result, and how many calls of functions it took: work is counted, not timed, for a machine
+    may be busy.
+    """
     calls = 0
 
     def count(_frame, event, _argument):
@@ -51,7 +58,8 @@ def iterated_sine() -> float:
         pytest.param("-" * DEEP + "x", 2, 1, id="minus"),
         pytest.param("-+" * SOME + "x", 2, 1, id="minus and plus"),
         pytest.param("not " * SOME + "(x > 0)", 1, None, id="not"),
-        pytest.param("sin(" * NESTED + "x" + ")" * NESTED, iterated_sine(), None, id="function calls"),
+        pytest.param("sin(" * NESTED + "x" + ")" * NESTED, iterated_sine(), None, id="function "
+        "calls"),
         pytest.param("1 if x < 0 else " * SOME + "x", 2, 1, id="conditions"),
         pytest.param("(1, " * NESTED + "x" + ")[1]" * NESTED, 2, 1, id="tuples"),
         pytest.param("x" + ".T" * SOME, 2, 1, id="attributes"),
@@ -102,7 +110,17 @@ def test_refused_soon(fails, text, code):
     assert calls < FEW * (100 + len(text))
 
 
-@pytest.mark.parametrize("text", ["9**9**9**9", "9^9^9^9", "-9**9**9**9", "10**400", "f(t) = t**t; f(f(f(9)))", "2**(2**(2**(2**10)))"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9**9**9**9",
+        "9^9^9^9",
+        "-9**9**9**9",
+        "10**400",
+        "f(t) = t**t; f(f(f(9)))",
+        "2**(2**(2**(2**10)))",
+    ],
+)
 def test_huge_powers_are_infinite_at_once(evaluate_last, text):
     record, calls = counted(evaluate_last, text)
     assert math.isinf(record.value)
@@ -126,8 +144,15 @@ def test_deep_powers(run_cli, text, value, grad):
 
 
 def test_functions_that_grow_without_end_are_refused(run_cli):
-    """Each function calls the one before twice, on its own result: 2**60 operations if nobody stops it."""
-    lines = ["f0(t) = sin(t)", *(f"f{i + 1}(t) = f{i}(f{i}(t))" for i in range(60)), "f60(x)", "x + 1"]
+    """Each function calls the one before twice, on its own result: 2**60 operations if nobody stops
+    it.
+    """
+    lines = [
+        "f0(t) = sin(t)",
+        *(f"f{i + 1}(t) = f{i}(f{i}(t))" for i in range(60)),
+        "f60(x)",
+        "x + 1",
+    ]
     done = run_cli("eval", *JSONL, "-", "x=2", stdin="\n".join(lines), preexec_fn=limited)
     first, second = map(json.loads, done.stdout.splitlines())
     assert first["error"]["code"] == "limit"
@@ -145,7 +170,8 @@ def limited() -> None:
 ENORMOUS = [
     "zeros(1000000000)", "ones(40000, 40000)", "full((10**9,), 2)", "eye(40000)", "arange(10**9)", "arange(0, 1, 1e-12)",
     "linspace(0, 1, 10**9)",
-    "rand(10**9)", "randn(40000, 40000)", "broadcast_to(x, (10**9,))", "zeros(10**6)[:, None] + zeros(10**6)",
+    "rand(10**9)", "randn(40000, 40000)", "broadcast_to(x, (10**9,))", "zeros(10**6)[:, None] + "
+    "zeros(10**6)",
     "outer(ones(10**5), ones(10**5))",
     "zeros(10**6)[:, None] @ zeros(10**6)[None, :]", "diag(zeros(10**5))", "zeros(10**5)[zeros(10**9)]",
     "jacobian(ones(10**5)*x, x)*ones(10**9)",
@@ -161,8 +187,13 @@ def test_enormous_arrays_are_refused_before_they_are_made(run_cli):
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 2
     refused = {r["expr"]: r["error"]["code"] if r["error"] else r["shape"] for r in records[:-1]}
-    allowed = {"diag(zeros(10**5))": {"limit", "unknown-name"}, "kron(ones(10**5), ones(10**5))": {"limit", "unknown-name"}}
-    assert [text for text in ENORMOUS if refused.get(text) not in allowed.get(text, {"limit"})] == [], refused
+    allowed = {
+        "diag(zeros(10**5))": {"limit", "unknown-name"},
+        "kron(ones(10**5), ones(10**5))": {"limit", "unknown-name"},
+    }
+    assert [
+        text for text in ENORMOUS if refused.get(text) not in allowed.get(text, {"limit"})
+    ] == [], refused
     assert records[-1]["value"] == 3
 
 
@@ -173,7 +204,8 @@ def test_enormous_arrays_are_refused_before_they_are_made(run_cli):
         pytest.param(b"x\nx + \xff\nx + 1\n", [2, "syntax", 3], id="not UTF-8"),
         pytest.param(b"x\n# \xff\nx + 1\n", [2, 3], id="not UTF-8 in a comment"),
         pytest.param(b"\x00\x00\x00\n\xff\xfe\nx\n", ["syntax", "syntax", 2], id="binary"),
-        pytest.param(b"x\n(x + 1\nx + 2\nx + 3\n", [2, "syntax", 4, 5], id="a bracket that is never closed"),
+        pytest.param(b"x\n(x + 1\nx + 2\nx + 3\n", [2, "syntax", 4, 5], id="a bracket that is "
+        "never closed"),
         pytest.param(b"x\nsum([x, x)\nx + 2\n", [2, "syntax", 4], id="brackets that do not match"),
         pytest.param(b"(x\nx + 2\n", ["syntax", 4], id="open on the first line"),
         pytest.param(b"x + 1)\nx\n", ["syntax", 2], id="closed twice"),
@@ -203,18 +235,37 @@ def test_open_brackets_on_every_line_take_linear_time(evaluate_all, line):
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        pytest.param(b'{"expr": "x", "at": {"x": ' + b"[" * DEEP + b"1" + b"]" * DEEP + b"}}", "input", id="deep values"),
+        pytest.param(
+            b'{"expr": "x", "at": {"x": ' + b"[" * DEEP + b"1" + b"]" * DEEP + b"}}",
+            "input",
+            id="deep values",
+        ),
         pytest.param(b"[" * DEEP, "input", id="deep JSON"),
         pytest.param(b'{"expr": "x", "at": {"x": [[1, 2], [3]]}}', "input", id="ragged"),
-        pytest.param(b'{"expr": "x", "at": {"x": "1' + b"0" * DEEP + b'z"}}', "input", id="no number"),
+        pytest.param(
+            b'{"expr": "x", "at": {"x": "1' + b"0" * DEEP + b'z"}}', "input", id="no number"
+        ),
         pytest.param(b'{"expr": ' + b"9" * 5000 + b"}", "input", id="a number of 5000 digits"),
         pytest.param(b'{"expr": "' + b"(" * DEEP + b'"}', "limit", id="deep expression"),
-        pytest.param(b'{"expr": "zeros(n)", "at": {"n": 1000000000}}', "limit", id="a size from a record"),
-        pytest.param(b'{"expr": "x", "at": {"x": 1' + b"0" * 400 + b"}}", "input", id="an integer of 401 digits"),
+        pytest.param(
+            b'{"expr": "zeros(n)", "at": {"n": 1000000000}}', "limit", id="a size from a record"
+        ),
+        pytest.param(
+            b'{"expr": "x", "at": {"x": 1' + b"0" * 400 + b"}}",
+            "input",
+            id="an integer of 401 digits",
+        ),
     ],
 )
 def test_hostile_records(call_cli, content, code):
-    done = call_cli("eval", *JSONL, "-i", "jsonl", "-", stdin=content + b'\n{"id": 7, "expr": "x", "at": {"x": 2}}\n')
+    done = call_cli(
+        "eval",
+        *JSONL,
+        "-i",
+        "jsonl",
+        "-",
+        stdin=content + b'\n{"id": 7, "expr": "x", "at": {"x": 2}}\n',
+    )
     first, second = (json.loads(line) for line in done.stdout.splitlines())
     assert first["error"]["code"] == code
     assert (second["id"], second["value"]) == (7, 2)
@@ -234,7 +285,9 @@ def make_files(folder: Path) -> None:
     (folder / "junk.csv").write_bytes(b"a,b\n1,\xff\n")
     np.save(folder / "objects.npy", np.array([{}, None], dtype=object), allow_pickle=True)
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"
-    (folder / "huge.npy").write_bytes(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + header.ljust(117) + b"\n")
+    (folder / "huge.npy").write_bytes(
+        b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + header.ljust(117) + b"\n"
+    )
 
 
 FILES = [

@@ -1,4 +1,6 @@
-"""Memory and work are counted before anything is computed: results or errors with the option that helps, soon, and within the memory."""
+"""Memory and work are counted before anything is computed: results or errors with the option that
+helps, soon, and within the memory.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,19 @@ def test_sizes(text: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "setting", ["memory=", "memory=G", "memory=-1", "memory=0", "memory=1X", "memory=nan", "memory=1e999", "room=5", "5", "memory"]
+    "setting",
+    [
+        "memory=",
+        "memory=G",
+        "memory=-1",
+        "memory=0",
+        "memory=1X",
+        "memory=nan",
+        "memory=1e999",
+        "room=5",
+        "5",
+        "memory",
+    ],
 )
 def test_what_is_no_size(setting: str) -> None:
     with pytest.raises(UsageError) as failure:
@@ -50,27 +64,48 @@ def test_memory_is_that_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bytes_", "text"), [(7, "7 bytes"), (1000, "1 kB"), (1001, "1.1 kB"), (5 * 10**8, "500 MB"), (48_000_008, "48.1 MB")]
+    ("bytes_", "text"),
+    [
+        (7, "7 bytes"),
+        (1000, "1 kB"),
+        (1001, "1.1 kB"),
+        (5 * 10**8, "500 MB"),
+        (48_000_008, "48.1 MB"),
+    ],
 )
 def test_sizes_as_they_are_shown(bytes_: int, text: str) -> None:
     assert size_text(bytes_) == text
 
 
-ROWS = {"x": np.linspace(1.0, 2.0, 50), "v": np.linspace(-1.0, 1.0, 20_000), "m": np.linspace(0.5, 1.5, 90_000).reshape(300, 300), "t": 2.5}
+ROWS = {
+    "x": np.linspace(1.0, 2.0, 50),
+    "v": np.linspace(-1.0, 1.0, 20_000),
+    "m": np.linspace(0.5, 1.5, 90_000).reshape(300, 300),
+    "t": 2.5,
+}
 REFUSED = {
-    "multigammaln(t, 10**9)": "mvlgamma is made of 3,000,000,000 operations, over the limit of 2,000,000",
-    "repeat_interleave(x, repeats=2**31)": "an array of 107,374,182,400 entries is over the limit of 100,000,000",
-    "interpolate([[x]], 10**9)": "an array of 4,000,000,000 entries is over the limit of 100,000,000",
+    "multigammaln(t, 10**9)": "mvlgamma is made of 3,000,000,000 operations, over the limit of "
+    "2,000,000",
+    "repeat_interleave(x, repeats=2**31)": "an array of 107,374,182,400 entries is over the limit "
+    "of 100,000,000",
+    "interpolate([[x]], 10**9)": "an array of 4,000,000,000 entries is over the limit of "
+    "100,000,000",
     "one_hot([1], 10**9)": "an array of 1,000,000,000 entries is over the limit of 100,000,000",
-    "conv2d(ones(1, 1, 3000, 3000)*t, ones(1, 1, 1500, 1500))": "an array of 6,754,500,000 entries is over the limit of 100,000,000",
-    "convolve(ones(200000)*t, ones(200000))": "an array of 268,114,176 entries is over the limit of 100,000,000",
+    "conv2d(ones(1, 1, 3000, 3000)*t, ones(1, 1, 1500, 1500))": "an array of 6,754,500,000 "
+    "entries is over the limit of 100,000,000",
+    "convolve(ones(200000)*t, ones(200000))": "an array of 268,114,176 entries is over the limit "
+    "of 100,000,000",
     "einsum('ab,cd,ef->abcdef', ones(50, 50)*t, ones(50, 50), ones(50, 50))":
         "an array of 15,625,000,000 entries is over the limit of 100,000,000",
-    "array_split(x, 10**9)[0]": "split is made of 1,000,000,000 operations, over the limit of 2,000,000",
-    "eval_legendre(10**9, t)": "eval_legendre is made of 4,000,000,000 operations, over the limit of 2,000,000",
+    "array_split(x, 10**9)[0]": "split is made of 1,000,000,000 operations, over the limit of "
+    "2,000,000",
+    "eval_legendre(10**9, t)": "eval_legendre is made of 4,000,000,000 operations, over the limit "
+    "of 2,000,000",
     "eye(9000)": "an array of 81,000,000 entries needs 648 MB, over the memory limit of 500 MB",
-    "arange(7*10**7)": "an array of 70,000,000 entries needs 560 MB, over the memory limit of 500 MB",
-    "sum(exp(linspace(0, 1, 10**7)*t)*sin(linspace(0, 2, 10**7)))": "the statement with its gradient needs",
+    "arange(7*10**7)": "an array of 70,000,000 entries needs 560 MB, over the memory limit of 500 "
+    "MB",
+    "sum(exp(linspace(0, 1, 10**7)*t)*sin(linspace(0, 2, 10**7)))": "the statement with its "
+    "gradient needs",
     "sum(matmul(broadcast_to(m[0, 0], (10000, 10000)), broadcast_to(t, (10000, 10000))))":
         "matmul takes 62,500,000,000 scalar operations, over the limit of 20,000,000,000",
 }  # fmt: skip
@@ -91,7 +126,8 @@ def test_the_error_says_what_to_type() -> None:
     with pytest.raises(LimitError) as failure:
         gradcli.evaluate("1 + sum(eye(9000)*t)", at={"t": 2.0}, limits=DEFAULT.raise_to(SMALL))
     assert failure.value.render().splitlines() == [
-        "error[limit]: an array of 81,000,000 entries needs 648 MB, over the memory limit of 500 MB",
+        "error[limit]: an array of 81,000,000 entries needs 648 MB, over the memory limit of 500 "
+        "MB",
         "  --> <expression>:1:9",
         "1 | 1 + sum(eye(9000)*t)",
         "  |         ^^^^^^^^^",
@@ -110,7 +146,14 @@ def test_the_error_says_what_to_type() -> None:
     ],
 )  # fmt: skip
 def test_what_is_legal_is_computed(text: str) -> None:
-    assert np.isfinite(np.asarray(gradcli.evaluate(text, at=given(text), check=False, limits=DEFAULT.raise_to(SMALL)).value, float))
+    assert np.isfinite(
+        np.asarray(
+            gradcli.evaluate(
+                text, at=given(text), check=False, limits=DEFAULT.raise_to(SMALL)
+            ).value,
+            float,
+        )
+    )
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
@@ -120,9 +163,14 @@ def test_long_convolutions(n: int, m: int, mode: str) -> None:
     x, y = random.standard_normal(n), random.standard_normal(m)
     wanted = np.convolve(x, y, mode)
     seed = random.standard_normal(wanted.shape)
-    found = gradcli.evaluate(f"sum(s*convolve(x, y, '{mode}'))", at={"x": x, "y": y, "s": seed}, check=False)
+    found = gradcli.evaluate(
+        f"sum(s*convolve(x, y, '{mode}'))", at={"x": x, "y": y, "s": seed}, check=False
+    )
     np.testing.assert_allclose(found.grad["s"], wanted, rtol=1e-11, atol=1e-11)
-    for name, along in (("x", random.standard_normal(n)), ("y", random.standard_normal(m))):  # it is linear in each
+    for name, along in (
+        ("x", random.standard_normal(n)),
+        ("y", random.standard_normal(m)),
+    ):  # it is linear in each
         moved = seed @ np.convolve(*((along, y) if name == "x" else (x, along)), mode)
         assert np.asarray(found.grad[name]) @ along == pytest.approx(moved, rel=1e-9, abs=1e-9)
 
@@ -133,35 +181,54 @@ LARGE = np.linspace(1.0, 2.0, 1_000_000)
 @pytest.mark.parametrize(
     ("text", "fits", "lacks"),
     [
-        pytest.param("sum(sin(x)*exp(-x**2))", "17M", "15M", id="a plan holds the input and the gradient"),
-        pytest.param("sum(sin(arange(1100000)*t))", "90M", "40M", id="the ordinary way holds every array"),
+        pytest.param(
+            "sum(sin(x)*exp(-x**2))", "17M", "15M", id="a plan holds the input and the gradient"
+        ),
+        pytest.param(
+            "sum(sin(arange(1100000)*t))", "90M", "40M", id="the ordinary way holds every array"
+        ),
     ],
 )
 def test_a_statement_is_counted_as_it_is_computed(text: str, fits: str, lacks: str) -> None:
     at = {"x": LARGE} if "x" in text.replace("exp", "") else {"t": 2.0}
-    assert gradcli.evaluate(text, at=at, check=False, limits=DEFAULT.raise_to([f"memory={fits}"])).error is None
+    assert (
+        gradcli.evaluate(
+            text, at=at, check=False, limits=DEFAULT.raise_to([f"memory={fits}"])
+        ).error
+        is None
+    )
     with pytest.raises(LimitError, match="the statement with its gradient needs"):
         gradcli.evaluate(text, at=at, check=False, limits=DEFAULT.raise_to([f"memory={lacks}"]))
 
 
 def test_work_is_counted_forwards_and_backwards() -> None:
     limits = DEFAULT.raise_to(["work=4M"])
-    assert gradcli.evaluate("sum(2*x)", at={"x": LARGE[:600_000]}, check=False, limits=limits).error is None
+    assert (
+        gradcli.evaluate("sum(2*x)", at={"x": LARGE[:600_000]}, check=False, limits=limits).error
+        is None
+    )
     with pytest.raises(LimitError) as failure:
         gradcli.evaluate("sum(2*sin(x))", at={"x": LARGE}, check=False, limits=limits)
-    assert failure.value.message == "the statement with its gradient takes 18,000,000 scalar operations, over the limit of 4,000,000"
+    assert (
+        failure.value.message
+        == "the statement with its gradient takes 18,000,000 scalar operations, over the limit of "
+        "4,000,000"
+    )
     assert failure.value.help == "raise it with --limit work=18M"
 
 
 def test_a_judge_without_room_is_undetermined() -> None:
-    found = gradcli.evaluate("sum(cumsum(x)*sin(x))", at={"x": LARGE[:200_000]}, limits=DEFAULT.raise_to(["memory=12M"]))
+    found = gradcli.evaluate(
+        "sum(cumsum(x)*sin(x))", at={"x": LARGE[:200_000]}, limits=DEFAULT.raise_to(["memory=12M"])
+    )
     assert found.error is None
     assert found.check.verdict.word in ("agree", "undetermined")
     if found.check.verdict.word == "undetermined":
         assert "over the memory limit of 12 MB" in found.check.reason
 
 
-# -- every function of the catalogue -----------------------------------------------------------------------------------
+# -- every function of the catalogue
+# -----------------------------------------------------------------------------------
 
 INTEGER = re.compile(r"(?<![\w.'\]])-?\b\d+\b(?![.\w'])")
 HUGE = ("10**9", "2**63", "-10**18")
@@ -169,12 +236,21 @@ SECONDS = 5.0  # of the processor
 
 
 def largest_calls() -> list[str]:
-    """For every name the call with the most whole numbers, with huge ones in their place: one after the other, and all."""
+    """For every name the call with the most whole numbers, with huge ones in their place: one after
+    the other, and all.
+    """
     from oracles.catalogue import calls_of, catalogue, taken
 
     texts = []
     for name in catalogue():
-        place = next((place for place in ("", "torch", "np", "scipy.special", "F", "torch.linalg") if taken(place, name)), None)
+        place = next(
+            (
+                place
+                for place in ("", "torch", "np", "scipy.special", "F", "torch.linalg")
+                if taken(place, name)
+            ),
+            None,
+        )
         calls = calls_of(name, place) if place is not None else ()
         if not calls:
             continue
@@ -187,7 +263,9 @@ def largest_calls() -> list[str]:
 
 
 def try_all() -> None:
-    """Run in a process of its own, with little more memory than the limit: writes what went wrong."""
+    """Run in a process of its own, with little more memory than the limit: writes what went
+    wrong.
+    """
     import resource
     import time
 
@@ -204,7 +282,9 @@ def try_all() -> None:
         try:
             gradcli.evaluate(text, at=at, check=False, limits=limits)
         except gradcli.GradcliError as error:
-            failure = "memory" if "not enough memory" in error.message or error.code == "internal" else ""
+            failure = (
+                "memory" if "not enough memory" in error.message or error.code == "internal" else ""
+            )
         except Exception as error:
             failure = type(error).__name__
         if failure or time.process_time() - start > SECONDS:
@@ -217,7 +297,11 @@ def test_every_function_with_the_largest_numbers_it_takes() -> None:
     paths = [str(Path(__file__).parent), str(Path(gradcli.__file__).parents[1])]
     code = "from test_limits_of_operations import try_all; try_all()"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
     )
     count, wrong = json.loads(done.stdout)
     assert count > 500

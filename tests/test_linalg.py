@@ -1,4 +1,5 @@
-"""Linear algebra: conventions that PyTorch has set, signs, hard inputs, refusals, and the references themselves.
+"""Linear algebra: conventions that PyTorch has set, signs, hard inputs, refusals, and the
+references themselves.
 
 Numbers written out are PyTorch's.
 """
@@ -29,7 +30,11 @@ SYMMETRIC = [[2.0, -1.0, 0.5], [-1.0, 1.0, 3.0], [0.5, 3.0, -2.0]]
 
 def record(text: str, x: Any, **values: Any) -> Any:
     return gradcli.evaluate(
-        f"{'np.' if 'np.' in text else 'torch.' if 'torch.' in text else ''}sum({text})", x=x, check=False, formula=False, **values
+        f"{'np.' if 'np.' in text else 'torch.' if 'torch.' in text else ''}sum({text})",
+        x=x,
+        check=False,
+        formula=False,
+        **values,
     )
 
 
@@ -66,7 +71,11 @@ CONVENTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("title", "text", "x", "value", "gradient"), CONVENTIONS, ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("title", "text", "x", "value", "gradient"),
+    CONVENTIONS,
+    ids=lambda v: v if isinstance(v, str) else "",
+)
 def test_conventions(title: str, text: str, x: Any, value: float, gradient: Any) -> None:
     found = record(text, x)
     assert found.value == pytest.approx(value, rel=1e-13, abs=1e-14, nan_ok=True)
@@ -91,7 +100,9 @@ VECTORS = [
 
 @pytest.mark.parametrize(("text", "x", "wanted"), VECTORS)
 def test_vectors_are_those_of_pytorch_but_for_their_signs(text: str, x: Any, wanted: Any) -> None:
-    found = gradcli.evaluate(text, x=x, seed=np.ones(np.shape(wanted)), check=False, formula=False).value
+    found = gradcli.evaluate(
+        text, x=x, seed=np.ones(np.shape(wanted)), check=False, formula=False
+    ).value
     assert np.abs(found) == pytest.approx(np.abs(wanted), abs=1e-13)
 
 
@@ -101,7 +112,9 @@ def test_signs_of_vectors_under_numpys_names_are_those_of_numpy(shape: tuple[int
     for place, part in enumerate(np.linalg.svd(x)):
         assert record(f"np.linalg.svd(x)[{place}]", x).value == pytest.approx(part.sum())
     if shape[-1] == shape[-2]:
-        vectors = gradcli.evaluate("np.linalg.eigh(x)[1]", x=x, seed=np.ones(shape), check=False, formula=False).value
+        vectors = gradcli.evaluate(
+            "np.linalg.eigh(x)[1]", x=x, seed=np.ones(shape), check=False, formula=False
+        ).value
         assert vectors == pytest.approx(np.linalg.eigh(x)[1])
 
 
@@ -157,28 +170,33 @@ VERDICTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "x", "verdict"), VERDICTS, ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("text", "x", "verdict"), VERDICTS, ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_verdicts(text: str, x: Any, verdict: str) -> None:
     check = judged(text, {"x": x})
     assert check.verdict.word == verdict, said(check)
 
 
 REFUSED = [
-    ("inv(x)", SINGULAR, "the matrix is singular"), ("solve(x, [1, 2])", SINGULAR, "no single solution"),
+    ("inv(x)", SINGULAR, "the matrix is singular"), ("solve(x, [1, 2])", SINGULAR, "no single "
+    "solution"),
     ("cholesky(x)", NEGATIVE, "not positive definite"), ("eigvalsh(x)", [[1.0, nan], [nan, 1.0]], "not finite"),
     ("norm(x, 2)", [[inf, 1.0], [1.0, 1.0]], "not finite"), ("pinv(x)", [[nan]], "not finite"),
     ("lu(x)[1]", [[nan, 1.0]], "not finite"),
     ("det(x)", TALL, "square"), ("cholesky(x)", TALL, "square"), ("eigh(x)[0]", [1.0, 2.0], "square"),
     ("qr(x)[0]", [1.0], "needs a matrix"),
     ("eigvalsh(x, UPLO='M')", EYE, "UPLO must be"), ("qr(x, mode='raw')", EYE, "mode must be"), ("norm(x, 3)", EYE, "'nuc'"),
-    ("norm(x, 'fro')", [1.0, 2.0], "a vector has no norm"), ("norm(x, 2)", [[[1.0]]], "needs an axis"),
+    ("norm(x, 'fro')", [1.0, 2.0], "a vector has no norm"), ("norm(x, 2)", [[[1.0]]], "needs an "
+    "axis"),
     ("norm(x, 1, axis=(0, 1, 2))", [[[1.0]]], "one or two axes"), ("torch.norm(x, p='max')", EYE, "has no norm"),
     ("torch.linalg.solve_triangular(x, x)", EYE, "'upper'"), ("solve_triangular(x, x, trans=3)", EYE, "trans must be"),
     ("torch.linalg.solve(x, [1, 2], left=False)", EYE, "left=False"), ("solve(x, [1, 2, 3])", EYE, "do not fit"),
     ("torch.linalg.lstsq(x, x, driver='qr')[0]", EYE, "driver must be"), ("matrix_power(x, 0.5)", EYE, "whole number"),
     ("multi_dot([x])", EYE, "at least two"), ("multi_dot([x, x])", TALL, "do not fit"),
     ("tensorinv(x, ind=0)", EYE, "at least 1"),
-    ("tensorinv(x)", [[[1.0, 2.0]]], "cannot reshape"), ("tensorsolve(x, x)", TALL, "cannot reshape"),
+    ("tensorinv(x)", [[[1.0, 2.0]]], "cannot reshape"), ("tensorsolve(x, x)", TALL, "cannot "
+    "reshape"),
     ("torch.lu_unpack(x, [3, 1])[0]", EYE, "a pivot must be"),
     ("np.linalg.qr(x, mode='complete')[0][0, 3]", TALL, "not differentiable"),
 ]  # fmt: skip
@@ -216,10 +234,14 @@ IDENTITIES: list[tuple[str, dict[str, Any], Callable[..., Any], np.ndarray]] = [
 
 
 @pytest.mark.parametrize(("name", "static", "residual", "x"), IDENTITIES)
-def test_references_factor_to_all_digits(name: str, static: dict[str, Any], residual: Callable[..., Any], x: np.ndarray) -> None:
+def test_references_factor_to_all_digits(
+    name: str, static: dict[str, Any], residual: Callable[..., Any], x: np.ndarray
+) -> None:
     out, exact = _exactly(name, x, **static)
     assert max(abs(v) for v in np.ravel(residual(exact, out))) < 1e-40
-    for part, found in zip(*(p if isinstance(p, tuple) else (p,) for p in (out, find(name)(x, **static))), strict=True):
+    for part, found in zip(
+        *(p if isinstance(p, tuple) else (p,) for p in (out, find(name)(x, **static))), strict=True
+    ):
         assert np.asarray(part, float) == pytest.approx(found, rel=1e-12, abs=1e-14)
 
 

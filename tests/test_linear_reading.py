@@ -1,4 +1,6 @@
-"""Reading takes time that grows with the text, whatever the text is made of: no kind of it is read again for each of its parts."""
+"""Reading takes time that grows with the text, whatever the text is made of: no kind of it is read
+again for each of its parts.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,13 @@ from gradcli.limits import DEFAULT
 from gradcli.query.cases import marks_of
 from gradcli.reference import long_double
 
-FEW, TIMES = 2_000, 8  # characters of the shorter text, and how many times the longer one is as long
-MOST = 30  # times as long as the shorter one it may take: about three for each doubling; where time grows as a square it takes 64
+FEW, TIMES = (
+    2_000,
+    8,
+)  # characters of the shorter text, and how many times the longer one is as long
+# times as long as the shorter one it may take: about three for each doubling; where time grows as a
+# square it takes 64
+MOST = 30
 SOON = 0.004  # seconds that are nothing
 FEWER = DEFAULT.raise_to(["derivatives=500"])  # than by default
 
@@ -37,7 +44,12 @@ def again(unit: str, head: str = "", tail: str = "", between: str = "") -> Calla
 
 
 def nested(opening: str, closing: str, inner: str = "x", head: str = "") -> Callable[[int], str]:
-    return lambda characters: head + opening * (characters // len(opening)) + inner + closing * (characters // len(opening))
+    return lambda characters: (
+        head
+        + opening * (characters // len(opening))
+        + inner
+        + closing * (characters // len(opening))
+    )
 
 
 KINDS: dict[str, Callable[[int], str]] = {
@@ -109,7 +121,9 @@ KINDS: dict[str, Callable[[int], str]] = {
     "misspelt names": again("nome#\n", head="".join(f"name{i} = 1.\n" for i in range(100))),
     "a name bound anew": again("x = x + 1\n"),
     "two names bound in turn": again("y = sin(x)\nx = y + 1.\n", head="y = 1.\n"),
-    "names bound to the next": lambda n: again("a# = 1.\n")(n) + "\n".join(f"a{i} = a{i + 1} + 1" for i in range(n // 20, 0, -1)),
+    "names bound to the next": lambda n: (
+        again("a# = 1.\n")(n) + "\n".join(f"a{i} = a{i + 1} + 1" for i in range(n // 20, 0, -1))
+    ),
     "several names bound anew": again("a, b = x, x + 1\n"),
     "definitions": again("f#(x) = x\n"),
     "asserts": again("assert x == x\n"),
@@ -138,7 +152,9 @@ KINDS: dict[str, Callable[[int], str]] = {
 
 
 def read(text: str) -> None:
-    """Read and run a program as far as there is something to evaluate; each of its errors is written as it is shown."""
+    """Read and run a program as far as there is something to evaluate; each of its errors is
+    written as it is shown.
+    """
     scope = Scope()
     scope.bind_value("x", 0.5)
     program = Program(scope)
@@ -155,7 +171,9 @@ def read(text: str) -> None:
 
 
 def seconds(text: str) -> float:
-    """Time of reading alone: the collector's grows with all that this process holds, which is what other tests left."""
+    """Time of reading alone: the collector's grows with all that this process holds, which is what
+    other tests left.
+    """
     gc.disable()
     try:
         begin = time.process_time()
@@ -174,14 +192,23 @@ def test_time_grows_with_the_text(kind: str) -> None:
         slow, fast = (min(times) for times in zip(*tried, strict=True))
         if slow <= MOST * max(fast, SOON):
             return
-    pytest.fail(f"{len(short):,} characters take {fast:.3f} s, and {len(long):,} characters {slow:.3f} s")
+    pytest.fail(
+        f"{len(short):,} characters take {fast:.3f} s, and {len(long):,} characters {slow:.3f} s"
+    )
 
 
-@pytest.mark.parametrize("mark", ["skip: a", "xfail: a", "skip", "skip:", "dialect", "dialect: torch"])
+@pytest.mark.parametrize(
+    "mark", ["skip: a", "xfail: a", "skip", "skip:", "dialect", "dialect: torch"]
+)
 def test_comments_that_mean_something_are_read_once(mark: str) -> None:
     blank = " " * 30_000
     begin = time.process_time()
-    for text in (f"1 # {mark}{blank}b", f"1 #{blank}{mark}", f"1 # {mark} " * 3_000, "1; " * 3_000 + f"# {mark}"):
+    for text in (
+        f"1 # {mark}{blank}b",
+        f"1 #{blank}{mark}",
+        f"1 # {mark} " * 3_000,
+        "1; " * 3_000 + f"# {mark}",
+    ):
         read(text)
     assert time.process_time() - begin < 2
 
@@ -200,7 +227,10 @@ MARKS = {
 
 @pytest.mark.parametrize("text", MARKS)
 def test_marks(text: str) -> None:
-    assert marks_of(Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None)) == MARKS[text]  # type: ignore[arg-type]
+    assert (
+        marks_of(Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None))
+        == MARKS[text]
+    )  # type: ignore[arg-type]
 
 
 VALUES = {
@@ -217,7 +247,12 @@ VALUES = {
 
 @pytest.mark.parametrize("text", VALUES, ids=lambda text: text[:20])
 def test_numbers_of_any_length_have_a_value(text: str) -> None:
-    assert gradcli.evaluate(text, check=False, formula=False, **({"x": 0.5} if "x" in text[:1] else {})).value == VALUES[text]
+    assert (
+        gradcli.evaluate(
+            text, check=False, formula=False, **({"x": 0.5} if "x" in text[:1] else {})
+        ).value
+        == VALUES[text]
+    )
 
 
 def test_marks_are_composed_but_for_stretches_that_no_script_has() -> None:
@@ -226,28 +261,48 @@ def test_marks_are_composed_but_for_stretches_that_no_script_has() -> None:
     assert compose("o\u0308 e" + "\u0301" * 31 + "u\u0308") == "ö e" + "\u0301" * 31 + "ü"
 
 
-@pytest.mark.parametrize(("body", "order"), [("x**2", 99), ("1/x", 8), ("exp(sin(x))", 8), ("log(1 + exp(x))", 7)])
+@pytest.mark.parametrize(
+    ("body", "order"), [("x**2", 99), ("1/x", 8), ("exp(sin(x))", 8), ("log(1 + exp(x))", 7)]
+)
 def test_derivatives_of_derivatives_have_a_limit(body: str, order: int) -> None:
     primes = "'" * 1000
     with pytest.raises(GradcliError) as caught:
-        gradcli.evaluate(f"f(x) = {body}\nf{primes}(x)", x=0.7, check=False, formula=False, limits=FEWER)
+        gradcli.evaluate(
+            f"f(x) = {body}\nf{primes}(x)", x=0.7, check=False, formula=False, limits=FEWER
+        )
     error = caught.value
-    assert (error.code, error.source.text[error.span.start : error.span.end]) == ("limit", f"f{primes}(x)")
+    assert (error.code, error.source.text[error.span.start : error.span.end]) == (
+        "limit",
+        f"f{primes}(x)",
+    )
     assert error.message == f"the derivative of order {order} goes through more than 500 operations"
     assert error.help == "raise it with --limit derivatives=5000"
 
 
 def test_nested_derivatives_have_the_same_limit() -> None:
     text = "grad(" * 30 + "sin(x)/x" + ", x)" * 30
-    with pytest.raises(GradcliError, match="the derivative of order 6 goes through more than 500 operations"):
+    with pytest.raises(
+        GradcliError, match="the derivative of order 6 goes through more than 500 operations"
+    ):
         gradcli.evaluate(text, x=0.7, check=False, formula=False, limits=FEWER)
 
 
 def test_derivatives_of_moderate_order_are_no_matter_of_limits() -> None:
     limits = DEFAULT.raise_to(["derivatives=10000"])
-    orders = {"sin(x)": (60, 0.644217687237691), "1/x": (8, 40320 / 0.7**9), "x**9": (9, 362880.0), "exp(sin(x))": (8, None)}
+    orders = {
+        "sin(x)": (60, 0.644217687237691),
+        "1/x": (8, 40320 / 0.7**9),
+        "x**9": (9, 362880.0),
+        "exp(sin(x))": (8, None),
+    }
     for body, (order, value) in orders.items():
-        found = gradcli.evaluate(f"f(x) = {body}\nf{chr(39) * order}(x)", x=0.7, check=False, formula=False, limits=limits).value
+        found = gradcli.evaluate(
+            f"f(x) = {body}\nf{chr(39) * order}(x)",
+            x=0.7,
+            check=False,
+            formula=False,
+            limits=limits,
+        ).value
         assert value is None or found == pytest.approx(value, rel=1e-9), body
     # a large expression may have large derivatives of low order
     long = "+".join(f"sin({i}*x)" for i in range(2_000))
@@ -259,10 +314,17 @@ def test_derivatives_of_derivatives_of_large_arrays_are_judged_unless_they_are_t
     most: int, verdict: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(long_double, "_LARGEST", most)
-    found = gradcli.evaluate("f(x) = exp(sin(x))\nf''(x)", x=np.linspace(0.5, 1, 3_000), seed=np.ones(3_000), formula=False)
+    found = gradcli.evaluate(
+        "f(x) = exp(sin(x))\nf''(x)",
+        x=np.linspace(0.5, 1, 3_000),
+        seed=np.ones(3_000),
+        formula=False,
+    )
     assert found.check.verdict.word == verdict
     if verdict == "undetermined":
-        assert "the limit of 10 operations of derivatives inside of an expression" in str(found.check.variables["x"].reason)
+        assert "the limit of 10 operations of derivatives inside of an expression" in str(
+            found.check.variables["x"].reason
+        )
 
 
 @pytest.mark.parametrize(
@@ -285,7 +347,10 @@ def test_suggestions(word: str, names: list[str], meant: str | None) -> None:
 @pytest.mark.parametrize(
     ("program", "gradient"),
     [
-        ("y = x*2\nx = y + 1\nx*y", {"x": 2 * (2 * 3.0 + 1) + 2 * 6.0}),  # x is made of itself: the leaf remains
+        (
+            "y = x*2\nx = y + 1\nx*y",
+            {"x": 2 * (2 * 3.0 + 1) + 2 * 6.0},
+        ),  # x is made of itself: the leaf remains
         ("u = 3.\ny = u*2\nu = 5.\nu*y", None),  # it is not: two values of one name
         ("a = 2.\nb = 3.\nb = a*1\na = b + 1\na*x", {"a": 3.0, "x": 3.0}),
     ],

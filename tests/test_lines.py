@@ -11,7 +11,8 @@ import pytest
 import gradcli
 from gradcli.errors import ParseError, text_lines
 
-# What str.splitlines cuts at, but for \n: a vertical tab, a form feed, separators of files, groups and records, NEL, LS, PS, a lone CR.
+# What str.splitlines cuts at, but for \n: a vertical tab, a form feed, separators of files, groups
+# and records, NEL, LS, PS, a lone CR.
 OTHERS = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\r"]
 named = pytest.mark.parametrize("end", OTHERS, ids=[f"U+{ord(c):04X}" for c in OTHERS])
 
@@ -25,10 +26,14 @@ def test_a_comment_goes_to_the_end_of_its_line(end, call_cli, tmp_path, monkeypa
     assert [statement.text for statement in gradcli.parse(text).statements] == ["x**2"]
     monkeypatch.chdir(tmp_path)
     Path("file.grad").write_bytes(f"x = 2.\n{text}\n".encode())
-    Path("records.jsonl").write_bytes((json.dumps({"expr": text, "at": {"x": 2.0}}, ensure_ascii=False) + "\n").encode())
+    Path("records.jsonl").write_bytes(
+        (json.dumps({"expr": text, "at": {"x": 2.0}}, ensure_ascii=False) + "\n").encode()
+    )
     given = [(text, "x=2."), ("-f", "file.grad"), ("-f", "records.jsonl")]
     for arguments in given:
-        (line,) = call_cli("eval", *arguments, "--format", "jsonl", "--no-check").stdout.split("\n")[:-1]
+        (line,) = call_cli("eval", *arguments, "--format", "jsonl", "--no-check").stdout.split(
+            "\n"
+        )[:-1]
         assert json.loads(line)["grad"] == {"x": 4.0}, arguments
     for arguments in (["-e", text, "x=2.", "--grad", "x=4"], ["file.grad"], ["records.jsonl"]):
         assert call_cli("check", *arguments).returncode == 0, arguments

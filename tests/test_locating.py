@@ -1,4 +1,6 @@
-"""A wrong gradient is traced to the operation that made it wrong: planted mistakes, and values that overflow on the way."""
+"""A wrong gradient is traced to the operation that made it wrong: planted mistakes, and values that
+overflow on the way.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +18,34 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "node", "made_by", "place"), PLANTED, ids=[row[0] for row in PLANTED])
+@pytest.mark.parametrize(
+    ("name", "text", "node", "made_by", "place"), PLANTED, ids=[row[0] for row in PLANTED]
+)
 def test_planted_mistake(name: str, text: str, node: str, made_by: str, place: Any) -> None:
     op = find(name)
     rules = op.partials
-    object.__setattr__(op, "partials", tuple((lambda *a, rule=rule: rule(*a) * 1.001) for rule in rules))
+    object.__setattr__(
+        op, "partials", tuple((lambda *a, rule=rule: rule(*a) * 1.001) for rule in rules)
+    )
     try:
         check = gradcli.evaluate(text, x=0.7, y=1.3, formula=False).check
     finally:
         object.__setattr__(op, "partials", rules)
     assert check.verdict.word == "mismatch"
-    assert (check.departs.node, check.departs.made_by, check.departs.place) == (node, made_by, place)
+    assert (check.departs.node, check.departs.made_by, check.departs.place) == (
+        node,
+        made_by,
+        place,
+    )
     assert check.departs.engine == pytest.approx(1.001 * check.departs.reference)
 
 
 def test_a_nan_is_traced_to_the_quotient_of_infinities() -> None:
     departs = gradcli.evaluate("exp(x)/(1 + exp(x))", x=800.0, formula=False).check.departs
-    assert departs.text == "the adjoint of '(1 + exp(x))' is nan, true -0.0: made by 'exp(x)/(1 + exp(x))'"
+    assert (
+        departs.text
+        == "the adjoint of '(1 + exp(x))' is nan, true -0.0: made by 'exp(x)/(1 + exp(x))'"
+    )
 
 
 def test_nothing_departs_where_the_gradient_is_right() -> None:

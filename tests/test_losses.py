@@ -1,4 +1,6 @@
-"""Losses on extreme inputs, at ties and with unusable arguments: as PyTorch, whose numbers these are."""
+"""Losses on extreme inputs, at ties and with unusable arguments: as PyTorch, whose numbers these
+are.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,16 @@ TIES: list[tuple[str, Any, Any]] = [
     ("F.l1_loss(x, [0, 1], reduction='sum')", [0, 2], [0, 1]),
     ("F.smooth_l1_loss(x, [0, 0, 0], reduction='sum')", [1, -1, 0], [1, -1, 0]),
     ("F.huber_loss(x, [0, 0, 0], delta=2, reduction='sum')", [2, -2, 0], [2, -2, 0]),
-    ("F.hinge_embedding_loss(x, [1, -1, -1, -1, 0], reduction='sum')", [1, 1, 2, 0.5, 0.3], [1, -1, 0, -1, 0]),
-    ("F.margin_ranking_loss(x, [0.5, 0.7, 0.3], [1, 1, -1], 0.5, reduction='sum')", [1, 1, 2], [-1, -1, 1]),
+    (
+        "F.hinge_embedding_loss(x, [1, -1, -1, -1, 0], reduction='sum')",
+        [1, 1, 2, 0.5, 0.3],
+        [1, -1, 0, -1, 0],
+    ),
+    (
+        "F.margin_ranking_loss(x, [0.5, 0.7, 0.3], [1, 1, -1], 0.5, reduction='sum')",
+        [1, 1, 2],
+        [-1, -1, 1],
+    ),
     ("F.multi_margin_loss(x, [0])", SCORES, [[-1 / 3, 0, 1 / 3]]),
     ("F.multilabel_margin_loss(x, [0, -1])", [1, 0], [0, 0]),
     ("F.triplet_margin_loss(x, [[1, 0]], [[0.5, 0]], eps=0, swap=True)", [[0, 0]], [[-0.5, 0]]),
@@ -54,24 +64,35 @@ TIES: list[tuple[str, Any, Any]] = [
 
 # program, x, what is wrong
 MISUSED: list[tuple[str, Any, str]] = [
-    ("F.mse_loss(x, 1, reduction='batchmean')", 2.0, "reduction must be one of 'mean', 'sum' and 'none', not 'batchmean'"),
+    ("F.mse_loss(x, 1, reduction='batchmean')", 2.0, "reduction must be one of 'mean', 'sum' and "
+    "'none', not 'batchmean'"),
     ("F.huber_loss(x, 1, delta=0)", 2.0, "huber_loss: delta must be more than 0, not 0"),
     ("F.smooth_l1_loss(x, 1, beta=-1)", 2.0, "smooth_l1_loss: beta must be at least 0, not -1"),
-    ("F.binary_cross_entropy(x, [1])", [[0.5]], "target size (1,) must be the same as input size (1, 1)"),
+    ("F.binary_cross_entropy(x, [1])", [[0.5]], "target size (1,) must be the same as input size "
+    "(1, 1)"),
     ("F.nll_loss(x, [3])", SCORES, "the label 3 is none of the 3 classes, which are counted from 0"),
-    ("F.nll_loss(x, [-1])", SCORES, "the label -1 is none of the 3 classes, which are counted from 0"),
-    ("F.nll_loss(x, [0, 1])", SCORES, "labels of shape (2,) do not fit scores of shape (1, 3), with classes along axis 1"),
-    ("F.nll_loss(x, [0], [1, 2])", SCORES, "one weight for each of 3 classes is wanted, not an array of shape (2,)"),
-    ("F.cross_entropy(x, [0], label_smoothing=2)", SCORES, "cross_entropy: label_smoothing must be from 0 to 1, not 2"),
+    ("F.nll_loss(x, [-1])", SCORES, "the label -1 is none of the 3 classes, which are counted "
+    "from 0"),
+    ("F.nll_loss(x, [0, 1])", SCORES, "labels of shape (2,) do not fit scores of shape (1, 3), "
+    "with classes along axis 1"),
+    ("F.nll_loss(x, [0], [1, 2])", SCORES, "one weight for each of 3 classes is wanted, not an "
+    "array of shape (2,)"),
+    ("F.cross_entropy(x, [0], label_smoothing=2)", SCORES, "cross_entropy: label_smoothing must "
+    "be from 0 to 1, not 2"),
     ("F.multi_margin_loss(x, [0], p=3)", SCORES, "multi_margin_loss: p must be 1 or 2, not 3"),
-    ("F.triplet_margin_loss(x, x, x, margin=0)", SCORES, "triplet_margin_loss: the margin must be greater than 0, not 0"),
-    ("F.gaussian_nll_loss(x, x, [1, 2])", SCORES, "shapes (1, 3) and (2,) do not broadcast together"),
+    ("F.triplet_margin_loss(x, x, x, margin=0)", SCORES, "triplet_margin_loss: the margin must be "
+    "greater than 0, not 0"),
+    ("F.gaussian_nll_loss(x, x, [1, 2])", SCORES, "shapes (1, 3) and (2,) do not broadcast "
+    "together"),
     ("F.layer_norm(x, (2,))", SCORES, "layer_norm: the last axes of the shape (1, 3) are not (2,)"),
-    ("F.group_norm(x, 2)", SCORES, "group_norm: the second axis of the shape (1, 3) does not divide into 2 groups"),
-    ("F.batch_norm(x, None, None)", SCORES, "batch_norm: running_mean and running_var are needed without statistics of the input"),
+    ("F.group_norm(x, 2)", SCORES, "group_norm: the second axis of the shape (1, 3) does not "
+    "divide into 2 groups"),
+    ("F.batch_norm(x, None, None)", SCORES, "batch_norm: running_mean and running_var are needed "
+    "without statistics of the input"),
     ("F.batch_norm(x, None, None, training=True)", SCORES,
      "batch_norm: more than one value per channel is wanted, not the shape (1, 3)"),
-    ("F.embedding([3], x)", [[1.0], [2.0]], "the label 3 is none of the 2 classes, which are counted from 0"),
+    ("F.embedding([3], x)", [[1.0], [2.0]], "the label 3 is none of the 2 classes, which are "
+    "counted from 0"),
     ("F.embedding([1], x, max_norm=1)", [[1.0], [2.0]], "embedding has no argument 'max_norm'"),
 ]  # fmt: skip
 
@@ -83,7 +104,9 @@ def test_extremes(text: str, x: Any, value: Any, slope: Any) -> None:
     assert np.allclose(record.value, value, rtol=1e-14, atol=0)
     if slope is not None:
         assert np.allclose(record.grad["x"], slope, rtol=1e-14, atol=0)
-        underflows = record.check.verdict.word == "ill-conditioned" and "it underflows" in str(record.check.reason)
+        underflows = record.check.verdict.word == "ill-conditioned" and "it underflows" in str(
+            record.check.reason
+        )
         assert record.check.verdict.word in ("agree", "kink", "undefined") or underflows
 
 
@@ -101,15 +124,21 @@ def test_misuse(text: str, x: Any, message: str) -> None:
     assert caught.value.message == message
 
 
-@pytest.mark.parametrize(("dtype", "slope"), [("float64", 10119.288433897855), ("float32", 2907.2246)])
+@pytest.mark.parametrize(
+    ("dtype", "slope"), [("float64", 10119.288433897855), ("float32", 2907.2246)]
+)
 def test_rms_norm_adds_the_epsilon_of_its_precision(dtype: str, slope: float) -> None:
-    record = gradcli.evaluate("F.rms_norm(x, (2,))", x=[1e-4, 2e-4], seed=[1.0, -2.0], dtype=dtype, formula=False)
+    record = gradcli.evaluate(
+        "F.rms_norm(x, (2,))", x=[1e-4, 2e-4], seed=[1.0, -2.0], dtype=dtype, formula=False
+    )
     assert record.grad["x"][0] == pytest.approx(slope, rel=1e-6)
     assert record.check.verdict.word == "agree"
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 def test_losses_of_no_entries(reduction: str) -> None:
-    record = gradcli.evaluate(f"F.mse_loss(x, x, reduction='{reduction}')", x=np.zeros((0, 2)), check=False)
+    record = gradcli.evaluate(
+        f"F.mse_loss(x, x, reduction='{reduction}')", x=np.zeros((0, 2)), check=False
+    )
     assert math.isnan(record.value) if reduction == "mean" else record.value == 0
     assert record.grad["x"].shape == (0, 2)

@@ -1,4 +1,6 @@
-"""Lost digits are found and told, entry by entry, and what is written instead keeps them: against recorded truths."""
+"""Lost digits are found and told, entry by entry, and what is written instead keeps them: against
+recorded truths.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,18 @@ def lost(computed: Any, true: str) -> float:
 
 
 def losses(record: Any, true: dict[str, str]) -> dict[str, float]:
-    return {name: lost(record.value if name == "value" else record.grad.get(name, 0.0), number) for name, number in true.items()}
+    return {
+        name: lost(record.value if name == "value" else record.grad.get(name, 0.0), number)
+        for name, number in true.items()
+    }
 
 
-@pytest.mark.parametrize(("text", "point", "true"), thinned(pytest.param(*case, id=case[0]) for case in CASES))
-def test_lost_digits_are_told_and_kept_by_the_rewrite(text: str, point: dict[str, float], true: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("text", "point", "true"), thinned(pytest.param(*case, id=case[0]) for case in CASES)
+)
+def test_lost_digits_are_told_and_kept_by_the_rewrite(
+    text: str, point: dict[str, float], true: dict[str, str]
+) -> None:
     record = gradcli.evaluate(text, formula=False, **point)
     before = losses(record, true)
     for name, bits in before.items():
@@ -42,7 +51,12 @@ def test_lost_digits_are_told_and_kept_by_the_rewrite(text: str, point: dict[str
     assert record.check.repairs
     rewrite = record.check.rewrite
     assert rewrite.lost == pytest.approx(max(before.values()), abs=1.0)
-    typed = gradcli.evaluate(rewrite.text, check=False, formula=False, **{name: x for name, x in point.items() if name in rewrite.text})
+    typed = gradcli.evaluate(
+        rewrite.text,
+        check=False,
+        formula=False,
+        **{name: x for name, x in point.items() if name in rewrite.text},
+    )
     after = losses(typed, true)
     assert max(after.values()) <= min(FEW, max(before.values()) - 8)
     assert max(after.values()) == pytest.approx(rewrite.left, abs=1.0)

@@ -1,4 +1,6 @@
-"""Moving and addressing entries: what PyTorch does at ties, at the last of several, without entries; and what is refused."""
+"""Moving and addressing entries: what PyTorch does at ties, at the last of several, without
+entries; and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -83,25 +85,50 @@ REFUSED = [
     ("rot90(x, 1, (0, 0))", "axis (0, 0) names an axis twice"),
     ("x.expand(3)", "expand: the shape (3,) has fewer axes than the array of shape (2, 3)"),
     ("unflatten(x, 1, (2, 2))", "unflatten: an axis of 3 entries cannot have the shape (2, 2)"),
-    ("x.contiguous().repeat(2)", "repeat: an array of shape (2, 3) needs a number of repetitions for each axis, not (2,)"),
-    ("repeat_interleave(x, 2, 0, output_size=5)", "repeat: the result has 4 entries along the axis, not 5"),
+    (
+        "x.contiguous().repeat(2)",
+        "repeat: an array of shape (2, 3) needs a number of repetitions for each axis, not (2,)",
+    ),
+    (
+        "repeat_interleave(x, 2, 0, output_size=5)",
+        "repeat: the result has 4 entries along the axis, not 5",
+    ),
     ("v.unfold(0, 4, 1)", "unfold: no windows of 4 entries at steps of 1 in an axis of 3"),
     ("split(v, 2)", "split: 3 entries have no 2 equal parts"),
     ("torch.split(v, [1, 1])", "split: the sizes (1, 1) are not of 3 entries in all"),
     ("narrow(x, 0, 1, 2)", "narrow: no 2 entries from 1 on along an axis of 2"),
     ("torch.select(x, 0, 2)", "select: there is no entry 2 along an axis of 2"),
     ("hstack([])", "hstack needs a list of at least one array"),
-    ("gather(x, 0, [0])", "an index of shape (1,) does not fit an array of shape (2, 3) along axis 0"),
+    (
+        "gather(x, 0, [0])",
+        "an index of shape (1,) does not fit an array of shape (2, 3) along axis 0",
+    ),
     ("gather(x, 0, [[5, 0, 0]])", "take_along: index 5 is out of bounds for axis 0 with size 2"),
     ("index_select(x, 0, [0.5])", "an index must be whole numbers"),
-    ("scatter(x, 0, [[0, 0, 0]], v)", "x, the index and the source must have equally many axes, not the shapes (2, 3), (1, 3) and (3,)"),
-    ("scatter_add(x, 1, [[0], [0], [0]], x)", "the index reaches beyond x or the source: shapes (2, 3), (3, 1) and (2, 3)"),
-    ("scatter_reduce(x, 0, [[0, 0, 0]], x, 'max')", "reduce must be one of sum, prod, mean, amin, amax, not 'max'"),
+    (
+        "scatter(x, 0, [[0, 0, 0]], v)",
+        "x, the index and the source must have equally many axes, not the shapes (2, 3), (1, 3) "
+        "and (3,)",
+    ),
+    (
+        "scatter_add(x, 1, [[0], [0], [0]], x)",
+        "the index reaches beyond x or the source: shapes (2, 3), (3, 1) and (2, 3)",
+    ),
+    (
+        "scatter_reduce(x, 0, [[0, 0, 0]], x, 'max')",
+        "reduce must be one of sum, prod, mean, amin, amax, not 'max'",
+    ),
     ("index_add(x, 0, [0], v)", "index_add: the source has the shape (3,), not (1, 3)"),
     ("masked_fill(x, x > 1, v)", "masked_fill takes one number, not an array of shape (3,)"),
     ("masked_scatter(x, [True, False], x)", "shapes (2, 3) and (2,) do not broadcast together"),
-    ("torch.nn.functional.pad(x, (3, 0), 'reflect')", "pad: widths of 3 and 0 do not fit an axis of 3 entries in the mode 'reflect'"),
-    ("torch.nn.functional.pad(x, (1, 2, 3))", "pad: 3 widths do not fit an array of 2 axes, two for each from the last on"),
+    (
+        "torch.nn.functional.pad(x, (3, 0), 'reflect')",
+        "pad: widths of 3 and 0 do not fit an axis of 3 entries in the mode 'reflect'",
+    ),
+    (
+        "torch.nn.functional.pad(x, (1, 2, 3))",
+        "pad: 3 widths do not fit an array of 2 axes, two for each from the last on",
+    ),
     ("pad(x, -1)", "pad: widths are whole numbers of at least 0, not -1"),
     ("reshape(x, (3, 2), order='G')", "the order must be 'C' or 'F', not 'G'"),
 ]
@@ -137,6 +164,9 @@ def test_refused(text: str, message: str) -> None:
 )
 def test_ways_to_call(text: str, same: str) -> None:
     values = {"x": [3.0, 1.0, 2.5, 4.0], "y": [0.5, 7.0, -1.0, 2.0]}
-    one, other = (gradcli.evaluate(t, at=values, mode="jacobian", check=False, formula=False) for t in (text, same))
+    one, other = (
+        gradcli.evaluate(t, at=values, mode="jacobian", check=False, formula=False)
+        for t in (text, same)
+    )
     assert np.asarray(one.value).tolist() == np.asarray(other.value).tolist()
     assert np.asarray(one.jacobian["x"]).tolist() == np.asarray(other.jacobian["x"]).tolist()

@@ -1,4 +1,6 @@
-"""Machines whose long double is a double: large arrays are judged in doubles, and some entries in balls."""
+"""Machines whose long double is a double: large arrays are judged in doubles, and some entries in
+balls.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,18 @@ def judged() -> dict[tuple[str, float, str], Any]:
     cases: list[Any] = [[*case, 0.0, "float64"] for case in CASES]
     cases += [[*case, 1e-6, "float64"] for case in CASES]
     cases += [["sum(sort(far)[:1000]**2)", ["far"], 0.0, "float32"]]
-    done = subprocess.run([sys.executable, "-c", NARROW], input=json.dumps(cases), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", NARROW],
+        input=json.dumps(cases),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert not done.stderr, done.stderr
-    return {(text, planted, dtype): found for (text, _, planted, dtype), found in zip(cases, json.loads(done.stdout), strict=True)}
+    return {
+        (text, planted, dtype): found
+        for (text, _, planted, dtype), found in zip(cases, json.loads(done.stdout), strict=True)
+    }
 
 
 @pytest.mark.parametrize(("text", "names"), CASES)
@@ -76,4 +87,6 @@ def test_one_wrong_entry_of_many_is_found(text: str) -> None:
 
 
 def test_doubles_have_digits_enough_for_floats() -> None:
-    assert [part[:2] for part in judged()["sum(sort(far)[:1000]**2)", 0.0, "float32"]] == [["agree", "double"]]
+    assert [part[:2] for part in judged()["sum(sort(far)[:1000]**2)", 0.0, "float32"]] == [
+        ["agree", "double"]
+    ]

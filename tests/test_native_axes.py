@@ -1,4 +1,6 @@
-"""Native programs of several axes give what NumPy gives: arrays against themselves, and sums of what other sums wait for."""
+"""Native programs of several axes give what NumPy gives: arrays against themselves, and sums of
+what other sums wait for.
+"""
 
 from __future__ import annotations
 
@@ -36,4 +38,6 @@ def test_programs(text: str) -> None:
     value, gradients = gradcli.value_and_grad(text, backend="native")(x=X)
     expected, slopes = gradcli.value_and_grad(text, backend="numpy")(x=X)
     assert value == pytest.approx(expected, rel=1e-13)
-    np.testing.assert_allclose(gradients["x"], slopes["x"], rtol=1e-11, atol=1e-13 * np.abs(slopes["x"]).max())
+    np.testing.assert_allclose(
+        gradients["x"], slopes["x"], rtol=1e-11, atol=1e-13 * np.abs(slopes["x"]).max()
+    )

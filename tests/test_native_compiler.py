@@ -1,4 +1,6 @@
-"""The machine's compiler and what it has compiled: found or missed in words, kept, and never loaded from where others may have put it."""
+"""The machine's compiler and what it has compiled: found or missed in words, kept, and never loaded
+from where others may have put it.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ class Watched:
         assert REAL is not None
         self.log = folder / "calls"
         self.path = script(
-            folder / "watched" / "cc", f'printf "%s\\n" "$*" >> {shlex.quote(str(self.log))}\nexec {shlex.join(REAL.command)} "$@"'
+            folder / "watched" / "cc",
+            f'printf "%s\\n" "$*" >> {shlex.quote(str(self.log))}\nexec '
+            f'{shlex.join(REAL.command)} "$@"',
         )
 
     @property
@@ -89,25 +93,52 @@ def anew() -> None:
     compiler._load.clear()
 
 
-# -- finding a compiler --------------------------------------------------------------------------------------------------
+# -- finding a compiler
+# --------------------------------------------------------------------------------------------------
 
 GNU = 'if [ "$1" = --version ]; then echo "gcc 1.2.3 Free Software Foundation"; exit; fi\n'
 OUTPUT = 'while [ "$1" != -o ]; do [ $# = 0 ] && exit; shift; done\n'
 BROKEN = {
-    "fails": ("echo 'cc: fatal error: no licence'; exit 1", "cc: cc: fatal error: no licence; gcc: not found; clang: not found"),
-    "fails in silence": ("exit 3", "cc: it ends with code 3 and says nothing; gcc: not found; clang: not found"),
-    "another": ("echo 'tcc version 0.9'", "cc: neither gcc nor clang, but 'tcc version 0.9'; gcc: not found; clang: not found"),
-    "garbage": ("printf '\\377\\000\\n'", "cc: neither gcc nor clang, but '\ufffd\0'; gcc: not found; clang: not found"),
-    "hangs": ("exec /bin/sleep 100", "cc: it did not end within 1 seconds; gcc: not found; clang: not found"),
-    "makes nothing": (GNU, "cc: what it made cannot be loaded: [Errno 2] No such file or directory: "),
+    "fails": (
+        "echo 'cc: fatal error: no licence'; exit 1",
+        "cc: cc: fatal error: no licence; gcc: not found; clang: not found",
+    ),
+    "fails in silence": (
+        "exit 3",
+        "cc: it ends with code 3 and says nothing; gcc: not found; clang: not found",
+    ),
+    "another": (
+        "echo 'tcc version 0.9'",
+        "cc: neither gcc nor clang, but 'tcc version 0.9'; gcc: not found; clang: not found",
+    ),
+    "garbage": (
+        "printf '\\377\\000\\n'",
+        "cc: neither gcc nor clang, but '\ufffd\0'; gcc: not found; clang: not found",
+    ),
+    "hangs": (
+        "exec /bin/sleep 100",
+        "cc: it did not end within 1 seconds; gcc: not found; clang: not found",
+    ),
+    "makes nothing": (
+        GNU,
+        "cc: what it made cannot be loaded: [Errno 2] No such file or directory: ",
+    ),
     "makes garbage": (f"{GNU}{OUTPUT}echo garbage > $2", "cc: what it made cannot be loaded: "),
-    "knows no flag": (f"{GNU}echo error: unknown flag $1; exit 1", "cc: error: unknown flag -O3; gcc: not found; clang: not found"),
-    "no program": (None, "cc: it cannot be started: Exec format error; gcc: not found; clang: not found"),
+    "knows no flag": (
+        f"{GNU}echo error: unknown flag $1; exit 1",
+        "cc: error: unknown flag -O3; gcc: not found; clang: not found",
+    ),
+    "no program": (
+        None,
+        "cc: it cannot be started: Exec format error; gcc: not found; clang: not found",
+    ),
 }
 
 
 @pytest.mark.parametrize(("text", "why"), BROKEN.values(), ids=BROKEN)
-def test_why_there_is_no_compiler(text: str | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_there_is_no_compiler(
+    text: str | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = script(tmp_path / "bin" / "cc", text or "")
     if text is None:
         path.write_bytes(b"\x7fELF")
@@ -142,8 +173,13 @@ def test_a_compiler_that_is_named_and_does_not_work_stands_for_none(
     assert compiler.missing().note == why
 
 
-@pytest.mark.parametrize(("platform", "advice"), [("linux", "install gcc or clang"), ("darwin", "xcode-select --install")])
-def test_what_to_install(platform: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("platform", "advice"),
+    [("linux", "install gcc or clang"), ("darwin", "xcode-select --install")],
+)
+def test_what_to_install(
+    platform: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert compiler.missing().help == f"{advice}, or name a compiler in CC"
@@ -155,7 +191,9 @@ def test_no_window_opens_on_a_mac_without_tools(monkeypatch: pytest.MonkeyPatch)
 
     def told(command: list[str], **_: Any) -> str:
         asked.append(command)
-        raise compiler.UnusableError("xcode-select: error: unable to get active developer directory")
+        raise compiler.UnusableError(
+            "xcode-select: error: unable to get active developer directory"
+        )
 
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("PATH", "/usr/bin")
@@ -168,7 +206,9 @@ def test_no_window_opens_on_a_mac_without_tools(monkeypatch: pytest.MonkeyPatch)
 def test_the_first_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(tmp_path / "bin" / "cc", "exit 1")
     assert REAL is not None
-    gcc = script(tmp_path / "bin" / "gcc", f'PATH={os.environ["PATH"]} exec {shlex.join(REAL.command)} "$@"')
+    gcc = script(
+        tmp_path / "bin" / "gcc", f'PATH={os.environ["PATH"]} exec {shlex.join(REAL.command)} "$@"'
+    )
     monkeypatch.setenv("PATH", str(gcc.parent))
     found = compiler.find_compiler()
     assert found is not None
@@ -177,7 +217,9 @@ def test_the_first_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @needs_compiler
-def test_arguments_of_the_compiler_are_words_and_no_shell_sees_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_of_the_compiler_are_words_and_no_shell_sees_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watched = Watched(tmp_path / "a folder; touch x")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CC", f"'{watched.path}' -DFACTOR='(1 + 1)' '-DUNUSED=$(touch y); touch z'")
@@ -189,10 +231,14 @@ def test_arguments_of_the_compiler_are_words_and_no_shell_sees_them(tmp_path: Pa
 
 
 @needs_compiler
-def test_old_compilers_get_the_flags_that_they_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_compilers_get_the_flags_that_they_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert REAL is not None
     refuses = 'for word; do [ "$word" = -fno-plt ] && echo "error: unknown $word" && exit 1; done\n'
-    monkeypatch.setenv("CC", str(script(tmp_path / "old", f'{refuses}exec {shlex.join(REAL.command)} "$@"')))
+    monkeypatch.setenv(
+        "CC", str(script(tmp_path / "old", f'{refuses}exec {shlex.join(REAL.command)} "$@"'))
+    )
     found = compiler.find_compiler()
     assert found is not None
     assert set(REAL.flags) - set(found.flags) >= {"-fno-plt"}
@@ -216,11 +262,19 @@ def test_where_a_compiler_works_and_then_fails_numpy_computes_unless_native_code
 ) -> None:
     assert REAL is not None
     read = tmp_path / "read"
-    fails = f"cat > {read}; grep -q gradcli_probe {read} || {{ echo error: no space left; exit 1; }}"
-    text = f'case " $* " in *" - "*) {fails};; *) : > {read};; esac\nexec {shlex.join(REAL.command)} "$@" < {read}'
+    fails = (
+        f"cat > {read}; grep -q gradcli_probe {read} || {{ echo error: no space left; exit 1; }}"
+    )
+    text = (
+        f'case " $* " in *" - "*) {fails};; *) : > {read};; esac\nexec '
+        f'{shlex.join(REAL.command)} "$@" < {read}'
+    )
     monkeypatch.setenv("CC", str(script(tmp_path / "cc", text)))
     x = np.linspace(-1, 1, 1 << 18)
-    by_numpy, by_any, native = (gradcli.value_and_grad("sum(exp(-x*x)*sin(x))", backend=name) for name in ("numpy", "auto", "native"))
+    by_numpy, by_any, native = (
+        gradcli.value_and_grad("sum(exp(-x*x)*sin(x))", backend=name)
+        for name in ("numpy", "auto", "native")
+    )
     assert by_any(x=x)[1]["x"].tolist() == by_numpy(x=x)[1]["x"].tolist()
     assert "C cannot be compiled" in by_any.plan()
     with pytest.raises(NativeError) as told:
@@ -228,7 +282,8 @@ def test_where_a_compiler_works_and_then_fails_numpy_computes_unless_native_code
     assert told.value.note == "error: no space left"
 
 
-# -- flags ---------------------------------------------------------------------------------------------------------------
+# -- flags
+# ---------------------------------------------------------------------------------------------------------------
 
 LEVELS = {
     "AVX-512": (["X86_V3", "X86_V4"], 4),
@@ -241,14 +296,28 @@ LEVELS = {
 
 
 @pytest.mark.parametrize(("found", "level"), LEVELS.values(), ids=LEVELS)
-def test_the_processor_is_what_numpy_uses(found: list[str], level: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(np, "show_config", lambda mode: {"SIMD Extensions": {"baseline": ["SSE"], "found": found, "not found": ["X"]}})
+def test_the_processor_is_what_numpy_uses(
+    found: list[str], level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        np,
+        "show_config",
+        lambda mode: {"SIMD Extensions": {"baseline": ["SSE"], "found": found, "not found": ["X"]}},
+    )
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     assert f"-march=x86-64-v{level}" in compiler.flags("gcc", ())[0]
-    assert not any(flag.startswith("-march") for flag in compiler.flags("gcc", ("-march=native",))[0])
+    assert not any(
+        flag.startswith("-march") for flag in compiler.flags("gcc", ("-march=native",))[0]
+    )
 
 
-MACROS = {"X86_V4": "__AVX512F__", "AVX512_SKX": "__AVX512F__", "X86_V3": "__AVX__", "AVX2": "__AVX2__", "FMA3": "__FMA__"}
+MACROS = {
+    "X86_V4": "__AVX512F__",
+    "AVX512_SKX": "__AVX512F__",
+    "X86_V3": "__AVX__",
+    "AVX2": "__AVX2__",
+    "FMA3": "__FMA__",
+}
 SHOW = """
 import subprocess
 from gradcli.plans.native.compiler import found
@@ -265,12 +334,19 @@ def test_the_compiler_leaves_them_out(feature: str) -> None:
     macros = {}
     for switched_off in ("", feature):
         environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": switched_off}
-        done = subprocess.run([sys.executable, "-c", SHOW], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", SHOW],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         macros[switched_off] = {line.split()[1] for line in done.stdout.splitlines() if line}
     assert MACROS[feature] in macros[""] - macros[feature]
 
 
-# -- what is kept --------------------------------------------------------------------------------------------------------
+# -- what is kept
+# --------------------------------------------------------------------------------------------------------
 
 
 @needs_compiler
@@ -279,14 +355,21 @@ def test_what_was_compiled_is_kept_for_oneself(watched: Watched, kept: Path) -> 
     anew()
     assert twice_of_4() == 8
     assert watched.compiled == 1
-    assert (kept.stat().st_mode & 0o777, {path.stat().st_mode & 0o777 for path in kept.iterdir()}) == (0o700, {0o600})
+    assert (
+        kept.stat().st_mode & 0o777,
+        {path.stat().st_mode & 0o777 for path in kept.iterdir()},
+    ) == (0o700, {0o600})
 
 
 @needs_compiler
-def test_what_makes_a_difference_is_in_the_key(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_makes_a_difference_is_in_the_key(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = compiler.find_compiler()
     assert found is not None
-    others = [found._replace(**change) for change in ({"version": "13"}, {"flags": (*found.flags, "-DX")})]
+    others = [
+        found._replace(**change) for change in ({"version": "13"}, {"flags": (*found.flags, "-DX")})
+    ]
     for other in (found, *others):
         assert compiler._library(other, TWICE).twice(4) == 8
     assert compiler._library(found, TWICE + "\n").twice(4) == 8
@@ -331,14 +414,17 @@ def replaced(path: Path) -> None:
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "halved": halved, "empty": lambda path: other_content(path, b""), "a bit": flipped, "a link": elsewhere, "another's": given_away,
-    "another": replaced, "for the group to write": lambda path: path.chmod(0o620), "for all to write": lambda path: path.chmod(0o602),
+    "another": replaced, "for the group to write": lambda path: path.chmod(0o620), "for all to "
+    "write": lambda path: path.chmod(0o602),
     "a pipe": lambda path: (path.unlink(), os.mkfifo(path)), "gone": lambda path: path.unlink(),
 }  # fmt: skip
 
 
 @needs_compiler
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_files_that_are_not_what_was_written_are_not_loaded(damage: Callable[[Path], object], watched: Watched, kept: Path) -> None:
+def test_files_that_are_not_what_was_written_are_not_loaded(
+    damage: Callable[[Path], object], watched: Watched, kept: Path
+) -> None:
     before = set(kept.iterdir())
     assert twice_of_4() == 8
     (path,) = set(kept.iterdir()) - before
@@ -368,14 +454,20 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
 @needs_compiler
 @pytest.mark.parametrize("damage", FOLDERS.values(), ids=FOLDERS)
 def test_folders_that_others_can_write_to_are_left_alone(
-    damage: Callable[[Path], object], watched: Watched, kept: Path, call_cli: Any, monkeypatch: pytest.MonkeyPatch
+    damage: Callable[[Path], object],
+    watched: Watched,
+    kept: Path,
+    call_cli: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert twice_of_4() == 8
     before = [(path.name, path.stat().st_mtime_ns) for path in kept.iterdir()]
     damage(kept)
     anew()
     loaded: list[Path] = []
-    monkeypatch.setattr(ctypes, "CDLL", lambda path, whole=ctypes.CDLL: (loaded.append(Path(path)), whole(path))[1])
+    monkeypatch.setattr(
+        ctypes, "CDLL", lambda path, whole=ctypes.CDLL: (loaded.append(Path(path)), whole(path))[1]
+    )
     assert twice_of_4() == 8
     assert watched.compiled == 2
     assert loaded
@@ -387,7 +479,9 @@ def test_folders_that_others_can_write_to_are_left_alone(
 def of_compiled_code(shown: str, further: int = 0) -> str:
     """What ``gradcli cache`` says of compiled code: its line, or one further."""
     lines = shown.splitlines()
-    return lines[next(i for i, line in enumerate(lines) if line.startswith("compiled code")) + further]
+    return lines[
+        next(i for i, line in enumerate(lines) if line.startswith("compiled code")) + further
+    ]
 
 
 def full(*_: Any, **__: Any) -> None:
@@ -415,9 +509,15 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
 
 
 @needs_compiler
-def test_without_temporary_folders_the_cache_has_room(watched: Watched, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_temporary_folders_the_cache_has_room(
+    watched: Watched, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make = compiler.tempfile.mkdtemp
-    monkeypatch.setattr(compiler.tempfile, "mkdtemp", lambda prefix, dir: make(prefix=prefix, dir=dir) if dir else full())
+    monkeypatch.setattr(
+        compiler.tempfile,
+        "mkdtemp",
+        lambda prefix, dir: make(prefix=prefix, dir=dir) if dir else full(),
+    )
     assert twice_of_4() == 8
     assert sorted(path.suffix for path in kept.iterdir()) == [".so", ".so"]
     monkeypatch.setattr(compiler.tempfile, "mkdtemp", full)
@@ -426,7 +526,9 @@ def test_without_temporary_folders_the_cache_has_room(watched: Watched, kept: Pa
     assert told.value.note == "no temporary folder can be made: No space left on device"
 
 
-def test_what_was_not_used_for_the_longest_time_goes(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_used_for_the_longest_time_goes(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(NATIVE, "room", 1000)
     keys = [f"gcc-1.0-{number:040x}" for number in range(13)]
     for number, key in enumerate(keys[:10]):
@@ -436,7 +538,15 @@ def test_what_was_not_used_for_the_longest_time_goes(kept: Path, monkeypatch: py
     assert NATIVE.path_of(keys[0]) is not None  # and so it is the youngest
     (kept / "mine.txt").touch()
     NATIVE.keep(keys[10], b"x" * 100)
-    assert [number for number, key in enumerate(keys) if NATIVE.path_of(key)] == [0, 5, 6, 7, 8, 9, 10]
+    assert [number for number, key in enumerate(keys) if NATIVE.path_of(key)] == [
+        0,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+    ]
     monkeypatch.setattr(NATIVE, "most", 4)
     NATIVE.keep(keys[11], b"y")
     assert sum(NATIVE.path_of(key) is not None for key in keys) == 3
@@ -445,7 +555,8 @@ def test_what_was_not_used_for_the_longest_time_goes(kept: Path, monkeypatch: py
     assert (kept / "mine.txt").exists()
 
 
-# -- several at once -----------------------------------------------------------------------------------------------------
+# -- several at once
+# -----------------------------------------------------------------------------------------------------
 
 COMPILE = f"""
 from gradcli.plans.native.compiler import library
@@ -456,10 +567,17 @@ print(library({TWICE!r}).twice(4), library("int thrice(int x) {{ return 3 * x; }
 @needs_compiler
 def test_processes_that_compile_the_same_at_once(tmp_path: Path, kept: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
-    started = [subprocess.Popen([sys.executable, "-c", COMPILE], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", COMPILE], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
     assert [process.communicate()[0] for process in started] == ["8 12\n"] * 4
     names = [path.name for path in kept.iterdir()]
-    assert len({name.split("-")[2] for name in names}) == 3  # with what shows that the compiler works
+    assert (
+        len({name.split("-")[2] for name in names}) == 3
+    )  # with what shows that the compiler works
     assert all(name.endswith(".so") for name in names)
     assert list((tmp_path / "temporary").iterdir()) == []
 
@@ -473,7 +591,9 @@ def test_threads_that_want_the_same_compile_it_once(watched: Watched) -> None:
 
 @needs_compiler
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_process_that_is_forked_while_something_is_compiled(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_forked_while_something_is_compiled(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
     children: list[int] = []
 
     def forks(*given: Any, whole: Any = compiler._compile) -> Any:
@@ -495,11 +615,18 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kept: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     text = (
         f'case " $* " in *" -o "*) ;; *) exec {shlex.join(REAL.command)} "$@" ;; esac\n'
-        f"cat > /dev/null\nexec 3> {tmp_path}/alive\ntouch $TMPDIR/part.s {tmp_path}/begun\n/bin/sleep 100 &\nwait\n"
+        f"cat > /dev/null\nexec 3> {tmp_path}/alive\ntouch $TMPDIR/part.s "
+        f"{tmp_path}/begun\n/bin/sleep 100 &\nwait\n"
     )
-    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "CC": str(script(tmp_path / "slow", text))}
+    environment = {
+        **os.environ,
+        "TMPDIR": str(tmp_path / "temporary"),
+        "CC": str(script(tmp_path / "slow", text)),
+    }
     alive = os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK)
-    process = subprocess.Popen([sys.executable, "-c", COMPILE], env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMPILE], env=environment, stderr=subprocess.PIPE, text=True
+    )
     while not (tmp_path / "begun").exists() and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -511,7 +638,8 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kept: Path) -> None:
     assert list(kept.iterdir() if kept.exists() else ()) == []
 
 
-# -- the command line ----------------------------------------------------------------------------------------------------
+# -- the command line
+# ----------------------------------------------------------------------------------------------------
 
 
 @needs_compiler
@@ -523,13 +651,19 @@ def test_the_cache_is_shown_and_emptied(call_cli: Any, kept: Path) -> None:
     assert found is not None
     size = sum(path.stat().st_size for path in kept.iterdir()) / 1024
     assert of_compiled_code(call_cli("cache").stdout) == f"compiled code: 2 files, {size:.1f} kB"
-    assert of_compiled_code(call_cli("cache", "--clear").stdout).startswith("compiled code: removed 2 files, ")
+    assert of_compiled_code(call_cli("cache", "--clear").stdout).startswith(
+        "compiled code: removed 2 files, "
+    )
     assert of_compiled_code(call_cli("cache").stdout) == "compiled code: 0 files, 0.0 kB"
     assert [path.name for path in kept.iterdir()] == ["mine-1-2.so"]
     anew()
     assert twice_of_4() == 8
 
 
-def test_the_compiler_is_among_what_runs_here(call_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_compiler_is_among_what_runs_here(
+    call_cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CC", "/nonexistent")
-    assert "compiler         none: CC=/nonexistent: not found" in call_cli("info").stdout.splitlines()
+    assert (
+        "compiler         none: CC=/nonexistent: not found" in call_cli("info").stdout.splitlines()
+    )

@@ -1,6 +1,9 @@
-"""The functions of C that operations are written with (Text.c): NumPy's at special values, within the records' bounds elsewhere.
+"""The functions of C that operations are written with (Text.c):
 
-All are compiled as loops over entries, with what vector registers the processor has, and without the widest of them.
+NumPy's at special values, within the records' bounds elsewhere.
+
+All are compiled as loops over entries, with what vector registers the processor has, and without
+the widest of them.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ FLAGS = (
     "-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
     "--param=vect-epilogues-nomask=0",
 )  # fmt: skip
-WITHOUT = ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
+WITHOUT = (
+    ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
+)
 EXPONENTS = (-63.0, -7.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 15.0, 32.0, 63.0, 2.5)
 BASES = (2.0, 10.0, 1.05, 0.97, 1e-300, 1.0, 0.0, -2.0)
 COUNT, UNIT = 240, 2.0**-53
@@ -42,7 +47,10 @@ STATIC: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "softplus": ({"beta": 3, "threshold": 20.0}, {"beta": 0.5}),
 }
 CASES = [
-    (op, {**op.static, **given}) for op in registry().values() if op.elementwise and op.text.c for given in ({}, *STATIC.get(op.name, ()))
+    (op, {**op.static, **given})
+    for op in registry().values()
+    if op.elementwise and op.text.c
+    for given in ({}, *STATIC.get(op.name, ()))
 ]
 MAX = float(np.finfo(np.float64).max)
 NAMES = [op.name + "".join(f"-{value}" for value in static.values()) for op, static in CASES]
@@ -54,70 +62,109 @@ SPECIAL = (
 
 
 def is_measured(op: Op, static: dict[str, Any]) -> bool:
-    """Whether the record's bound holds: not for parameters with which an operand of a part is rounded."""
+    """Whether the record's bound holds: not for parameters with which an operand of a part is
+    rounded.
+    """
     return op.result == "float" and static.get("beta") != 3 and op.name != "chain"
 
 
 def written(op: Op, static: dict[str, Any], at: int) -> str:
     """A function of C that applies an operation's text in a loop."""
     template = op.text.in_c((True,) * len(op.operands), **static)
-    names = [f"x{i}[i]" if (op.name, i) != ("where", 0) else f"(x{i}[i] != 0)" for i in range(len(op.operands))]
+    names = [
+        f"x{i}[i]" if (op.name, i) != ("where", 0) else f"(x{i}[i] != 0)"
+        for i in range(len(op.operands))
+    ]
     arguments = ", ".join(f"const real *restrict x{i}" for i in range(len(names)))
     return (
         f"void f{at}(long n, {arguments}, real *restrict out) {{\n"
-        f'  _Pragma("omp simd") for (long i = 0; i < n; i++) out[i] = {template.format(*names)};\n}}\n'
+        '  _Pragma("omp simd") for (long i = 0; i < n; i++) out[i] = '
+        f"{template.format(*names)};\n}}\n"
     )
 
 
 def powers() -> str:
     """Powers of which one operand is known when the program is compiled."""
-    head = 'void {name}(long n, const real *restrict x, real *restrict out) {{ _Pragma("omp simd") for (long i = 0; i < n; i++) '
+    head = (
+        'void {name}(long n, const real *restrict x, real *restrict out) {{ _Pragma("omp '
+        'simd") for (long i = 0; i < n; i++) '
+    )
     template = "out[i] = " + find("pow").text.in_c((True, True)) + ";"
     texts = [template.format("x[i]", number_in_c(number)) for number in EXPONENTS]
     texts += [template.format(number_in_c(number), "x[i]") for number in BASES]
-    return "".join(head.format(name=f"p{place}") + text + " }\n" for place, text in enumerate(texts))
+    return "".join(
+        head.format(name=f"p{place}") + text + " }\n" for place, text in enumerate(texts)
+    )
 
 
 def compiled(folder: Path, precision: str, flags: Sequence[str]) -> ctypes.CDLL:
     source = folder / "functions.c"
-    source.write_text(functions_in_c(precision) + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES)) + powers())
+    source.write_text(
+        functions_in_c(precision)
+        + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES))
+        + powers()
+    )
     library = folder / "functions.so"
-    subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"], check=True, timeout=600)
+    subprocess.run(
+        ["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"],
+        check=True,
+        timeout=600,
+    )
     return ctypes.CDLL(str(library))
 
 
 def applied(library: ctypes.CDLL, at: int, operands: Sequence[np.ndarray]) -> np.ndarray:
     out = np.empty_like(operands[0])
-    getattr(library, f"f{at}")(ctypes.c_long(out.size), *(ctypes.c_void_p(a.ctypes.data) for a in (*operands, out)))
+    getattr(library, f"f{at}")(
+        ctypes.c_long(out.size), *(ctypes.c_void_p(a.ctypes.data) for a in (*operands, out))
+    )
     return out
 
 
 @pytest.fixture(scope="module", params=WITHOUT, ids=lambda flags: " ".join(flags) or "native")
-def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def library(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> ctypes.CDLL:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     return compiled(tmp_path_factory.mktemp("native"), "float64", (*FLAGS, *request.param))
 
 
 def unlike_numpy(library: ctypes.CDLL, at: int, special: np.ndarray) -> list[tuple[Any, ...]]:
-    """The special values at which an operation in C is not NumPy's, with what it is and what it should be."""
+    """The special values at which an operation in C is not NumPy's, with what it is and what it
+    should be.
+    """
     op, static = CASES[at]
     count = len(op.operands)
-    points = np.array(list(itertools.product(special if count < 3 else special[::3], repeat=count))).T
+    points = np.array(
+        list(itertools.product(special if count < 3 else special[::3], repeat=count))
+    ).T
     operands = [np.ascontiguousarray(row) for row in points]
     with np.errstate(all="ignore"):
         taken = [operands[0] != 0, *operands[1:]] if op.name == "where" else operands
         # of whole arrays, chain makes signs of zeros depend on other entries
-        whole = [op.forward(*entry) for entry in zip(*taken, strict=True)] if op.name == "chain" else op.forward(*taken, **static)
+        whole = (
+            [op.forward(*entry) for entry in zip(*taken, strict=True)]
+            if op.name == "chain"
+            else op.forward(*taken, **static)
+        )
         wanted = np.asarray(whole, special.dtype)
     found = applied(library, at, operands)
     with np.errstate(all="ignore"):
-        near = np.abs(found - wanted) <= 2 * op.accuracy.ulps * np.maximum(np.spacing(np.abs(wanted)), np.spacing(np.abs(found)))
-    right = (found == wanted) & (np.signbit(found) == np.signbit(wanted)) | np.isnan(found) & np.isnan(wanted) | (wanted != 0) & near
+        near = np.abs(found - wanted) <= 2 * op.accuracy.ulps * np.maximum(
+            np.spacing(np.abs(wanted)), np.spacing(np.abs(found))
+        )
+    right = (
+        (found == wanted) & (np.signbit(found) == np.signbit(wanted))
+        | np.isnan(found) & np.isnan(wanted)
+        | (wanted != 0) & near
+    )
     return [(*points[:, i], found[i], wanted[i]) for i in np.flatnonzero(~right)]
 
 
-@pytest.mark.parametrize("at", thinned((pytest.param(at, id=name) for at, name in enumerate(NAMES)), every=6))
+@pytest.mark.parametrize(
+    "at", thinned((pytest.param(at, id=name) for at, name in enumerate(NAMES)), every=6)
+)
 def test_special_values(library: ctypes.CDLL, at: int) -> None:
     assert unlike_numpy(library, at, np.array(SPECIAL)) == []
 
@@ -128,26 +175,43 @@ def test_results_do_not_depend_on_the_place_in_an_array(library: ctypes.CDLL, at
     operands = [tried(66, place) for place in range(len(CASES[at][0].operands))]
     whole = applied(library, at, operands)
     for width in (1, 3, 6):
-        parts = [applied(library, at, [x[i : i + width].copy() for x in operands]) for i in range(0, 66, width)]
+        parts = [
+            applied(library, at, [x[i : i + width].copy() for x in operands])
+            for i in range(0, 66, width)
+        ]
         assert np.array_equal(np.concatenate(parts), whole, equal_nan=True)
 
 
-@pytest.mark.parametrize("place", range(len(EXPONENTS) + len(BASES)), ids=[f"x**{n}" for n in EXPONENTS] + [f"{b}**x" for b in BASES])
+@pytest.mark.parametrize(
+    "place",
+    range(len(EXPONENTS) + len(BASES)),
+    ids=[f"x**{n}" for n in EXPONENTS] + [f"{b}**x" for b in BASES],
+)
 def test_powers_with_a_known_operand(library: ctypes.CDLL, place: int) -> None:
     x = np.concatenate([np.array(SPECIAL), tried(4000, place)])
     found = np.empty_like(x)
-    getattr(library, f"p{place}")(ctypes.c_long(x.size), ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(found.ctypes.data))
+    getattr(library, f"p{place}")(
+        ctypes.c_long(x.size), ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(found.ctypes.data)
+    )
     with np.errstate(all="ignore"):
-        wanted = np.power(x, EXPONENTS[place]) if place < len(EXPONENTS) else np.power(BASES[place - len(EXPONENTS)], x)
+        wanted = (
+            np.power(x, EXPONENTS[place])
+            if place < len(EXPONENTS)
+            else np.power(BASES[place - len(EXPONENTS)], x)
+        )
         size = np.abs(wanted)
         near = np.abs(found - wanted) <= 2 * np.spacing(size)
-    same = (found == wanted) & (np.signbit(found) == np.signbit(wanted)) | np.isnan(found) & np.isnan(wanted)
+    same = (found == wanted) & (np.signbit(found) == np.signbit(wanted)) | np.isnan(
+        found
+    ) & np.isnan(wanted)
     under = (size < 1e-300) & (size > 0) & (np.abs(found) < 1e-300)
     assert x[~(same | near | under)].size == 0
 
 
 def tried(count: int, seed: int) -> np.ndarray:
-    """Numbers of all magnitudes, of those that functions bend at, and beside whole numbers and multiples of pi/2."""
+    """Numbers of all magnitudes, of those that functions bend at, and beside whole numbers and
+    multiples of pi/2.
+    """
     rng = np.random.default_rng(seed)
     sign, steps = rng.choice([-1.0, 1.0], count), rng.integers(-3, 4, count)
     turns = np.rint(rng.uniform(-300, 300, count)) * (np.pi / 2)
@@ -160,13 +224,17 @@ def tried(count: int, seed: int) -> np.ndarray:
 
 
 def true_values(op: Op, static: dict[str, Any], operands: Sequence[np.ndarray]) -> list[arb | None]:
-    """By the record's reference, in balls; None where a result is no number, or so small or large that bounds do not hold."""
+    """By the record's reference, in balls; None where a result is no number, or so small or large
+    that bounds do not hold.
+    """
     balls = Balls(45)
     found: list[arb | None] = []
     with balls.working():
         for numbers in zip(*operands, strict=True):
             try:
-                ball = as_arb(op.reference(balls, *[balls.mpf(float(x)) for x in numbers], **static))
+                ball = as_arb(
+                    op.reference(balls, *[balls.mpf(float(x)) for x in numbers], **static)
+                )
             except (ArithmeticError, ValueError, Undecidable):
                 found.append(None)
                 continue
@@ -178,7 +246,9 @@ def true_values(op: Op, static: dict[str, Any], operands: Sequence[np.ndarray]) 
 
 @cache
 def measured(at: int) -> tuple[list[np.ndarray], list[tuple[int, arb]], np.ndarray]:
-    """Operands, those true values of an operation that are known, and what they may be missed by."""
+    """Operands, those true values of an operation that are known, and what they may be
+    missed by.
+    """
     op, static = CASES[at]
     operands = [tried(COUNT, 7 * at + place) for place in range(len(op.operands))]
     true = true_values(op, static, operands)
@@ -187,10 +257,20 @@ def measured(at: int) -> tuple[list[np.ndarray], list[tuple[int, arb]], np.ndarr
     with np.errstate(all="ignore"):
         rounds = op.accuracy.rounding
         bound = rounds(np, np.abs(out), *operands, **static) * UNIT if callable(rounds) else 0.0
-    return operands, known, np.broadcast_to(np.maximum(bound, max(op.accuracy.ulps, 0.5) * np.spacing(np.abs(out))), out.shape)
+    return (
+        operands,
+        known,
+        np.broadcast_to(
+            np.maximum(bound, max(op.accuracy.ulps, 0.5) * np.spacing(np.abs(out))), out.shape
+        ),
+    )
 
 
-@pytest.mark.parametrize("at", [at for at, (op, static) in enumerate(CASES) if is_measured(op, static)], ids=lambda at: NAMES[at])
+@pytest.mark.parametrize(
+    "at",
+    [at for at, (op, static) in enumerate(CASES) if is_measured(op, static)],
+    ids=lambda at: NAMES[at],
+)
 def test_accuracy(library: ctypes.CDLL, at: int) -> None:
     """Within the record's bound on errors, over the whole range."""
     operands, known, allowed = measured(at)
@@ -198,8 +278,13 @@ def test_accuracy(library: ctypes.CDLL, at: int) -> None:
     assert len(known) > COUNT // 20
     with Balls(45).working():
         wrong = [
-            (*(x[i] for x in operands), found[i], f"off by {float(abs(found[i] - ball).mid()) / np.spacing(abs(found[i])):.3g} units")
+            (
+                *(x[i] for x in operands),
+                found[i],
+                f"off by {float(abs(found[i] - ball).mid()) / np.spacing(abs(found[i])):.3g} units",
+            )
             for i, ball in known
-            if not math.isfinite(found[i]) or not abs(arb(float(found[i])) - ball) <= float(allowed[i])
+            if not math.isfinite(found[i])
+            or not abs(arb(float(found[i])) - ball) <= float(allowed[i])
         ]
     assert not wrong

@@ -1,4 +1,6 @@
-"""Programs of arrays give by native code what they give by NumPy: values, gradients, NaN and infinities, on any number of threads."""
+"""Programs of arrays give by native code what they give by NumPy: values, gradients, NaN and
+infinities, on any number of threads.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,29 @@ ROWS = {"x": (1500, 30), "w": (30,), "b": (1500, 1)}
 TEXTS: dict[str, tuple[str, Shapes]] = {
     "one thread has totals of many chunks": ("sum(exp(a - max(a)))", {"a": (5000,)}),
     "rows and columns": ("sum(softmax(x*w + b, axis=1)*tanh(x)) + sum(max(x, axis=0)**2)", ROWS),
-    "layer norm": ("sum(w*(x - mean(x, axis=1, keepdims=True))/sqrt(var(x, axis=1, keepdims=True) + 1e-5) + b)", ROWS),
+    "layer norm": (
+        "sum(w*(x - mean(x, axis=1, keepdims=True))/sqrt(var(x, axis=1, keepdims=True) + 1e-5) + "
+        "b)",
+        ROWS,
+    ),
     "labels": ("cross_entropy(x @ w, t)", {"x": (3001, 7), "w": (7, 5), "t": "labels"}),
-    "three axes": ("sum(logsumexp(transpose(x*y, (2, 0, 1)), axis=1)**2)", {"x": (11, 40, 13), "y": (40, 1)}),
-    "distances": ("sum(sqrt(1 + sum((x[:, None, :] - y[None, :, :])**2, axis=2)))", {"x": (203, 3), "y": (101, 3)}),
-    "slices that keep more than a stack holds": ("sum(max(x, axis=0)*w)", {"x": (65_537, 3), "w": (3,)}),
+    "three axes": (
+        "sum(logsumexp(transpose(x*y, (2, 0, 1)), axis=1)**2)",
+        {"x": (11, 40, 13), "y": (40, 1)},
+    ),
+    "distances": (
+        "sum(sqrt(1 + sum((x[:, None, :] - y[None, :, :])**2, axis=2)))",
+        {"x": (203, 3), "y": (101, 3)},
+    ),
+    "slices that keep more than a stack holds": (
+        "sum(max(x, axis=0)*w)",
+        {"x": (65_537, 3), "w": (3,)},
+    ),
     "a large prime": ("sum(where(x > 0, gelu(x), sin(3*x)))", {"x": (262_147,)}),
-    "slices that need what all add up to": ("sum(sum(x - max(x, axis=0, keepdims=True), axis=2)**2)", {"x": (4099, 3, 3)}),
+    "slices that need what all add up to": (
+        "sum(sum(x - max(x, axis=0, keepdims=True), axis=2)**2)",
+        {"x": (4099, 3, 3)},
+    ),
     "a seed": ("log_softmax(x, axis=-1)*w", {"x": (700, 30), "w": (30,), "seed": (700, 30)}),
 }
 
@@ -55,13 +73,17 @@ def test_programs_are_worth_what_numpy_says(case: str) -> None:
 
 @settings(max_examples=12, deadline=None, database=None, derandomize=True)
 @given(random=st.randoms(use_true_random=True), extents=st.sampled_from(EXTENTS))
-def test_random_programs_are_worth_what_numpy_says(random: Random, extents: tuple[int, ...]) -> None:
+def test_random_programs_are_worth_what_numpy_says(
+    random: Random, extents: tuple[int, ...]
+) -> None:
     program = ArrayProgram(random, extents, 4)
     wrong = differences(program.text, program.shapes)
     assert not wrong, f"{program.text} for {program.shapes}: {wrong}"
 
 
-@pytest.mark.parametrize("text", ["sum(take_along_axis(x, t[:, None], axis=1)**2)", "cross_entropy(x, t)"])
+@pytest.mark.parametrize(
+    "text", ["sum(take_along_axis(x, t[:, None], axis=1)**2)", "cross_entropy(x, t)"]
+)
 def test_indices_are_counted_and_refused_as_numpy_does(text: str) -> None:
     x, t = np.random.default_rng(0).normal(size=(3000, 7)), np.zeros(3000, int)
     for index in (6, -1, -7, 7, -8, 10**12):
@@ -76,13 +98,18 @@ def test_indices_are_counted_and_refused_as_numpy_does(text: str) -> None:
         assert found[0] == found[1], index
 
 
-def differences(text: str, shapes: Shapes, dtype: str = "float64", tolerance: float = 1e-10) -> list[str]:
+def differences(
+    text: str, shapes: Shapes, dtype: str = "float64", tolerance: float = 1e-10
+) -> list[str]:
     """In what native code differs from NumPy, in words."""
     random = np.random.default_rng(len(text))
     found: list[str] = []
     try:
         by_numpy = gradcli.value_and_grad(text, backend="numpy", dtype=dtype)
-        native = [gradcli.value_and_grad(text, backend="native", dtype=dtype, threads=count) for count in (1, 2, 5)]
+        native = [
+            gradcli.value_and_grad(text, backend="native", dtype=dtype, threads=count)
+            for count in (1, 2, 5)
+        ]
         for kind, change in KINDS.items():
             values = {name: changed(random, shape, change, dtype) for name, shape in shapes.items()}
             if "seed" in values:
@@ -91,9 +118,20 @@ def differences(text: str, shapes: Shapes, dtype: str = "float64", tolerance: fl
             got = [function(**values) for function in native]
             if any(bits(other) != bits(got[0]) for other in got[1:]):
                 found.append(f"{kind}: threads change bits")
-            named = zip(["value", *wanted[1]], [wanted[0], *wanted[1].values()], [got[0][0], *got[0][1].values()], strict=True)
-            found += [f"{kind}: {name} {said}" for name, want, have in named if (said := difference(have, want, tolerance))]
-            out = {name: np.full_like(slope, 7) for name, slope in wanted[1].items() if np.ndim(slope)}
+            named = zip(
+                ["value", *wanted[1]],
+                [wanted[0], *wanted[1].values()],
+                [got[0][0], *got[0][1].values()],
+                strict=True,
+            )
+            found += [
+                f"{kind}: {name} {said}"
+                for name, want, have in named
+                if (said := difference(have, want, tolerance))
+            ]
+            out = {
+                name: np.full_like(slope, 7) for name, slope in wanted[1].items() if np.ndim(slope)
+            }
             if bits(native[1](**values, out=out)) != bits(got[0]):
                 found.append(f"{kind}: given arrays take other bits")
     except gradcli.GradcliError as error:
@@ -112,7 +150,9 @@ def changed(random: np.random.Generator, shape: Any, change: Any, dtype: str) ->
 def _unusual(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
     if array.size:
         with np.errstate(all="ignore"):
-            array.reshape(-1)[random.integers(0, array.size, 1 + array.size // 50)] = random.choice(UNUSUAL)
+            array.reshape(-1)[random.integers(0, array.size, 1 + array.size // 50)] = random.choice(
+                UNUSUAL
+            )
     return array
 
 
@@ -123,7 +163,9 @@ def _in_other_places(random: np.random.Generator, array: np.ndarray) -> np.ndarr
         odd = np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
         odd[...] = array
         return odd
-    room = np.empty((2 * array.shape[0] + 1, *array.shape[1:]), array.dtype)[: 2 * array.shape[0] : 2][::-1]
+    room = np.empty((2 * array.shape[0] + 1, *array.shape[1:]), array.dtype)[
+        : 2 * array.shape[0] : 2
+    ][::-1]
     room[...] = array
     return room if random.random() < 0.5 else np.asfortranarray(array)
 
@@ -142,12 +184,20 @@ def bits(result: tuple[Any, dict[str, Any]]) -> list[bytes]:
 
 
 def difference(got: Any, want: Any, tolerance: float) -> str | None:
-    """What is wrong with an array: NaN and infinities are the same, numbers equal to rounding of the largest."""
+    """What is wrong with an array:
+
+    NaN and infinities are the same, numbers equal to rounding of the largest.
+    """
     if type(got) is not type(want) or np.shape(got) != np.shape(want) or got.dtype != want.dtype:
-        return f"is {type(got).__name__} {np.shape(got)}, not {type(want).__name__} {np.shape(want)}"
+        return (
+            f"is {type(got).__name__} {np.shape(got)}, not {type(want).__name__} {np.shape(want)}"
+        )
     got, want = np.asarray(got, float), np.asarray(want, float)
     finite = np.isfinite(want)
-    if not np.array_equal(got[~finite], want[~finite], equal_nan=True) or not np.isfinite(got[finite]).all():
+    if (
+        not np.array_equal(got[~finite], want[~finite], equal_nan=True)
+        or not np.isfinite(got[finite]).all()
+    ):
         return "is not finite elsewhere"
     if not finite.any():
         return None

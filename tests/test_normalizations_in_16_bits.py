@@ -1,4 +1,6 @@
-"""Gradients of normalisations in 16 bits: PyTorch's are right, also where the mean is large, and mistakes are found.
+"""Gradients of normalisations in 16 bits:
+
+PyTorch's are right, also where the mean is large, and mistakes are found.
 
 PyTorch goes on with a mean in float32 and keeps it in 16 bits, which its gradients are made of.
 """
@@ -69,7 +71,9 @@ CENTRED = ("layer_norm", "batch_norm", "group_norm", "instance_norm")
 
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=_called)
 def test_gradients_of_pytorch_are_right(case: Any) -> None:
-    """As gradients that somebody wrote, whose sums may round in 16 bits: no digit of x - mean may be left then."""
+    """As gradients that somebody wrote, whose sums may round in 16 bits: no digit of x - mean may
+    be left then.
+    """
     lost = case["mean"] >= 10 and case["result"] == "squares" and case["function"] in CENTRED
     assert _word(case, lambda slope, x: slope) == ("undetermined" if lost else "agree")
 
@@ -141,10 +145,15 @@ NUMBERS = torch.randn(4, 8, generator=torch.Generator().manual_seed(2))
 @pytest.mark.parametrize("mean", [0, 10])
 def test_rules_of_people_in_16_bits(mean: int, dtype: str, result: str) -> None:
     weights = torch.tensor(WEIGHTS)
-    made = {"weighted": lambda y: (y * weights.to(y.dtype)).sum(), "squares": lambda y: y.pow(2).sum()}
+    made = {
+        "weighted": lambda y: (y * weights.to(y.dtype)).sum(),
+        "squares": lambda y: y.pow(2).sum(),
+    }
     x = (mean + NUMBERS).to(getattr(torch, dtype))
     for rule in _rules(x, x):
-        check = check_gradient(lambda x, rule=rule: made[result](_Normalized.apply(x, rule)), by="torch", at={"x": x})
+        check = check_gradient(
+            lambda x, rule=rule: made[result](_Normalized.apply(x, rule)), by="torch", at={"x": x}
+        )
         assert check.verdict.word == ("agree" if rule in RIGHT[result] else "mismatch"), rule
 
 
@@ -158,7 +167,9 @@ def test_own_gradients_of_pytorch_where_the_mean_is_large(name: str, dtype: str)
     for made in (lambda y: y, lambda y: y.pow(2).sum(), lambda y: y.sum()):
         check = check_gradient(lambda x, made=made: made(OWN[name](x)), by="torch", at={"x": x})
         found = check.variables["x"]
-        assert (check.verdict.word, found.decided_by) == ("agree", "the traced function"), found.reason
+        assert (check.verdict.word, found.decided_by) == ("agree", "the traced function"), (
+            found.reason
+        )
 
 
 def test_a_result_that_cancels_is_traced() -> None:

@@ -1,4 +1,6 @@
-"""What is said where values and derivatives are not finite: at the entries and by the operations that they have it from."""
+"""What is said where values and derivatives are not finite: at the entries and by the operations
+that they have it from.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +15,37 @@ NOTES: dict[str, Any] = {
     "two faults at one entry": (
         "(torch.sqrt(x)*torch.log(y)).sum() + (x/y).sum()", {"x": [1.0, 0, 4], "y": [1.0, 0, 2]},
         [
-            "'torch.log(y)' is -inf at index [1]", "'(torch.sqrt(x)*torch.log(y))' is nan at index [1]: 0.0*(-inf)",
+            "'torch.log(y)' is -inf at index [1]", "'(torch.sqrt(x)*torch.log(y))' is nan at "
+            "index [1]: 0.0*(-inf)",
             "'(x/y)' is nan at index [1]: 0.0/0.0",
         ],
         {"x": ((1,), "div at 0.0, 0.0 is not finite"), "y": ((1,), "log at 0.0 is not finite")},
     ),
     "a branch that is not taken": (
-        "sum(where(x > 0, log(x), 1) + 1/y)", {"x": [-1.0, 2], "y": [1.0, 0]}, ["'1/y' is inf at index [1]: 1.0/0.0"],
+        "sum(where(x > 0, log(x), 1) + 1/y)", {"x": [-1.0, 2], "y": [1.0, 0]}, ["'1/y' is inf at "
+        "index [1]: 1.0/0.0"],
         {"y": ((1,), "div at 1.0, 0.0 is not finite")},
     ),
-    "overflow": ("exp(x) - exp(x)", {"x": 1000.0}, ["'exp(x)' is inf", "'exp(x) - exp(x)' is nan: inf - inf"], {}),
-    "a negative exponent": ("sum(x**y)", {"x": [2.0, 0], "y": [1.0, -1]}, ["'x**y' is inf at index [1]: 0.0**(-1.0)"], {}),
-    "spread": ("sum(x/y)", {"x": [[1.0, 2], [3, 4]], "y": [1.0, 0]}, ["'x/y' is inf at index [0, 1]: 2.0/0.0"],
-               {"x": ((0, 1), "div at 2.0, 0.0 is not finite"), "y": ((1,), "div at 2.0, 0.0 is not finite")}),
+    "overflow": ("exp(x) - exp(x)", {"x": 1000.0}, ["'exp(x)' is inf", "'exp(x) - exp(x)' is nan: "
+    "inf - inf"], {}),
+    "a negative exponent": ("sum(x**y)", {"x": [2.0, 0], "y": [1.0, -1]}, ["'x**y' is inf at "
+    "index [1]: 0.0**(-1.0)"], {}),
+    "spread": ("sum(x/y)", {"x": [[1.0, 2], [3, 4]], "y": [1.0, 0]}, ["'x/y' is inf at index [0, "
+    "1]: 2.0/0.0"],
+               {"x": ((0, 1), "div at 2.0, 0.0 is not finite"), "y": ((1,), "div at 2.0, 0.0 is "
+               "not finite")}),
     "given": ("sum(x)*0", {"x": [np.inf, 1]}, ["a value that was given is not finite", "'sum(x)*0' is nan: inf*0.0"], {}),
-    "a root at its edge": ("sum(sqrt(x))", {"x": [4.0, 0]}, [], {"x": ((1,), "the derivative of sqrt at 0.0 is not finite")}),
+    "a root at its edge": ("sum(sqrt(x))", {"x": [4.0, 0]}, [], {"x": ((1,), "the derivative of "
+    "sqrt at 0.0 is not finite")}),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", NOTES)
 def test_the_guilty_entries_are_named(case: str) -> None:
     text, values, notes, entries = NOTES[case]
-    record = gradcli.evaluate(text, at={name: np.array(value, float)[()] for name, value in values.items()})
+    record = gradcli.evaluate(
+        text, at={name: np.array(value, float)[()] for name, value in values.items()}
+    )
     assert record.warnings == notes
     assert record.check is not None
     for name, told in entries.items():
@@ -75,8 +86,14 @@ def cube(wrong: Any) -> Any:
 
 
 MESSAGES = {  # the Jacobian of x**3 at [1, 2] is diag(3, 12)
-    "everywhere": (lambda x: 2 * x**2, "output entry [0], input entry [0]: 2.0 where the derivative is 3.0 (exactly)"),
-    "in one entry": (lambda x: 3 * x**2 + (x > 1.5), "output entry [1], input entry [1]: 13.0 where the derivative is 12.0 (exactly)"),
+    "everywhere": (
+        lambda x: 2 * x**2,
+        "output entry [0], input entry [0]: 2.0 where the derivative is 3.0 (exactly)",
+    ),
+    "in one entry": (
+        lambda x: 3 * x**2 + (x > 1.5),
+        "output entry [1], input entry [1]: 13.0 where the derivative is 12.0 (exactly)",
+    ),
 }
 
 
@@ -92,8 +109,13 @@ def test_gradcheck_names_an_entry_of_the_jacobian(mistake: str) -> None:
 def test_gradcheck_names_an_entry_of_a_scalar_function() -> None:
     x = gradcli.tensor([1.0, 2.0], dtype=gradcli.float64, requires_grad=True)
     with pytest.raises(RuntimeError) as raised:
-        gradcli.autograd.gradcheck(lambda x: (cube(lambda x: 3 * x**2 + (x > 1.5))(x) * x).sum(), (x,))
-    message = "Jacobian mismatch for output 0 with respect to input 0, input entry [1]: 34.0 where the derivative is 32.0 (exactly)"
+        gradcli.autograd.gradcheck(
+            lambda x: (cube(lambda x: 3 * x**2 + (x > 1.5))(x) * x).sum(), (x,)
+        )
+    message = (
+        "Jacobian mismatch for output 0 with respect to input 0, input entry [1]: 34.0 "
+        "where the derivative is 32.0 (exactly)"
+    )
     assert str(raised.value) == message
 
 

@@ -1,4 +1,6 @@
-"""NaN, infinities and both zeros given to all functions: every call ends, says what is so, and in words of ours."""
+"""NaN, infinities and both zeros given to all functions: every call ends, says what is so, and in
+words of ours.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ def test_a_sample_of_the_catalogue() -> None:
     assert found == {}
 
 
-# The value and the verdict, and an entry of a gradient: a limit where the function has one, else undefined.
+# The value and the verdict, and an entry of a gradient: a limit where the function has one, else
+# undefined.
 CALLS: dict[str, tuple[dict[str, Any], float, Verdict]] = {
     "zeta(2.0, q)": ({"q": np.nan}, np.nan, Verdict.UNDEFINED),
     "zeta(2.0, q) ": ({"q": np.inf}, 0.0, Verdict.UNDEFINED),
@@ -32,7 +35,11 @@ CALLS: dict[str, tuple[dict[str, Any], float, Verdict]] = {
     "gammainc(a, x)": ({"a": np.nan, "x": 1.0}, np.nan, Verdict.UNDEFINED),
     "gammaincc(a, x)": ({"a": 1.0, "x": np.nan}, np.nan, Verdict.UNDEFINED),
     "betainc(a, b, x)": ({"a": 1.0, "b": np.nan, "x": 0.5}, np.nan, Verdict.UNDEFINED),
-    "scipy.stats.t.cdf(x, a, m, scale=s)": (dict.fromkeys("xams", np.inf), np.nan, Verdict.UNDEFINED),
+    "scipy.stats.t.cdf(x, a, m, scale=s)": (
+        dict.fromkeys("xams", np.inf),
+        np.nan,
+        Verdict.UNDEFINED,
+    ),
     "copysign(x, y)": ({"x": np.inf, "y": 0.75}, np.inf, Verdict.UNDEFINED),
     "torch.median(x)": ({"x": np.array([-np.inf, -np.inf, -np.inf])}, -np.inf, Verdict.UNDEFINED),
     "max(x)": ({"x": np.array([np.inf, np.inf, 1.0])}, np.inf, Verdict.UNDEFINED),
@@ -59,8 +66,14 @@ def test_value_and_verdict(text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["explain", "3*x", "x=2", "y=5", "--wrt", "x,y", "--why", "y"], "y has gradient 0: the expression does not contain y"),
-        (["eval", "torch.geomspace(2, G, 3)*x", "G=[True,False]", "x=1"], "geomspace needs two ends of one sign, neither of them 0"),
+        (
+            ["explain", "3*x", "x=2", "y=5", "--wrt", "x,y", "--why", "y"],
+            "y has gradient 0: the expression does not contain y",
+        ),
+        (
+            ["eval", "torch.geomspace(2, G, 3)*x", "G=[True,False]", "x=1"],
+            "geomspace needs two ends of one sign, neither of them 0",
+        ),
         (["eval", "jv(inf, x)", "x=1"], "jv: the order must be finite, not inf"),
     ],
 )
@@ -70,9 +83,18 @@ def test_what_had_no_answer(words: list[str], said: str, call_cli: Any) -> None:
     assert said in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("expression", "at"), [("jax.numpy.sqrt(x)", "x=5e-324"), ("jax.scipy.special.entr(x)", "x=0,1")])
-def test_a_framework_s_gradient_beside_what_is_not_finite(expression: str, at: str, call_cli: Any, tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("expression", "at"),
+    [("jax.numpy.sqrt(x)", "x=5e-324"), ("jax.scipy.special.entr(x)", "x=0,1")],
+)
+def test_a_framework_s_gradient_beside_what_is_not_finite(
+    expression: str, at: str, call_cli: Any, tmp_path: Any
+) -> None:
     pytest.importorskip("jax")
-    (tmp_path / "beside_zero.py").write_text(f"import jax\ndef f(x): return jax.numpy.sum({expression})\n")
+    (tmp_path / "beside_zero.py").write_text(
+        f"import jax\ndef f(x): return jax.numpy.sum({expression})\n"
+    )
     done = call_cli("check", "--function", "beside_zero:f", "--by", "jax", "--at", at, cwd=tmp_path)
-    assert not {"Warning", "ZeroDivisionError", "Traceback"} & set((done.stdout + done.stderr).replace(":", " ").split())
+    assert not {"Warning", "ZeroDivisionError", "Traceback"} & set(
+        (done.stdout + done.stderr).replace(":", " ").split()
+    )

@@ -36,9 +36,19 @@ def test_derivatives_show_their_formulas() -> None:
 def test_an_explanation_shows_its_picture_and_its_gradients() -> None:
     explanation = gradcli.explain("x**2*y", x=3.0, y=2.0, check=False, why="x", steps=True)
     tree = ElementTree.fromstring(explanation._repr_html_())
-    assert [group.get("data-nodes") for group in tree.iterfind(".//{*}g[@data-nodes]")] == ["1", "2", "3", "4", "5"]
+    assert [group.get("data-nodes") for group in tree.iterfind(".//{*}g[@data-nodes]")] == [
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+    ]
     assert "x has gradient 12: all of it by x" in "".join(tree.itertext())
     assert "&= y \\frac{d}{dx}" in explanation._repr_latex_()
-    told = "".join(ElementTree.fromstring(gradcli.explain("x**2*y", x=3.0, y=2.0, check=False)._repr_html_()).itertext())
+    told = "".join(
+        ElementTree.fromstring(
+            gradcli.explain("x**2*y", x=3.0, y=2.0, check=False)._repr_html_()
+        ).itertext()
+    )
     assert "  x  12\n     12 by x → x**2 → x**2*y\n  y  9\n" in told
     assert "12" in gradcli.explain("x**2*y", x=3.0, y=2.0, check=False)._repr_latex_()

@@ -1,7 +1,9 @@
-"""NumPy's functions on tensors, each with every keyword that it has, beside NumPy itself: used as it uses them, or refused by name.
+"""NumPy's functions on tensors, each with every keyword that it has, beside NumPy itself: used as
+it uses them, or refused by name.
 
-Every array of a call is a tensor in its turn, also one that stands in a list or as a parameter. Its gradient is held against difference
-quotients of NumPy's function, or the call is refused: no gradient is lost.
+Every array of a call is a tensor in its turn, also one that stands in a list or as a parameter. Its
+gradient is held against difference quotients of NumPy's function, or the call is refused: no
+gradient is lost.
 """
 
 from __future__ import annotations
@@ -19,12 +21,29 @@ import gradcli as torch
 from gradcli.errors import GradcliError
 
 _DISPATCHED = type(np.sum)
-_UFUNC_KEYWORDS = ("where", "out", "dtype", "casting", "order", "subok", "axis", "keepdims", "signature")
-_OF_LINALG = [f"linalg.{name}" for name in dir(np.linalg) if isinstance(getattr(np.linalg, name), _DISPATCHED)]
+_UFUNC_KEYWORDS = (
+    "where",
+    "out",
+    "dtype",
+    "casting",
+    "order",
+    "subok",
+    "axis",
+    "keepdims",
+    "signature",
+)
+_OF_LINALG = [
+    f"linalg.{name}" for name in dir(np.linalg) if isinstance(getattr(np.linalg, name), _DISPATCHED)
+]
 _REMOVED = {"in1d"}  # the old name of isin, which NumPy 2.4 lacks
-EVERY = [name for name in dir(np) if name not in _REMOVED and isinstance(getattr(np, name), (_DISPATCHED, np.ufunc))] + _OF_LINALG
+EVERY = [
+    name
+    for name in dir(np)
+    if name not in _REMOVED and isinstance(getattr(np, name), (_DISPATCHED, np.ufunc))
+] + _OF_LINALG
 
-# What has no meaning for tensors, or takes no float arrays, or is refused whatever is given: by name, as one test says below.
+# What has no meaning for tensors, or takes no float arrays, or is refused whatever is given: by
+# name, as one test says below.
 REFUSED = {
     "array2string", "busday_count", "busday_offset", "copyto", "datetime_as_string", "einsum_path", "fill_diagonal", "is_busday", "ix_",
     "cumulative_prod", "cumulative_sum", "poly", "polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "rollaxis", "unwrap",
@@ -55,7 +74,11 @@ def calls_of(name: str) -> list[str]:
     function = function_of(name)
     if name in ARGUMENTS:
         return [text.strip() for text in ARGUMENTS[name].split(";")]
-    return [", ".join("pq"[: function.nin])] if isinstance(function, np.ufunc) and function.nin < 3 else ["x"]
+    return (
+        [", ".join("pq"[: function.nin])]
+        if isinstance(function, np.ufunc) and function.nin < 3
+        else ["x"]
+    )
 
 
 def keywords_of(name: str) -> list[str]:
@@ -75,7 +98,10 @@ def texts_of(name: str) -> list[str]:
         found.append(f"np.{name}({arguments})")
         for keyword in keywords_of(name):
             if f"{keyword}=" not in arguments:
-                found += [f"np.{name}({arguments}, {keyword}={value})" for value in KEYWORDS.get(keyword, ())]
+                found += [
+                    f"np.{name}({arguments}, {keyword}={value})"
+                    for value in KEYWORDS.get(keyword, ())
+                ]
     return found
 
 
@@ -92,7 +118,11 @@ def plain(result: Any) -> Any:
 
 
 def parts_of(result: Any) -> list[Any]:
-    return [part for item in result for part in parts_of(item)] if isinstance(result, (tuple, list)) else [result]
+    return (
+        [part for item in result for part in parts_of(item)]
+        if isinstance(result, (tuple, list))
+        else [result]
+    )
 
 
 def assert_same(got: Any, wanted: Any, text: str) -> None:
@@ -102,8 +132,12 @@ def assert_same(got: Any, wanted: Any, text: str) -> None:
         if isinstance(other, (np.dtype, type)):
             assert one == other, text
             continue
-        assert np.shape(one) == np.shape(other), f"{text}: shape {np.shape(one)}, not {np.shape(other)}"
-        assert np.allclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True), f"{text}: {one}, not {other}"
+        assert np.shape(one) == np.shape(other), (
+            f"{text}: shape {np.shape(one)}, not {np.shape(other)}"
+        )
+        assert np.allclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True), (
+            f"{text}: {one}, not {other}"
+        )
 
 
 def weighted(result: Any) -> Any:
@@ -151,13 +185,21 @@ def test_every_keyword_is_used_or_refused(name: str) -> None:
         try:
             base = run(text.replace(", out=empty", ""), given)
             if empty:
-                given["empty"] = np.full(np.shape(base), 77.0 if np.asarray(base).dtype.kind == "f" else 7, np.asarray(base).dtype)
+                given["empty"] = np.full(
+                    np.shape(base),
+                    77.0 if np.asarray(base).dtype.kind == "f" else 7,
+                    np.asarray(base).dtype,
+                )
                 base = run(text, given).copy() if np.shape(base) else run(text, given)
         except Exception:  # NumPy takes no such call
             continue
         mine: dict[str, Any] = {key: torch.tensor(array) for key, array in copies().items()}
         if empty:
-            mine["empty"] = np.full(np.shape(base), 77.0 if np.asarray(base).dtype.kind == "f" else 7, np.asarray(base).dtype)
+            mine["empty"] = np.full(
+                np.shape(base),
+                77.0 if np.asarray(base).dtype.kind == "f" else 7,
+                np.asarray(base).dtype,
+            )
         try:
             got = run(text, mine)
         except (TypeError, GradcliError):
@@ -200,18 +242,30 @@ def test_no_gradient_is_lost(name: str) -> None:
             )
 
 
-@pytest.mark.parametrize("name", ["copyto", "put", "putmask", "place", "fill_diagonal", "linalg.eig", "roots", "spacing"])
+@pytest.mark.parametrize(
+    "name", ["copyto", "put", "putmask", "place", "fill_diagonal", "linalg.eig", "roots", "spacing"]
+)
 def test_what_is_not_there_is_refused_by_name(name: str) -> None:
-    arguments = {"copyto": "x, y", "put": "x, [0], [1.0]", "putmask": "x, m, y", "place": "x, m, [1.0]", "fill_diagonal": "s, 0.0"}
+    arguments = {
+        "copyto": "x, y",
+        "put": "x, [0], [1.0]",
+        "putmask": "x, m, y",
+        "place": "x, m, [1.0]",
+        "fill_diagonal": "s, 0.0",
+    }
     text = f"np.{name}({arguments.get(name, 's' if 'linalg' in name else 'v')})"
-    with pytest.raises(TypeError, match=f"gradcli has no numpy.*{name.rpartition('.')[2]} on tensors; tensor.detach"):
+    with pytest.raises(
+        TypeError,
+        match=f"gradcli has no numpy.*{name.rpartition('.')[2]} on tensors; tensor.detach",
+    ):
         run(text, {key: torch.tensor(array) for key, array in copies().items()})
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "np.add.reduce(x)", "np.add.reduce(x, axis=None)", "np.add.reduce(x, 1, keepdims=True, initial=2.0, where=m)",
+        "np.add.reduce(x)", "np.add.reduce(x, axis=None)", "np.add.reduce(x, 1, keepdims=True, "
+        "initial=2.0, where=m)",
         "np.multiply.reduce(x, 1)",
         "np.maximum.reduce(x, axis=1)", "np.minimum.reduce(x, initial=-3.0, axis=None)", "np.subtract.reduce(x)",
         "np.divide.reduce(x, axis=1)",
@@ -223,7 +277,11 @@ def test_what_is_not_there_is_refused_by_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_methods_of_ufuncs(text: str) -> None:
-    assert_same(run(text, {name: torch.tensor(array) for name, array in copies().items()}), run(text, copies()), text)
+    assert_same(
+        run(text, {name: torch.tensor(array) for name, array in copies().items()}),
+        run(text, copies()),
+        text,
+    )
     for wrt in used(text):
         leaf = torch.tensor(ARRAYS[wrt], requires_grad=True)
         weighted(run(text, {**copies(), wrt: leaf})).backward()
@@ -236,22 +294,39 @@ def test_methods_of_ufuncs(text: str) -> None:
         ("np.add.at(x, [0], 1.0)", TypeError, r"np\.add\.at of tensors is not supported"),
         ("np.add(x, 1.0, where=m)", TypeError, r"np\.add does not support where= without out="),
         ("np.exp(x, order='F')", TypeError, "np.exp of tensors does not support this order="),
-        ("np.exp(x, dtype=np.float32, casting='no')", TypeError, "np.exp of tensors does not support this casting="),
+        ("np.exp(x, dtype=np.float32, casting='no')", TypeError, "np.exp of tensors does not "
+        "support this casting="),
         ("np.hypot.reduce(x, where=m)", TypeError, r"hypot\.reduce does not support where"),
         ("np.multiply(x, 2.0, out=x)", TypeError, "tensors cannot be written to by out="),
-        ("np.modf(x, out=(y, y))", TypeError, r"np\.modf of tensors does not support out= for several results"),
-        ("np.divide(1.0, x, out=np.zeros((2, 3)))", RuntimeError, r"functions with out=\.\.\. arguments don't support automatic differ"),
-        ("np.sum(x, out=np.zeros(()))", RuntimeError, r"functions with out=\.\.\. arguments don't support automatic differentiation"),
-        ("np.full_like(x, x[0, 0])", TypeError, "a tensor that requires grad loses its gradient here"),
+        ("np.modf(x, out=(y, y))", TypeError, r"np\.modf of tensors does not support out= for "
+        r"several results"),
+        ("np.divide(1.0, x, out=np.zeros((2, 3)))", RuntimeError, r"functions with out=\.\.\. "
+        r"arguments don't support automatic differ"),
+        ("np.sum(x, out=np.zeros(()))", RuntimeError, r"functions with out=\.\.\. arguments don't "
+        r"support automatic differentiation"),
+        ("np.full_like(x, x[0, 0])", TypeError, "a tensor that requires grad loses its gradient "
+        "here"),
         ("np.put(x, [0], 1.0)", TypeError, r"gradcli has no numpy\.put on tensors"),
-        ("np.histogram_bin_edges(x, 'auto')", TypeError, "a tensor that requires grad loses its gradient here: write x.detach"),
-        ("np.histogram2d(x[0], x[1])", TypeError, "a tensor that requires grad loses its gradient here"),
-        ("np.histogram(v, weights=x[0])", TypeError, "a tensor that requires grad loses its gradient here"),
+        ("np.histogram_bin_edges(x, 'auto')", TypeError, "a tensor that requires grad loses its "
+        "gradient here: write x.detach"),
+        ("np.histogram2d(x[0], x[1])", TypeError, "a tensor that requires grad loses its gradient "
+        "here"),
+        ("np.histogram(v, weights=x[0])", TypeError, "a tensor that requires grad loses its "
+        "gradient here"),
     ],
 )  # fmt: skip
-def test_what_numpy_takes_and_tensors_do_not(text: str, error: type[Exception], message: str) -> None:
+def test_what_numpy_takes_and_tensors_do_not(
+    text: str, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
-        run(text, {**copies(), "y": ARRAYS["y"].copy(), "x": torch.tensor(ARRAYS["x"], requires_grad=True)})
+        run(
+            text,
+            {
+                **copies(),
+                "y": ARRAYS["y"].copy(),
+                "x": torch.tensor(ARRAYS["x"], requires_grad=True),
+            },
+        )
 
 
 def test_arrays_are_written_to_where_a_mask_holds() -> None:
@@ -270,13 +345,34 @@ def test_arrays_are_written_to_where_a_mask_holds() -> None:
         ("interp", ([0.3, 1.2], [0.0, 1.0, 2.0]), ()),
     ],
 )  # fmt: skip
-def test_lists_are_arrays_of_numpys_floats(name: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
+def test_lists_are_arrays_of_numpys_floats(
+    name: str, before: tuple[Any, ...], after: tuple[Any, ...]
+) -> None:
     at = np.array([0.7, 0.1, 0.3])
-    call = (lambda x: np.concatenate([x, [0.1, 0.2]])) if name == "concatenate" else lambda x: getattr(np, name)(*before, x, *after)
+    call = (
+        (lambda x: np.concatenate([x, [0.1, 0.2]]))
+        if name == "concatenate"
+        else lambda x: getattr(np, name)(*before, x, *after)
+    )
     assert np.array_equal(call(torch.tensor(at)).numpy(), call(at)), name
 
 
-@pytest.mark.parametrize("name", ["sin", "sqrt", "exp2", "arctan", "cbrt", "true_divide", "logaddexp", "mean", "std", "var", "hypot"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sin",
+        "sqrt",
+        "exp2",
+        "arctan",
+        "cbrt",
+        "true_divide",
+        "logaddexp",
+        "mean",
+        "std",
+        "var",
+        "hypot",
+    ],
+)
 @pytest.mark.parametrize("kind", ["int64", "int32"])
 def test_whole_numbers_are_computed_with_in_doubles(name: str, kind: str) -> None:
     """As NumPy does, where PyTorch's own functions take floats of its default dtype."""
@@ -288,10 +384,20 @@ def test_whole_numbers_are_computed_with_in_doubles(name: str, kind: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["np.split(v, [2, 3])", "np.array_split(v, 2)", "np.hsplit(x, 3)", "np.vsplit(x, 2)", "np.dsplit(np.stack([x, x], 2), 2)"]
+    "text",
+    [
+        "np.split(v, [2, 3])",
+        "np.array_split(v, 2)",
+        "np.hsplit(x, 3)",
+        "np.vsplit(x, 2)",
+        "np.dsplit(np.stack([x, x], 2), 2)",
+    ],
 )
 def test_parts_are_lists(text: str) -> None:
-    wanted, found = run(text, copies()), run(text, {name: torch.tensor(array) for name, array in copies().items()})
+    wanted, found = (
+        run(text, copies()),
+        run(text, {name: torch.tensor(array) for name, array in copies().items()}),
+    )
     assert isinstance(found, list)
     assert [part.tolist() for part in found] == [part.tolist() for part in wanted]
 
@@ -299,15 +405,21 @@ def test_parts_are_lists(text: str) -> None:
 def test_eigenvectors_of_either_triangle() -> None:
     matrices = np.random.default_rng(8).normal(size=(3, 5, 5))
     for triangle in "LU":
-        found, wanted = np.linalg.eigh(torch.tensor(matrices), triangle), np.linalg.eigh(matrices, triangle)
+        found, wanted = (
+            np.linalg.eigh(torch.tensor(matrices), triangle),
+            np.linalg.eigh(matrices, triangle),
+        )
         assert found.eigenvalues.numpy() == pytest.approx(wanted.eigenvalues, abs=1e-12), triangle
-        assert abs(found.eigenvectors.numpy()) == pytest.approx(abs(wanted.eigenvectors), abs=1e-12), triangle
+        assert abs(found.eigenvectors.numpy()) == pytest.approx(
+            abs(wanted.eigenvectors), abs=1e-12
+        ), triangle
 
 
 N = ARRAYS["x"].copy()
 N[0, 1] = np.nan
 WHOLE = np.array([6, 4, 9])
-# More than the catalogue's functions of these names have, which NumPy's keywords, axes and dtypes mean.
+# More than the catalogue's functions of these names have, which NumPy's keywords, axes and dtypes
+# mean.
 FURTHER = [
     (lambda i: np.bitwise_and(i, [3, 5, 1]), WHOLE), (lambda i: np.array([1, 2, 4]) | i, WHOLE), (np.invert, WHOLE),
     (lambda i: np.left_shift(i, 2), WHOLE), (lambda i: np.gcd(i, 6), WHOLE), (lambda i: np.lcm(4, i), WHOLE),
@@ -331,7 +443,9 @@ FURTHER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "array"), FURTHER, ids=[str(place) for place in range(len(FURTHER))])
+@pytest.mark.parametrize(
+    ("function", "array"), FURTHER, ids=[str(place) for place in range(len(FURTHER))]
+)
 def test_what_keywords_axes_and_dtypes_mean_to_numpy(function: Any, array: np.ndarray) -> None:
     found, wanted = function(torch.tensor(array)), function(array)
     assert found.numpy() == pytest.approx(wanted, rel=1e-6 if array.dtype == np.float32 else 1e-13)
@@ -345,17 +459,26 @@ def test_what_keywords_axes_and_dtypes_mean_to_numpy(function: Any, array: np.nd
     for place in np.ndindex(array.shape):
         step = np.zeros_like(array)
         step[place] = 1e-3 if np.asarray(wanted).dtype == np.float32 else 1e-6
-        slope_there = ((function(array + step) - function(array - step)) * seed).sum() / (2 * step[place])
-        assert leaf.grad[place].item() == pytest.approx(slope_there, rel=1e-3 if step[place] == 1e-3 else 1e-6, abs=1e-7)
+        slope_there = ((function(array + step) - function(array - step)) * seed).sum() / (
+            2 * step[place]
+        )
+        assert leaf.grad[place].item() == pytest.approx(
+            slope_there, rel=1e-3 if step[place] == 1e-3 else 1e-6, abs=1e-7
+        )
 
 
 def test_whole_numbers_take_no_floats_that_require_grad() -> None:
-    with pytest.raises(GradcliError, match="insert: floats that require grad cannot be put into whole numbers"):
+    with pytest.raises(
+        GradcliError, match="insert: floats that require grad cannot be put into whole numbers"
+    ):
         np.insert(torch.tensor(WHOLE), 1, torch.tensor(2.5, requires_grad=True))
 
 
 def test_bins_of_what_requires_no_grad() -> None:
-    found, wanted = np.histogram(torch.tensor([1.0, 5.0, 2.0]), 4), np.histogram(np.array([1.0, 5.0, 2.0]), 4)
+    found, wanted = (
+        np.histogram(torch.tensor([1.0, 5.0, 2.0]), 4),
+        np.histogram(np.array([1.0, 5.0, 2.0]), 4),
+    )
     assert [part.tolist() for part in found] == [part.tolist() for part in wanted]
 
 

@@ -1,4 +1,6 @@
-"""Programs written with NumPy's functions over arrays, as users of autograd libraries write them, run on tensors."""
+"""Programs written with NumPy's functions over arrays, as users of autograd libraries write them,
+run on tensors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def sigmoid(x: Any) -> Any:
     return 0.5 * (np.tanh(x / 2.0) + 1)
 
 
-INPUTS = np.array([[0.52, 1.12, 0.77], [0.88, -1.08, 0.15], [0.52, 0.06, -1.30], [0.74, -2.49, 1.39]])
+INPUTS = np.array(
+    [[0.52, 1.12, 0.77], [0.88, -1.08, 0.15], [0.52, 0.06, -1.30], [0.74, -2.49, 1.39]]
+)
 TARGETS = np.array([True, True, False, True])
 
 
@@ -34,11 +38,17 @@ VALUES = RANDOM.standard_normal((6, 2))
 
 
 def network_loss(parameters: Any) -> Any:
-    hidden, bias, output = parameters[:12].reshape((3, 4)), parameters[12:16], parameters[16:24].reshape((4, 2))
+    hidden, bias, output = (
+        parameters[:12].reshape((3, 4)),
+        parameters[12:16],
+        parameters[16:24].reshape((4, 2)),
+    )
     activity = np.maximum(np.matmul(POINTS, hidden) + bias, 0)
     scores = np.dot(np.tanh(activity), output)
     log_probabilities = scores - np.log(np.sum(np.exp(scores), axis=1, keepdims=True))
-    return np.mean(np.sum((log_probabilities - VALUES) ** 2, axis=-1)) + 0.1 * np.sum(np.square(parameters))
+    return np.mean(np.sum((log_probabilities - VALUES) ** 2, axis=-1)) + 0.1 * np.sum(
+        np.square(parameters)
+    )
 
 
 ABSCISSAE = np.linspace(-2, 2, 7)
@@ -51,7 +61,9 @@ def negative_log_likelihood(parameters: Any) -> Any:
     kernel = amplitude * np.exp(-0.5 * distances**2) + noise * np.eye(7)
     factor = np.linalg.cholesky(kernel)
     alpha = np.linalg.solve(factor.T, np.linalg.solve(factor, ORDINATES))
-    return 0.5 * np.dot(ORDINATES, alpha) + np.sum(np.log(np.diag(factor))) + 3.5 * np.log(2 * np.pi)
+    return (
+        0.5 * np.dot(ORDINATES, alpha) + np.sum(np.log(np.diag(factor))) + 3.5 * np.log(2 * np.pi)
+    )
 
 
 def rosenbrock(x: Any) -> Any:
@@ -61,7 +73,12 @@ def rosenbrock(x: Any) -> Any:
 def mixed(x: Any) -> Any:
     rows = np.stack([x, np.flip(x), np.roll(x, 1)])
     ordered = np.flip(np.sort(np.concatenate([x, x**2])))[:3]
-    return np.sum(np.outer(x, x) @ np.linalg.inv(np.eye(3) + rows.T @ rows)) + np.prod(ordered) + np.linalg.norm(x) + np.std(x, ddof=1)
+    return (
+        np.sum(np.outer(x, x) @ np.linalg.inv(np.eye(3) + rows.T @ rows))
+        + np.prod(ordered)
+        + np.linalg.norm(x)
+        + np.std(x, ddof=1)
+    )
 
 
 PROGRAMS = [
@@ -73,8 +90,12 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("program", "at"), PROGRAMS, ids=lambda value: getattr(value, "__name__", ""))
-def test_program_of_numpy_functions_on_tensors(program: Callable[[Any], Any], at: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    ("program", "at"), PROGRAMS, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_program_of_numpy_functions_on_tensors(
+    program: Callable[[Any], Any], at: np.ndarray
+) -> None:
     x = torch.tensor(at, requires_grad=True)
     value = program(x)
     assert value.item() == pytest.approx(float(program(at)), rel=1e-13)
@@ -90,7 +111,9 @@ def test_rosenbrock_is_minimized_with_our_gradient() -> None:
         assert x.grad.numpy() == pytest.approx(rosen_der(at), rel=1e-10, abs=1e-9)
         return value.item(), x.grad.numpy()
 
-    found = minimize(value_and_gradient, np.array([1.3, 0.7, 0.8, 1.9, 1.2]), jac=True, method="BFGS")
+    found = minimize(
+        value_and_gradient, np.array([1.3, 0.7, 0.8, 1.9, 1.2]), jac=True, method="BFGS"
+    )
     assert found.success
     assert found.x == pytest.approx(np.ones(5), abs=1e-5)
     assert rosen(found.x) < 1e-9
@@ -125,7 +148,9 @@ def test_logistic_regression_learns() -> None:
         (lambda t, a: np.float64(3) * t / np.array(2.0), lambda x, a: 3 * x / 2.0),
     ],
 )
-def test_numpy_function_on_a_tensor(expression: Callable[..., Any], wanted: Callable[..., Any]) -> None:
+def test_numpy_function_on_a_tensor(
+    expression: Callable[..., Any], wanted: Callable[..., Any]
+) -> None:
     at, other = RANDOM.uniform(0.1, 2.0, (2, 3)), RANDOM.uniform(0.1, 2.0, (2, 3))
     t = torch.tensor(at, requires_grad=True)
     found = expression(t, other)

@@ -1,4 +1,6 @@
-"""Every record of the registry: complete, accurate to the bound it states, and its partials those that sympy finds."""
+"""Every record of the registry: complete, accurate to the bound it states, and its partials those
+that sympy finds.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +27,79 @@ EVERY = list(registry().values())
 ELEMENTWISE = [op for op in EVERY if op.elementwise]
 NUMERIC = [op for op in ELEMENTWISE if op.result == "float" and len(op.operands) < 3 and op.public]
 SMOOTH = [op for op in EVERY if op.kind == "smooth"]
-SLOPES = [pytest.param(op, i, id=f"{op.name}-{name}") for op in SMOOTH if len(op.operands) < 3 for i, name in enumerate(op.operands)]
+SLOPES = [
+    pytest.param(op, i, id=f"{op.name}-{name}")
+    for op in SMOOTH
+    if len(op.operands) < 3
+    for i, name in enumerate(op.operands)
+]
 
-SIZES = (1e-300, 1e-100, 1e-20, 1e-8, 1e-3, 0.1, 0.5, 0.9, 0.99, 1.0, 1.1, 1.5, 2.0, 3.0, 10.0, 30.0, 100.0, 700.0)
+SIZES = (
+    1e-300,
+    1e-100,
+    1e-20,
+    1e-8,
+    1e-3,
+    0.1,
+    0.5,
+    0.9,
+    0.99,
+    1.0,
+    1.1,
+    1.5,
+    2.0,
+    3.0,
+    10.0,
+    30.0,
+    100.0,
+    700.0,
+)
 HUGE = (1e5, 1e10, 1e100, 1e300)
 RANDOM = np.random.default_rng(0)
 GRID = [sign * size for size in SIZES + HUGE for sign in (1, -1)]
-POINTS = [float(x) for x in (*GRID, *RANDOM.uniform(-1, 1, 40), *RANDOM.uniform(-12, 12, 60), *RANDOM.uniform(-200, 200, 40))]
-SLOPE_SIZES = (1e-100, 1e-8, 1e-3, 0.25, 0.5, 0.9, 0.999999, 1.000001, 1.5, 2.0, 3.0, 7.5, 19.0, 30.0, 200.0, 1e8, 1e100)
-SLOPE_POINTS = [float(x) for x in (*(s * size for size in SLOPE_SIZES for s in (1, -1)), *RANDOM.uniform(-3, 3, 12))]
-for near in (10 ** RANDOM.uniform(-12, 3, 40), 1 + 10 ** RANDOM.uniform(-14, -1, 20), 1 - 10 ** RANDOM.uniform(-14, -1, 20)):
+POINTS = [
+    float(x)
+    for x in (
+        *GRID,
+        *RANDOM.uniform(-1, 1, 40),
+        *RANDOM.uniform(-12, 12, 60),
+        *RANDOM.uniform(-200, 200, 40),
+    )
+]
+SLOPE_SIZES = (
+    1e-100,
+    1e-8,
+    1e-3,
+    0.25,
+    0.5,
+    0.9,
+    0.999999,
+    1.000001,
+    1.5,
+    2.0,
+    3.0,
+    7.5,
+    19.0,
+    30.0,
+    200.0,
+    1e8,
+    1e100,
+)
+SLOPE_POINTS = [
+    float(x)
+    for x in (*(s * size for size in SLOPE_SIZES for s in (1, -1)), *RANDOM.uniform(-3, 3, 12))
+]
+for near in (
+    10 ** RANDOM.uniform(-12, 3, 40),
+    1 + 10 ** RANDOM.uniform(-14, -1, 20),
+    1 - 10 ** RANDOM.uniform(-14, -1, 20),
+):
     POINTS += near.tolist()
 
 MOST = 400  # operands that are tried
 
-# How far an operation is tried within its domain, for each operand: beyond, mpmath's own functions take for ever, or neither is accurate.
+# How far an operation is tried within its domain, for each operand: beyond, mpmath's own functions
+# take for ever, or neither is accurate.
 EVERYWHERE = (-math.inf, math.inf)
 RANGES: dict[str, list[tuple[float, float]]] = {
     **{name: [(-40.0, 0.99)] for name in ("ellipk", "ellipe")},
@@ -53,29 +113,45 @@ RANGES: dict[str, list[tuple[float, float]]] = {
     "hurwitz_zeta": [(0.3, 60.0), (1e-3, 200.0)],
     "zeta_slope": [(0.05, 60.0), (1e-3, 200.0)],
     **{name: [(-1e14, 1e14)] for name in ("jv", "yv")},  # SciPy's phase has no digits beyond
-    "i0e_slope": [(0.0, math.inf)],  # of an absolute value: SciPy does not end for large negative numbers
+    "i0e_slope": [
+        (0.0, math.inf)
+    ],  # of an absolute value: SciPy does not end for large negative numbers
 }
 # A remainder needs every digit of the quotient.
 DIGITS = {"remainder": 700, "fmod": 700, "floor_divide": 700}
-# Sympy's derivative may cancel (E(m) - K(m) all its digits, 100 at 1e-100), and some of mpmath's functions are slow at 250 digits.
+# Sympy's derivative may cancel (E(m) - K(m) all its digits, 100 at 1e-100), and some of mpmath's
+# functions are slow at 250 digits.
 SLOPE_DIGITS = {"erfcx_integral": 1300, "i0e_slope": 500, "ellipe": 140, "ellipk": 140,
     "yv": 50, "kv": 50, "zeta_slope": 50, "hurwitz_zeta": 50, "psi_rise": 50,
     **dict.fromkeys(("gammainc", "gammaincc", "gammainc_slope", "betainc", "betainc_slope"), 50)}  # fmt: skip
 
 
 def tuples(op: Op, points: list[float]) -> list[tuple[float, ...]]:
-    """Operands to try, which are not too many for what is slow: most operations take one, and pairs are thinned out."""
+    """Operands to try, which are not too many for what is slow: most operations take one, and pairs
+    are thinned out.
+    """
     ranges = RANGES.get(op.name, [EVERYWHERE] * len(op.operands))
     columns = []
     for name, (low, high) in zip(op.operands, ranges, strict=False):
         parts = [box[name] for box in ranges_of(op.domain) if op.name in BEYOND and name in box]
-        columns.append([x for x in points if low <= x <= high and (not parts or any(least < x < most for least, most in parts))])
+        columns.append(
+            [
+                x
+                for x in points
+                if low <= x <= high
+                and (not parts or any(least < x < most for least, most in parts))
+            ]
+        )
     first, *rest = columns
     tried = [(x, y) for x in first[::3] for y in rest[0][1::4]] if rest else [(x,) for x in first]
     tried = tried[:: -(-len(tried) // MOST)]
     if op.name not in BEYOND:
         return tried  # outside of the domain there is no value to compare
-    return [point for point in tried if contains(op, {**dict(zip(op.operands, point, strict=True)), **op.static})]
+    return [
+        point
+        for point in tried
+        if contains(op, {**dict(zip(op.operands, point, strict=True)), **op.static})
+    ]
 
 
 @pytest.mark.parametrize("op", EVERY, ids=lambda op: op.name)
@@ -106,9 +182,15 @@ def test_record_has_the_derivative_of_its_kind(op: Op) -> None:
         else:
             assert op.vjp is not None or all(callable(rule) for rule in op.partials or (None,))
     else:
-        assert op.shape is not None or op.definition is not None, "functions broadcast, where they do not say a shape"
+        assert op.shape is not None or op.definition is not None, (
+            "functions broadcast, where they do not say a shape"
+        )
         assert op.partials is None
-        assert op.vjp is not None or op.result in ("bool", "int") or op.name in ("output", "detach", "machine_epsilon")
+        assert (
+            op.vjp is not None
+            or op.result in ("bool", "int")
+            or op.name in ("output", "detach", "machine_epsilon")
+        )
     if op.elementwise and not op.optional:
         for kink in op.kinks:
             kink.where(*[mpmath.mpf(1)] * len(op.operands), **op.static)
@@ -121,7 +203,9 @@ def test_partial_is_the_derivative_that_sympy_finds(op: Op, place: int) -> None:
     """To 30 digits, with the rule run on multi-precision numbers."""
     symbols = sympy.symbols(op.operands, real=True)
     formula = (op.symbolic or op.reference)(sympy, *symbols, **op.static)
-    slope = sympy.lambdify(symbols, sympy.diff(formula, symbols[place]), [{"DiracDelta": lambda *_: 0}, "mpmath"])
+    slope = sympy.lambdify(
+        symbols, sympy.diff(formula, symbols[place]), [{"DiracDelta": lambda *_: 0}, "mpmath"]
+    )
     compared, digits = 0, SLOPE_DIGITS.get(op.name, 250)
     for operands in tuples(op, SLOPE_POINTS):
         if exact(op, *operands, digits=digits) is None:
@@ -131,12 +215,16 @@ def test_partial_is_the_derivative_that_sympy_finds(op: Op, place: int) -> None:
                 wanted = mpmath.mpc(slope(*[mpmath.mpf(x) for x in operands]))
             except (ZeroDivisionError, OverflowError, ValueError):
                 continue
-            if not mpmath.isfinite(wanted) or abs(wanted.imag) > abs(wanted.real) * mpmath.mpf("1e-100"):
+            if not mpmath.isfinite(wanted) or abs(wanted.imag) > abs(wanted.real) * mpmath.mpf(
+                "1e-100"
+            ):
                 continue  # not a real derivative: x**y by y at negative x
             found = exact_partial(op, place, operands, digits=digits)
             if found is None and op.name == "pow" and operands[0] < 0:
                 continue  # ((-2)**3 by the exponent is NaN by convention)
-            assert found is not None, f"{op.name} has no partial at {operands}, sympy {mpmath.nstr(wanted.real, 20)}"
+            assert found is not None, (
+                f"{op.name} has no partial at {operands}, sympy {mpmath.nstr(wanted.real, 20)}"
+            )
             allowed = mpmath.mpf("1e-30") * abs(wanted.real) + mpmath.mpf("1e-230")
             assert abs(found - wanted.real) <= allowed, (operands, found, wanted)
         compared += 1
@@ -149,7 +237,9 @@ def test_partial_in_float64(op: Op, place: int) -> None:
     assert op.partials is not None
     rule = op.partials[place]
     worst = (0.0, None, None)
-    allowed = 1e-11 if op.name in ("polygamma", "digamma", "gamma", "lgamma") else 1e-12  # scipy.special.digamma near its poles
+    allowed = (
+        1e-11 if op.name in ("polygamma", "digamma", "gamma", "lgamma") else 1e-12
+    )  # scipy.special.digamma near its poles
     for operands in tuples(op, SLOPE_POINTS):
         wanted = exact_partial(op, place, operands, digits=min(120, SLOPE_DIGITS.get(op.name, 120)))
         if exact(op, *operands) is None or wanted is None or not 1e-300 < abs(wanted) < 1e300:
@@ -159,7 +249,9 @@ def test_partial_in_float64(op: Op, place: int) -> None:
             found = float(rule(op.forward(*numbers, **op.static), *numbers, **op.static))
         if op.name == "pow" and place == 1 and operands[0] <= 0:
             continue
-        error = float(abs((mpmath.mpf(found) - wanted) / wanted)) if math.isfinite(found) else math.inf
+        error = (
+            float(abs((mpmath.mpf(found) - wanted) / wanted)) if math.isfinite(found) else math.inf
+        )
         worst = max(worst, (error, operands, found), key=lambda w: w[0])
     assert worst[0] <= allowed, worst
 
@@ -172,15 +264,20 @@ def of_dtype(op: Op, dtype: type) -> list[tuple[float, ...]]:
 
 
 def by_operands(op: Op, operands: tuple[float, ...], wanted: Any, dtype: type) -> Any:
-    """How far the result moves where operands are off by a unit in their last place: near a zero, more than that of the result."""
+    """How far the result moves where operands are off by a unit in their last place: near a zero,
+    more than that of the result.
+    """
     moved = mpmath.mpf(0)
     for i, x in enumerate(operands):
-        beside = exact(op, *operands[:i], float(np.nextafter(dtype(x), dtype(np.inf))), *operands[i + 1 :])
+        beside = exact(
+            op, *operands[:i], float(np.nextafter(dtype(x), dtype(np.inf))), *operands[i + 1 :]
+        )
         moved += 0 if beside is None else abs(beside - wanted)
     return moved
 
 
-# What is not a rounded function of its operands in this dtype: the distance of floats is that of float64.
+# What is not a rounded function of its operands in this dtype: the distance of floats is that of
+# float64.
 OTHERWISE = {("gap", np.float32), ("to_float", np.float32), ("to_float", np.float64)}
 MEASURED = [
     pytest.param(op, dtype, id=f"{op.name}-{dtype.__name__}")
@@ -192,10 +289,15 @@ MEASURED = [
 
 @pytest.mark.parametrize(("op", "dtype"), thinned(MEASURED, every=12))
 def test_forward_is_as_accurate_as_its_record_says(op: Op, dtype: type) -> None:
-    """Entry by entry and as an array: NumPy has a loop of its own for what fills the processor's vector registers."""
+    """Entry by entry and as an array:
+
+    NumPy has a loop of its own for what fills the processor's vector registers.
+    """
     tried = of_dtype(op, dtype)
     with np.errstate(all="ignore"):
-        together = op.forward(*[np.array(column, dtype) for column in zip(*tried, strict=True)], **op.static)
+        together = op.forward(
+            *[np.array(column, dtype) for column in zip(*tried, strict=True)], **op.static
+        )
         alone = [op.forward(*[dtype(x) for x in operands], **op.static) for operands in tried]
     small, large = (1e-300, 1e300) if dtype is np.float64 else (1e-35, 1e35)
     worst, compared = (0.0, ""), 0
@@ -204,15 +306,24 @@ def test_forward_is_as_accurate_as_its_record_says(op: Op, dtype: type) -> None:
         if wanted is None or (wanted != 0 and not small < abs(wanted) < large):
             continue
         if op.kind == "flat" and abs(wanted) * np.finfo(dtype).eps > 1 / 32:
-            continue  # NumPy's quotients are whole, but the next or the one after next to the right one
+            # NumPy's quotients are whole, but the next or the one after next to the right one
+            continue
         unit = float(np.spacing(dtype(abs(wanted))))
         if op.accuracy.rounding == "operands":  # near its zero as good as its operands, no better
             unit = max(unit, float(np.spacing(dtype(max(abs(x) for x in operands)))))
         for found in map(float, results):
             error = abs(mpmath.mpf(found) - wanted) if math.isfinite(found) else mpmath.inf
             if op.accuracy.ulps > 4 and op.accuracy.ulps * unit < error < mpmath.inf:
-                error = max(0, error - (8 if callable(op.accuracy.rounding) else 1) * by_operands(op, operands, wanted, dtype))
-            said = f"{float(error / unit):.3g} ulp, the record says {op.accuracy.ulps:g}, at {operands}: {found!r} for {float(wanted)!r}"
+                error = max(
+                    0,
+                    error
+                    - (8 if callable(op.accuracy.rounding) else 1)
+                    * by_operands(op, operands, wanted, dtype),
+                )
+            said = (
+                f"{float(error / unit):.3g} ulp, the record says {op.accuracy.ulps:g}, at "
+                f"{operands}: {found!r} for {float(wanted)!r}"
+            )
             worst = max(worst, (float(error / unit), said))
         compared += 1
     assert compared >= 25
@@ -248,21 +359,29 @@ def test_float32_stays_float32(op: Op) -> None:
     scope, root, names = applied(op, *operands, precision="float32")
     value = np.asarray(forward([root], scope.values, "float32")[root])
     assert value.dtype == np.float32
-    assert value == pytest.approx(np.full(3, float(exact(op, *[float(o[0]) for o in operands]))), rel=2e-6, abs=1e-7)
+    assert value == pytest.approx(
+        np.full(3, float(exact(op, *[float(o[0]) for o in operands]))), rel=2e-6, abs=1e-7
+    )
     for rule in op.partials or ():
         if rule is not None:
             slope = rule(value, *operands, **op.static)
-            assert np.asarray(scale(value, slope)).dtype == np.float32, "the sweep would leave float32"
+            assert np.asarray(scale(value, slope)).dtype == np.float32, (
+                "the sweep would leave float32"
+            )
     assert len(names) == len(op.operands)
 
 
-@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if len(op.operands) == 2 and op.public], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in ELEMENTWISE if len(op.operands) == 2 and op.public], ids=lambda op: op.name
+)
 def test_two_operands_broadcast(op: Op) -> None:
     x, y = np.array([[0.3], [1.6]]), np.array([0.7, 1.1, 2.9])
     scope, root, names = applied(op, x, y)
     value = np.asarray(forward([root], scope.values)[root])
     assert value.shape == root.shape == (2, 3)
-    assert value.tolist() == [[op.forward(np.float64(a), np.float64(b)) for b in y] for a in x[:, 0]]
+    assert value.tolist() == [
+        [op.forward(np.float64(a), np.float64(b)) for b in y] for a in x[:, 0]
+    ]
     if op.result != "float" or op.kind == "flat":
         return
     seed = np.array([[1.0, -2.0, 0.5], [3.0, 0.25, -1.0]])

@@ -1,8 +1,10 @@
-"""Every name of the catalogue is held against the function of NumPy, SciPy or PyTorch whose name it carries, as it is spelled.
+"""Every name of the catalogue is held against the function of NumPy, SciPy or PyTorch whose name it
+carries, as it is spelled.
 
-The calls stand in oracles/calls, one module a family; what PyTorch gives is recorded (data/oracles.json). A name that no library
-has is held against numbers from elsewhere (oracles/explicit.py). Then mistakes are planted into names, functions, constants and
-defaults, and each has to be found by these comparisons.
+The calls stand in oracles/calls, one module a family; what PyTorch gives is recorded
+(data/oracles.json). A name that no library has is held against numbers from elsewhere
+(oracles/explicit.py). Then mistakes are planted into names, functions, constants and defaults, and
+each has to be found by these comparisons.
 """
 
 from __future__ import annotations
@@ -21,7 +23,17 @@ from oracles.differences import CALLS as DIFFERENT
 from oracles.differences import SLOPES, SPELLINGS
 from oracles.explicit import EXPLICIT, explicit_faults
 from oracles.libraries import recorded, spelled
-from oracles.planting import aliases, constants, exchanged, first_found, found_in, other_default, planted, records, wrong_value
+from oracles.planting import (
+    aliases,
+    constants,
+    exchanged,
+    first_found,
+    found_in,
+    other_default,
+    planted,
+    records,
+    wrong_value,
+)
 from oracles.values import VALUES
 
 import gradcli
@@ -44,9 +56,14 @@ def test_a_name_without_a_library_has_numbers_from_elsewhere(name: str) -> None:
 
 
 def test_every_name_is_held_against_something() -> None:
-    held = {name for name in catalogue() if any(True for place in oracles(name) for _ in answers(place, name))}
+    held = {
+        name
+        for name in catalogue()
+        if any(True for place in oracles(name) for _ in answers(place, name))
+    }
     missing = [
-        f"{name}: no library has a function of this name: add calls and what they give to tests/oracles/explicit.py"
+        f"{name}: no library has a function of this name: add calls and what they give to "
+        "tests/oracles/explicit.py"
         for name in sorted({*catalogue()} - held - {*EXPLICIT} - {*DRAWN})
     ]
     assert missing == []
@@ -57,27 +74,57 @@ def test_the_tables_name_what_there_is() -> None:
     names = {*catalogue()}
     assert [name for name in CALLS if name.rpartition(".")[2] not in names] == []
     assert [spelling for spelling in SPELLINGS if spelling.rpartition(".")[2] not in names] == []
-    texts = {spelled(place, name, arguments) for name in names for place in oracles(name) for arguments, _ in answers(place, name)}
-    gone = [text for text in (*DIFFERENT, *SLOPES) if text not in texts and text.rpartition("[")[0] not in texts]
+    texts = {
+        spelled(place, name, arguments)
+        for name in names
+        for place in oracles(name)
+        for arguments, _ in answers(place, name)
+    }
+    gone = [
+        text
+        for text in (*DIFFERENT, *SLOPES)
+        if text not in texts and text.rpartition("[")[0] not in texts
+    ]
     assert gone == []
 
 
 def test_pytorch_was_asked_for_what_is_compared() -> None:
     asked = recorded()["asked"]
     changed = [name for name in catalogue() if asked.get(name) != question(name)]
-    assert changed == [], "calls or arrays have changed: python -m oracles.record in tests/ records PyTorch's answers"
+    assert changed == [], (
+        "calls or arrays have changed: python -m oracles.record in tests/ records PyTorch's answers"
+    )
 
 
-@pytest.mark.parametrize("text", ["np.random.rand(2000)", "torch.rand(2000)", "rand(2000)", "np.random.random(2000)"])
+@pytest.mark.parametrize(
+    "text", ["np.random.rand(2000)", "torch.rand(2000)", "rand(2000)", "np.random.random(2000)"]
+)
 def test_uniform_numbers_are_drawn(text: str) -> None:
-    x = np.asarray(gradcli.evaluate(f"{text}*V[0]/V[0]", at=VALUES, check=False, formula=False, seed=np.ones(2000), freeze=["V"]).value)
+    x = np.asarray(
+        gradcli.evaluate(
+            f"{text}*V[0]/V[0]",
+            at=VALUES,
+            check=False,
+            formula=False,
+            seed=np.ones(2000),
+            freeze=["V"],
+        ).value
+    )
     assert x.shape == (2000,)
     assert np.all((x >= 0) & (x < 1))
     assert abs(x.mean() - 0.5) < 0.04
     assert abs(x.std() - 12**-0.5) < 0.03
 
 
-@pytest.mark.parametrize("text", ["np.random.randn(2000)", "torch.randn(2000)", "randn(2000)", "np.random.standard_normal(2000)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.random.randn(2000)",
+        "torch.randn(2000)",
+        "randn(2000)",
+        "np.random.standard_normal(2000)",
+    ],
+)
 def test_normal_numbers_are_drawn(text: str) -> None:
     x = np.asarray(gradcli.evaluate(text, check=False, formula=False, seed=np.ones(2000)).value)
     assert x.shape == (2000,)
@@ -98,7 +145,10 @@ def test_what_the_language_does_not_call_is_right_too() -> None:
     diagonal = {"size": (2,), "stride": (4,), "offset": 0, "source": (3, 1)}
     assert find("as_strided")(base, **diagonal).tolist() == [0, 4]
     assert find("as_strided")(base, **{**diagonal, "offset": 1}).tolist() == [1, 5]
-    assert find("as_strided_scatter")(base, np.array([7.0, 8.0]), **diagonal).tolist() == [[7, 1, 2], [3, 8, 5]]
+    assert find("as_strided_scatter")(base, np.array([7.0, 8.0]), **diagonal).tolist() == [
+        [7, 1, 2],
+        [3, 8, 5],
+    ]
     assert base.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert find("machine_epsilon")(np.ones(2)) == 2.0**-52
     assert find("machine_epsilon")(np.ones(2, np.float32)) == 2.0**-23
@@ -106,7 +156,8 @@ def test_what_the_language_does_not_call_is_right_too() -> None:
 
 # Parameters that no call gives, and why.
 _NOT_GIVEN = {
-    **{("dtype", target): "everything has the program's precision; tests/test_keywords.py has those that are taken" for target in (
+    **{("dtype", target): "everything has the program's precision; tests/test_keywords.py has "
+    "those that are taken" for target in (
         "arange", "array", "eye", "full", "full_like", "geomspace", "identity", "linspace", "logspace", "ones_like", "zeros_like")},
     **{(word, target): "no argument of PyTorch's, taken as those of the other losses" for word in ("reduce", "size_average") for target in (
         "gaussian_nll_loss", "huber_loss")},
@@ -128,8 +179,12 @@ def test_every_parameter_is_given_in_some_call() -> None:
             for arguments, _ in answers(place, name):
                 call = ast.parse(f"f({arguments})", mode="eval").body
                 assert isinstance(call, ast.Call)
-                given[signature.target] |= {p.name for p, _ in zip(parameters, call.args, strict=False)}
-                given[signature.target] |= {p.name for p in parameters for word in call.keywords if word.arg in p.spellings}
+                given[signature.target] |= {
+                    p.name for p, _ in zip(parameters, call.args, strict=False)
+                }
+                given[signature.target] |= {
+                    p.name for p in parameters for word in call.keywords if word.arg in p.spellings
+                }
     missing = [
         f"no call of {target} gives {word!r}: add one to tests/oracles/calls"
         for target, words in sorted(read.items())
@@ -143,18 +198,23 @@ def test_every_parameter_is_given_in_some_call() -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("one", "other"), [pytest.param(*pair, id="-".join(pair)) for pair in aliases()])
+@pytest.mark.parametrize(
+    ("one", "other"), [pytest.param(*pair, id="-".join(pair)) for pair in aliases()]
+)
 def test_exchanged_aliases_are_found(one: str, other: str) -> None:
     before = meant("", one), meant("", other)
     with exchanged(one, other):
-        changed = [name for name, kept in zip((one, other), before, strict=True) if meant("", name) != kept]
+        changed = [
+            name for name, kept in zip((one, other), before, strict=True) if meant("", name) != kept
+        ]
         assert changed == [name for name in changed if found_in(name)]
 
 
 # Records whose result a factor of 1.001 does not move beyond rounding; they are called above.
 _NOT_MOVED = (
     "overwrite", "gap", "machine_epsilon", "as_strided", "as_strided_scatter",
-    *(f"{family}_{moment}" for family in ("cauchy", "halfcauchy") for moment in ("mean", "std", "var")),  # which are no finite numbers
+    # which are no finite numbers
+    *(f"{family}_{moment}" for family in ("cauchy", "halfcauchy") for moment in ("mean", "std", "var")),
 )  # fmt: skip
 
 
@@ -162,42 +222,61 @@ _NOT_MOVED = (
 @pytest.mark.parametrize("name", sorted({*RECORDS} - {*_NOT_MOVED}))
 def test_a_wrong_function_is_found(name: str) -> None:
     record = RECORDS[name]
-    assert first_found(record, **wrong_value(record)), f"{name} is wrong by a factor of 1.001, and no call of tests/oracles/calls tells"
+    assert first_found(record, **wrong_value(record)), (
+        f"{name} is wrong by a factor of 1.001, and no call of tests/oracles/calls tells"
+    )
 
 
-# Numbers that decide between two formulas of one value, and those that keep a formula that is not chosen away from 0/0.
+# Numbers that decide between two formulas of one value, and those that keep a formula that is not
+# chosen away from 0/0.
 _THRESHOLDS = {
     "dropout": "0 and 1 decide", "erfc": "two formulas", "erfcx_integral": "starts an iteration", "erfi": "two formulas",
         "exp_square": "splits a number",
-    "finite": "of numbers of 16 bits", "i0e_slope": "two formulas", "interp": "counts, rounded afterwards",
+    "finite": "of numbers of 16 bits", "i0e_slope": "two formulas", "interp": "counts, rounded "
+    "afterwards",
         "interpolate": "rounded down afterwards",
     "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas",
     "matrix_exp": "how often a matrix is halved",
     "polygamma": "two formulas", "exprel": "two formulas",
     "gammainc_slope": "two formulas", "hypergeometric": "two formulas",
-    "hurwitz_zeta": "stands for infinity", "betainc_slope": "two formulas", "beta_sf": "two formulas",
+    "hurwitz_zeta": "stands for infinity", "betainc_slope": "two formulas", "beta_sf": "two "
+    "formulas",
     "nanmax": "counts entries", "nanmin": "counts entries",
     "numpy_logsumexp": "taken away and added again", "yv": "two formulas",
 }  # fmt: skip
-_CONSTANTS: dict[tuple[str, int, str, str], list[tuple[str, object]]] = defaultdict(list)  # code that records share is found in one of them
+_CONSTANTS: dict[tuple[str, int, str, str], list[tuple[str, object]]] = defaultdict(
+    list
+)  # code that records share is found in one of them
 for _record in records():
-    for _shown, _moved in constants(_record.definition if isinstance(_record, Composite) else _record.forward):
+    for _shown, _moved in constants(
+        _record.definition if isinstance(_record, Composite) else _record.forward
+    ):
         if _record.name not in _THRESHOLDS:
             _code = _moved.__code__
-            _CONSTANTS[(_code.co_filename, _code.co_firstlineno, _code.co_qualname, _shown)].append((_record.name, _moved))
+            _CONSTANTS[(_code.co_filename, _code.co_firstlineno, _code.co_qualname, _shown)].append(
+                (_record.name, _moved)
+            )
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("sharing", [pytest.param(every, id=f"{every[0][0]}-{key[-1]}") for key, every in _CONSTANTS.items()])
+@pytest.mark.parametrize(
+    "sharing",
+    [pytest.param(every, id=f"{every[0][0]}-{key[-1]}") for key, every in _CONSTANTS.items()],
+)
 def test_a_wrong_constant_is_found(sharing: list[tuple[str, object]]) -> None:
     for name, function in sharing:
-        fields = {"definition": function} if isinstance(RECORDS[name], Composite) else {"forward": function, "operator": None}
+        fields = (
+            {"definition": function}
+            if isinstance(RECORDS[name], Composite)
+            else {"forward": function, "operator": None}
+        )
         if first_found(RECORDS[name], **fields):
             return
     pytest.fail(f"{sharing[0][0]} with another number, and no call of tests/oracles/calls tells")
 
 
-# Defaults that no call of the language uses: a parameter is always given, or has no effect on the result.
+# Defaults that no call of the language uses: a parameter is always given, or has no effect on the
+# result.
 _UNUSED = {
     "exp_square": "c", "reshape": "shape", "concatenate": "axis", "reversed_horner": "axis", "alias": "serial",
         "output": "place",
@@ -221,11 +300,15 @@ _DEFAULTS = [
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("name", "parameter"), [pytest.param(*case, id=".".join(case)) for case in _DEFAULTS])
+@pytest.mark.parametrize(
+    ("name", "parameter"), [pytest.param(*case, id=".".join(case)) for case in _DEFAULTS]
+)
 def test_a_wrong_default_is_found(name: str, parameter: str) -> None:
     record = RECORDS[name]
     wrong = MappingProxyType({**record.static, parameter: other_default(record.static[parameter])})
-    assert first_found(record, static=wrong), f"{name} with another default of {parameter}, and no call of tests/oracles/calls tells"
+    assert first_found(record, static=wrong), (
+        f"{name} with another default of {parameter}, and no call of tests/oracles/calls tells"
+    )
 
 
 def test_what_is_planted_is_taken_out_again() -> None:

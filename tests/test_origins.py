@@ -1,4 +1,6 @@
-"""Where nodes come from: statement, place in the text, the calls they were expanded from, the spelling."""
+"""Where nodes come from: statement, place in the text, the calls they were expanded from, the
+spelling.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ class Found(NamedTuple):
     def of(self, operation: str) -> list[tuple[str, tuple[str, ...], str]]:
         """The text, calls and spelling of all nodes of an operation."""
         made = [node for node in self.nodes if node.op is not None and node.op.name == operation]
-        return [(_text(origin), origin.calls, origin.spelling) for node in made for origin in self.table[node]]
+        return [
+            (_text(origin), origin.calls, origin.spelling)
+            for node in made
+            for origin in self.table[node]
+        ]
 
 
 def _text(origin: Origin) -> str:
@@ -54,20 +60,35 @@ def test_every_node_of_a_loss_and_an_inverse_tangent() -> None:
             assert origin.statement is not None
             assert origin.statement.text == text
             if node.is_leaf:
-                assert (_text(origin), origin.calls) == (origin.spelling, ()) == (node.payload.name, ())
+                assert (
+                    (_text(origin), origin.calls)
+                    == (origin.spelling, ())
+                    == (node.payload.name, ())
+                )
             elif node.op is not None and node.op.name == "atan":
-                assert (_text(origin), origin.calls, origin.spelling) == ("np.arctan(x)", (), "np.arctan")
+                assert (_text(origin), origin.calls, origin.spelling) == (
+                    "np.arctan(x)",
+                    (),
+                    "np.arctan",
+                )
             elif node is nodes[-1]:
                 assert (_text(origin), origin.calls, origin.spelling) == (text, (), "+")
             else:
-                assert (_text(origin), origin.spelling) == ("F.cross_entropy(x, t)", "F.cross_entropy")
+                assert (_text(origin), origin.spelling) == (
+                    "F.cross_entropy(x, t)",
+                    "F.cross_entropy",
+                )
                 assert origin.calls[0] == "cross_entropy"
 
 
 def test_the_inner_call_of_a_loss_is_known() -> None:
     """The labels are made a column by numpy's expand_dims, in the body of multi_margin_loss."""
     of_reshape = found("F.multi_margin_loss(x, t)", x=X, t=T).of("reshape")
-    assert ("F.multi_margin_loss(x, t)", ("multi_margin_loss", "expand_dims"), "F.multi_margin_loss") in of_reshape
+    assert (
+        "F.multi_margin_loss(x, t)",
+        ("multi_margin_loss", "expand_dims"),
+        "F.multi_margin_loss",
+    ) in of_reshape
 
 
 CASES = [
@@ -89,13 +110,20 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "operation", "wanted"), CASES, ids=[f"{operation} of {text}" for text, operation, _ in CASES])
+@pytest.mark.parametrize(
+    ("text", "operation", "wanted"),
+    CASES,
+    ids=[f"{operation} of {text}" for text, operation, _ in CASES],
+)
 def test_origin(text: str, operation: str, wanted: list[tuple[str, tuple[str, ...], str]]) -> None:
     assert found(text, x=0.5).of(operation) == wanted
 
 
 def test_every_node_of_a_program_comes_from_somewhere() -> None:
-    text = "f(u) = u**3 + [u, 2][1]\nconst k = 3\ny = k*x\nf''(y) + hessian(x**4, x) + geomspace(x, 8, 3)[1] + logaddexp(x, k)"
+    text = (
+        "f(u) = u**3 + [u, 2][1]\nconst k = 3\ny = k*x\nf''(y) + hessian(x**4, x) + "
+        "geomspace(x, 8, 3)[1] + logaddexp(x, k)"
+    )
     nodes, table = found(text, x=2.0)
     assert [node for node in nodes if node not in table] == []
 
@@ -103,14 +131,20 @@ def test_every_node_of_a_program_comes_from_somewhere() -> None:
 def test_what_is_differentiated_is_not_the_derivatives() -> None:
     nodes, table = found("grad(sin(x**3), x)", x=0.5)
     assert nodes[-1].op is derivative
-    cubes = [node for node in nodes if node.op is not None and node.op.name == "pow" and node.operands[1].payload == 3]
+    cubes = [
+        node
+        for node in nodes
+        if node.op is not None and node.op.name == "pow" and node.operands[1].payload == 3
+    ]
     assert [(_text(o), o.calls) for node in cubes for o in table[node]] == [("x**3", ())]
 
 
 def test_the_statement_of_a_functions_body_is_its_definition() -> None:
     nodes, table = found("f(u) = sin(u)\ny = f(x)\ny + 1", x=0.5)
     sine = next(node for node in nodes if node.op is not None and node.op.name == "sin")
-    assert [origin.statement.text for origin in table[sine] if origin.statement] == ["f(u) = sin(u)"]
+    assert [origin.statement.text for origin in table[sine] if origin.statement] == [
+        "f(u) = sin(u)"
+    ]
     alias = next(node for node in nodes if node.op is not None and node.op.name == "alias")
     assert [origin.statement.text for origin in table[alias] if origin.statement] == ["y = f(x)"]
 

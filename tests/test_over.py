@@ -1,4 +1,6 @@
-"""Asserts over ranges, and ``gradcli check --over``: what holds is proved, what does not has a point, what is open a small box."""
+"""Asserts over ranges, and ``gradcli check --over``: what holds is proved, what does not has a
+point, what is open a small box.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def test_what_depends_on_the_name_is_meant_with_it():
     program = "x = 3\ny = x**2\nz = 5\n"
     assert gradcli.evaluate(program + "assert y <= 4 for x in -2..2").asserted.holds
     assert not gradcli.evaluate(program + "assert y <= 3 for x in -2..2").asserted.holds
-    assert gradcli.evaluate(program + "assert z == 5 and x == 3").asserted.holds, "outside of the range it is what it was"
+    assert gradcli.evaluate(program + "assert z == 5 and x == 3").asserted.holds, (
+        "outside of the range it is what it was"
+    )
     assert gradcli.evaluate("f(t) = t**3 + t\nassert f'(t) >= 1 for t in -1..1").asserted.holds
 
 
@@ -121,7 +125,15 @@ def test_without_the_cross_check_nothing_is_proved(call_cli):
     assert json.loads(done.stdout)[0]["assert"]["holds"] is False
 
 
-@pytest.mark.parametrize("claim", ["x >= 0 for x in 1", "x >= 0 for x in 0..", "x >= 0 for x in ..1", "x >= 0 for x in 0..1, x in 0..2"])
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "x >= 0 for x in 1",
+        "x >= 0 for x in 0..",
+        "x >= 0 for x in ..1",
+        "x >= 0 for x in 0..1, x in 0..2",
+    ],
+)
 def test_what_is_no_range(claim):
     with pytest.raises(ParseError) as caught:
         gradcli.parse(f"assert {claim}")
@@ -135,10 +147,14 @@ def test_ends_are_numbers(ends):
 
 
 def test_how_a_range_was_read():
-    assert gradcli.evaluate("assert 2x >= 0 for x in 0..2π").read_as == "assert 2*x >= 0 for x in 0..2*π"
+    assert (
+        gradcli.evaluate("assert 2x >= 0 for x in 0..2π").read_as
+        == "assert 2*x >= 0 for x in 0..2*π"
+    )
 
 
-# -- check --over -------------------------------------------------------------------------------------------------------------------
+# -- check --over
+# -------------------------------------------------------------------------------------------------------------------
 
 OVER = {
     "a right formula": (["x**2*sin(x)", "--grad", "x=2*x*sin(x) + x**2*cos(x)"], "agree"),
@@ -160,7 +176,9 @@ def test_over_a_box(call_cli, arguments, verdict):
     done = call_cli("check", "-e", *arguments, "--over", "x=-1..1", "--format", "json")
     (record,) = json.loads(done.stdout)
     check = record["check"]
-    verdicts = {check["verdict"], *(claim["verdict"] for claim in check.get("claims", []))} - {"skipped"}
+    verdicts = {check["verdict"], *(claim["verdict"] for claim in check.get("claims", []))} - {
+        "skipped"
+    }
     assert verdicts == {verdict}
     assert done.returncode == (verdict != "agree")
     if verdict == "mismatch":
@@ -170,8 +188,14 @@ def test_over_a_box(call_cli, arguments, verdict):
 def test_a_wrong_rule_is_found_over_a_box(call_cli, monkeypatch):
     from gradcli.ops.registry import find
 
-    monkeypatch.setitem(find("sin").__dict__, "partials", (lambda out, x: find("cos")(x) * (1 + 1e-3 * find("relu")(x - 0.5)),))
-    done = call_cli("check", "-e", "x*sin(x)", "--over", "x=-1..1", "--format", "json", "--no-cache")
+    monkeypatch.setitem(
+        find("sin").__dict__,
+        "partials",
+        (lambda out, x: find("cos")(x) * (1 + 1e-3 * find("relu")(x - 0.5)),),
+    )
+    done = call_cli(
+        "check", "-e", "x*sin(x)", "--over", "x=-1..1", "--format", "json", "--no-cache"
+    )
     (record,) = json.loads(done.stdout)
     found = record["check"]["variables"]["x"]
     assert found["verdict"] == "mismatch"

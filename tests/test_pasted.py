@@ -1,4 +1,6 @@
-"""Pieces of code as people paste them: what the libraries make of them, as recorded, or refused in their own words."""
+"""Pieces of code as people paste them: what the libraries make of them, as recorded, or refused in
+their own words.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from gradcli.language.run import statements as read
 from gradcli.language.tree import Statement
 
 DATA = Path(__file__).parent / "data"
-CASES = [pytest.param(library, text, id=f"{library}: {text}") for library, texts in PIECES.items() for text in texts]
+CASES = [
+    pytest.param(library, text, id=f"{library}: {text}")
+    for library, texts in PIECES.items()
+    for text in texts
+]
 
 
 @cache
@@ -31,18 +37,31 @@ def test_a_piece_is_what_the_library_makes_of_it(library: str, text: str) -> Non
     wanted = recorded(library)[text]
     value = np.asarray(wanted["value"], float)
     given = {name: VALUES[name] for name in names_in(text)}
-    record = gradcli.evaluate(text, at=given, seed=np.ones(value.shape)[()], dialect=library, check=False)
+    record = gradcli.evaluate(
+        text, at=given, seed=np.ones(value.shape)[()], dialect=library, check=False
+    )
     assert np.shape(record.value) == value.shape
     np.testing.assert_allclose(np.asarray(record.value, float), value, rtol=1e-12, atol=1e-13)
     within = 1e-6 if wanted.get("by") == "differences" else 1e-11
     for name in differentiated(text):
         found = (record.grad or {}).get(name, np.zeros(np.shape(VALUES[name])))
-        np.testing.assert_allclose(np.asarray(found), np.asarray(wanted["gradients"][name]), rtol=within, atol=within, err_msg=name)
+        np.testing.assert_allclose(
+            np.asarray(found),
+            np.asarray(wanted["gradients"][name]),
+            rtol=within,
+            atol=within,
+            err_msg=name,
+        )
 
 
 def test_every_piece_was_recorded() -> None:
-    missing = [text for library, texts in PIECES.items() for text in texts if text not in recorded(library)]
-    assert missing == [], "python -m oracles.record_pasted torch (numpy, jax) in tests/ records what the libraries make of the pieces"
+    missing = [
+        text for library, texts in PIECES.items() for text in texts if text not in recorded(library)
+    ]
+    assert missing == [], (
+        "python -m oracles.record_pasted torch (numpy, jax) in tests/ records what the libraries "
+        "make of the pieces"
+    )
     assert sum(map(len, PIECES.values())) > 900
 
 

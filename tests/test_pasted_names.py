@@ -1,4 +1,6 @@
-"""Names of pasted code that stand for several results, conversions that stop gradients, and names that are out of the language."""
+"""Names of pasted code that stand for several results, conversions that stop gradients, and names
+that are out of the language.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,10 @@ import pytest
 import gradcli
 from gradcli.errors import GradcliError
 
-STOPS = "'{}' stops gradients here, as in PyTorch; in NumPy's code, which '# dialect: numpy' says, it does not"
+STOPS = (
+    "'{}' stops gradients here, as in PyTorch; in NumPy's code, which '# dialect: numpy' "
+    "says, it does not"
+)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +32,9 @@ def test_where_nothing_says_whose_code_it_is_a_number_taken_out_of_the_graph_say
     program: str, written: str | None, grad: list[int]
 ) -> None:
     record = gradcli.evaluate(program, at={"x": [2.0, 4.0]}, check=False)
-    assert [w for w in record.warnings if "stops gradients here" in w] == ([] if written is None else [STOPS.format(written)])
+    assert [w for w in record.warnings if "stops gradients here" in w] == (
+        [] if written is None else [STOPS.format(written)]
+    )
     assert record.grad is not None
     np.testing.assert_array_equal(record.grad["x"], grad)
 
@@ -36,7 +43,11 @@ def test_where_nothing_says_whose_code_it_is_a_number_taken_out_of_the_graph_say
     ("program", "value", "grad"),
     [
         ("y = x.unbind(0); y[0]*y[1]", 8, [4, 2]),
-        ("y = x.unbind(0); x = y[0]*3; x", 6, [3, 0]),  # what is made of x goes on, though x has a value from outside
+        (
+            "y = x.unbind(0); x = y[0]*3; x",
+            6,
+            [3, 0],
+        ),  # what is made of x goes on, though x has a value from outside
         ("a = (x[0], 2*x[1]); b, c = a; b*c", 16, [8, 4]),
         ("shape = (2, 2); sum(x*ones(shape))", 12, [2, 2]),
         ("import torch; r = x.max(dim=0); r.values*r.indices", 4, [0, 1]),
@@ -56,18 +67,21 @@ def test_a_name_stands_for_several_results(program: str, value: float, grad: lis
     [
         (
             "y = x.unbind(0)\ny*2",
-            "error[type]: a tuple where a number or an array is wanted\n  --> <expression>:2:1\n2 | y*2\n  | ^\n"
+            "error[type]: a tuple where a number or an array is wanted\n  --> <expression>:2:1\n2 "
+            "| y*2\n  | ^\n"
             "  = help: write [x, y] for an array; a comma is never a decimal point",
         ),
         (
             "p = (2.5, 3)\np[0]",
-            "error[type]: a tuple where a number or an array is wanted\n  --> <expression>:1:5\n1 | p = (2.5, 3)\n  |     ^^^^^^^^\n"
+            "error[type]: a tuple where a number or an array is wanted\n  --> <expression>:1:5\n1 "
+            "| p = (2.5, 3)\n  |     ^^^^^^^^\n"
             "  = help: write [x, y] for an array; a comma is never a decimal point",
         ),
         (
             "jax.grad(jnp.sum)(x)",
             "error[unknown-name]: 'jax.grad' is not in the language\n"
-            "  --> <expression>:1:1\n1 | jax.grad(jnp.sum)(x)\n  | ^^^^^^^^\n  = help: write grad(y, x) for the derivative of y by x",
+            "  --> <expression>:1:1\n1 | jax.grad(jnp.sum)(x)\n  | ^^^^^^^^\n  = help: write "
+            "grad(y, x) for the derivative of y by x",
         ),
         (
             "from jax import jit\nx",
@@ -77,7 +91,8 @@ def test_a_name_stands_for_several_results(program: str, value: float, grad: lis
         ),
         (
             "np.fft.fft(x)",
-            "error[unknown-name]: 'numpy.fft.fft' is not in the language, which has no complex numbers\n"
+            "error[unknown-name]: 'numpy.fft.fft' is not in the language, which has no complex "
+            "numbers\n"
             "  --> <expression>:1:1\n1 | np.fft.fft(x)\n  | ^^^^^^^^^^\n"
             "  = help: write sum(x*cos(w*t)) and sum(x*sin(w*t)) for its two parts",
         ),
@@ -89,7 +104,8 @@ def test_a_name_stands_for_several_results(program: str, value: float, grad: lis
         (
             "np.partition(x, 1)",
             "error[unknown-name]: 'numpy.partition' is not in the language\n"
-            "  --> <expression>:1:1\n1 | np.partition(x, 1)\n  | ^^^^^^^^^^^^\n  = help: write sort(x)",
+            "  --> <expression>:1:1\n1 | np.partition(x, 1)\n  | ^^^^^^^^^^^^\n  = help: write "
+            "sort(x)",
         ),
     ],
 )

@@ -1,4 +1,6 @@
-"""Pictures of explanations: every node in one box, layouts without circles, formats that their own readers take, text that stays text."""
+"""Pictures of explanations: every node in one box, layouts without circles, formats that their own
+readers take, text that stays text.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,23 @@ import gradcli
 from gradcli.errors import OutputError
 from gradcli.inert import display_width
 from gradcli.report.explanation import Explanation
-from gradcli.report.pictures import MOST, ROLES, Box, colours, drawing, layout, lines_of, mermaid, shades, svg
+from gradcli.report.pictures import (
+    MOST,
+    ROLES,
+    Box,
+    colours,
+    drawing,
+    layout,
+    lines_of,
+    mermaid,
+    shades,
+    svg,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
-CHAIN = "\n".join(["y0 = sin(x)", *(f"y{i} = y{i - 1}*z + cos(y{i - 1}*{i}.5)" for i in range(1, 80)), "y79"])
+CHAIN = "\n".join(
+    ["y0 = sin(x)", *(f"y{i} = y{i - 1}*z + cos(y{i - 1}*{i}.5)" for i in range(1, 80)), "y79"]
+)
 TERMS = " + ".join(f"{i}*sin({i}.5*x)" for i in range(1, 200))
 
 EXPLAINED: dict[str, Explanation] = {
@@ -31,13 +46,25 @@ EXPLAINED: dict[str, Explanation] = {
     "a number": gradcli.explain("2", check=False),
     "a product": gradcli.explain("3*a**2 + b", a=2.0, b=6.0, check=False),
     "the same twice": gradcli.explain("x*x", x=3.0, check=False),
-    "a layer": gradcli.explain("F.cross_entropy(W @ tanh(x), 1)", x=[1.0, -2.0], W=[[0.5, -1.0], [2.0, 0.25]], check=False),
-    "several results": gradcli.explain("qr(A)[1][0, 0] + svdvals(A)[0]", A=[[2.0, 1.0], [0.5, 3.0]], check=False),
+    "a layer": gradcli.explain(
+        "F.cross_entropy(W @ tanh(x), 1)", x=[1.0, -2.0], W=[[0.5, -1.0], [2.0, 0.25]], check=False
+    ),
+    "several results": gradcli.explain(
+        "qr(A)[1][0, 0] + svdvals(A)[0]", A=[[2.0, 1.0], [0.5, 3.0]], check=False
+    ),
     "not finite": gradcli.explain("log(x)*y", x=0.0, y=2.0, check=False),
     "many lines": gradcli.explain(CHAIN, x=1.5, z=0.3, check=False),
-    "one number": gradcli.explain("\n".join(["y0 = 2*x", *(f"y{i} = y{i - 1}*2 + 2" for i in range(1, 30)), "y29"]), x=1.0, check=False),
+    "one number": gradcli.explain(
+        "\n".join(["y0 = 2*x", *(f"y{i} = y{i - 1}*2 + 2" for i in range(1, 30)), "y29"]),
+        x=1.0,
+        check=False,
+    ),
     "one long line": gradcli.explain(TERMS, x=0.5, check=False),
-    "many names": gradcli.explain(" + ".join(f"a{i}*a{i}" for i in range(60)), at={f"a{i}": float(i) for i in range(60)}, check=False),
+    "many names": gradcli.explain(
+        " + ".join(f"a{i}*a{i}" for i in range(60)),
+        at={f"a{i}": float(i) for i in range(60)},
+        check=False,
+    ),
 }
 EACH = pytest.mark.parametrize("explanation", EXPLAINED.values(), ids=list(EXPLAINED))
 
@@ -51,7 +78,8 @@ def named(text: str) -> Explanation:
     return explanation
 
 
-# -- folding and layout -----------------------------------------------------------------------------------------------------
+# -- folding and layout
+# -----------------------------------------------------------------------------------------------------
 
 
 @EACH
@@ -78,19 +106,30 @@ def test_few_nodes_are_all_drawn():
 
 def test_lines_and_functions_are_folded_with_a_count():
     drawn = drawing(EXPLAINED["many lines"])
-    assert [(box.title, box.detail) for box in drawn.boxes if box.title in ("y1", "y40")] == [("y1", "4 nodes"), ("y40", "4 nodes")]
-    text = "; ".join(f"s{i} = F.multi_margin_loss(x*{i}, 1)" for i in range(1, 6)) + "; s1*s2*s3*s4*s5"
+    assert [(box.title, box.detail) for box in drawn.boxes if box.title in ("y1", "y40")] == [
+        ("y1", "4 nodes"),
+        ("y40", "4 nodes"),
+    ]
+    text = (
+        "; ".join(f"s{i} = F.multi_margin_loss(x*{i}, 1)" for i in range(1, 6)) + "; s1*s2*s3*s4*s5"
+    )
     folded = drawing(gradcli.explain(text, x=[1.0, 2.0], check=False))
-    assert [box.detail for box in folded.boxes if box.title == "s4"] == ["multi_margin_loss, 8 nodes"]
+    assert [box.detail for box in folded.boxes if box.title == "s4"] == [
+        "multi_margin_loss, 8 nodes"
+    ]
 
 
 def test_a_number_that_several_use_leads_from_none_of_them_to_another():
-    """In large graphs numbers stand in the boxes of what uses them; the one 2 of this text is in a box of which others use nothing."""
+    """In large graphs numbers stand in the boxes of what uses them; the one 2 of this text is in a
+    box of which others use nothing.
+    """
     drawn = drawing(EXPLAINED["one number"])
     titles = {box.key: box.title for box in drawn.boxes}
     after_first = {titles[edge.end] for edge in drawn.edges if titles[edge.begin] == "y0"}
     assert after_first == {"y0*2"}
-    assert all(edge.size is not None for edge in drawn.edges), "an edge along which nothing flows back"
+    assert all(edge.size is not None for edge in drawn.edges), (
+        "an edge along which nothing flows back"
+    )
 
 
 def test_numbers_of_a_long_text_are_not_one():
@@ -113,19 +152,34 @@ def test_any_edges_are_laid_out(edges):
 
 @pytest.mark.parametrize(
     ("sizes", "wanted"),
-    [([1.0, 10.0, 0.0], {0: 4, 1: 5, 2: 0}), ([np.inf, 1.0], {0: 6, 1: 5}), ([1e-30, 1.0], {0: 1, 1: 5}), ([None], {})],
+    [
+        ([1.0, 10.0, 0.0], {0: 4, 1: 5, 2: 0}),
+        ([np.inf, 1.0], {0: 6, 1: 5}),
+        ([1e-30, 1.0], {0: 1, 1: 5}),
+        ([None], {}),
+    ],
 )
 def test_shades_go_by_the_size_of_adjoints(sizes, wanted):
-    assert shades([Box(i, (i,), "operation", "", "", "", "", "", size) for i, size in enumerate(sizes)]) == wanted
+    assert (
+        shades(
+            [Box(i, (i,), "operation", "", "", "", "", "", size) for i, size in enumerate(sizes)]
+        )
+        == wanted
+    )
 
 
-# -- SVG --------------------------------------------------------------------------------------------------------------------
+# -- SVG
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @EACH
 def test_svg_is_well_formed_and_text_fits_into_boxes(explanation):
     tree = ElementTree.fromstring(svg(explanation))
-    drawn = {tuple(map(int, group.get("data-nodes", "").split())): group for group in tree.iter(f"{SVG}g") if group.get("data-nodes")}
+    drawn = {
+        tuple(map(int, group.get("data-nodes", "").split())): group
+        for group in tree.iter(f"{SVG}g")
+        if group.get("data-nodes")
+    }
     boxes = drawing(explanation).boxes
     assert set(drawn) == {box.nodes for box in boxes}
     width, height = float(tree.get("width", "0")), float(tree.get("height", "0"))
@@ -135,26 +189,41 @@ def test_svg_is_well_formed_and_text_fits_into_boxes(explanation):
         x, y, w = (float(rect.get(name, "0")) for name in ("x", "y", "width"))
         assert 0 <= x <= x + w <= width
         assert 0 <= y <= y + float(rect.get("height", "0")) <= height
-        widest = max(display_width(line) for line in (box.title, *(line for line, _ in lines_of(box))))
+        widest = max(
+            display_width(line) for line in (box.title, *(line for line, _ in lines_of(box)))
+        )
         assert widest * 7.25 <= w, f"{box.title} is wider than its box"
 
 
 def test_boxes_do_not_overlap():
     tree = ElementTree.fromstring(svg(EXPLAINED["a layer"]))
     rects = [group.find(f"{SVG}rect") for group in tree.iter(f"{SVG}g")]
-    places = [[float(rect.get(name, "0")) for name in ("x", "y", "width", "height")] for rect in rects if rect is not None]
+    places = [
+        [float(rect.get(name, "0")) for name in ("x", "y", "width", "height")]
+        for rect in rects
+        if rect is not None
+    ]
     for i, (x, y, w, h) in enumerate(places):
         for other_x, other_y, other_w, other_h in places[:i]:
-            assert x >= other_x + other_w or other_x >= x + w or y >= other_y + other_h or other_y >= y + h
+            assert (
+                x >= other_x + other_w
+                or other_x >= x + w
+                or y >= other_y + other_h
+                or other_y >= y + h
+            )
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_colours_can_be_read(dark):
-    """Text on its box, and numbers beside boxes, have a contrast of 4.5 at least (WCAG 2.1, 1.4.3)."""
+    """Text on its box, and numbers beside boxes, have a contrast of 4.5 at least (WCAG 2.1,
+    1.4.3).
+    """
 
     def luminance(colour: str) -> float:
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     found = colours(dark)
@@ -172,11 +241,18 @@ def test_svg_shows_any_text_as_text(text):
     assert {each.tag.removeprefix(SVG) for each in tree.iter()} <= {
         "svg", "title", "desc", "style", "defs", "marker", "path", "rect", "text", "g",
     }  # fmt: skip
-    assert not [name for each in tree.iter() for name in each.attrib if name.startswith("on") or "href" in name]
+    assert not [
+        name
+        for each in tree.iter()
+        for name in each.attrib
+        if name.startswith("on") or "href" in name
+    ]
 
 
 def test_colours_are_there_for_readers_without_variables():
-    """The declaration before each with a variable has the colour, which stands where the next one is skipped."""
+    """The declaration before each with a variable has the colour, which stands where the next one
+    is skipped.
+    """
     style = svg(EXPLAINED["a product"]).split("<style>")[1].split("</style>")[0]
     values = colours(dark=False)
     used = re.findall(r"(\S+: \S+;) (\w+): var\((--[\w-]+)\);", style)
@@ -192,7 +268,8 @@ def test_without_the_layouts_library_the_error_says_what_to_do(monkeypatch):
     assert mermaid(EXPLAINED["a product"])
 
 
-# -- Mermaid ---------------------------------------------------------------------------------------------------------
+# -- Mermaid
+# ---------------------------------------------------------------------------------------------------------
 
 MODULES = os.environ.get("GRADCLI_MERMAID_MODULES", "")
 PARSER = """
@@ -212,12 +289,22 @@ console.log(JSON.stringify(wrong));
 """
 
 
-@pytest.mark.skipif(not MODULES or shutil.which("node") is None, reason="GRADCLI_MERMAID_MODULES does not say where Mermaid's parser is")
+@pytest.mark.skipif(
+    not MODULES or shutil.which("node") is None,
+    reason="GRADCLI_MERMAID_MODULES does not say where Mermaid's parser is",
+)
 def test_mermaid_parses_its_flowcharts(tmp_path):
     (tmp_path / "parse.mjs").write_text(PARSER, "utf-8")
-    texts = [mermaid(each) for each in EXPLAINED.values()] + [mermaid(named(text)) for text in HOSTILE.values()]
+    texts = [mermaid(each) for each in EXPLAINED.values()] + [
+        mermaid(named(text)) for text in HOSTILE.values()
+    ]
     done = subprocess.run(
-        ["node", str(tmp_path / "parse.mjs"), MODULES], input=json.dumps(texts), capture_output=True, text=True, timeout=120, check=False
+        ["node", str(tmp_path / "parse.mjs"), MODULES],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []

@@ -1,4 +1,6 @@
-"""Plans give what the forward pass and the sweep give: small and in blocks, finite and not, for every operation."""
+"""Plans give what the forward pass and the sweep give: small and in blocks, finite and not, for
+every operation.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,24 @@ def agree(found: Any, wanted: Any, what: str, scale: float = 0.0) -> None:
     finite = np.isfinite(wanted)
     largest = max(scale, np.abs(wanted[finite]).max(initial=0.0))
     np.testing.assert_array_equal(found[~finite], wanted[~finite], err_msg=what)
-    np.testing.assert_allclose(found[finite], wanted[finite], rtol=ULPS, atol=ULPS * largest, err_msg=what)
+    np.testing.assert_allclose(
+        found[finite], wanted[finite], rtol=ULPS, atol=ULPS * largest, err_msg=what
+    )
 
 
 def compare(text: str, values: dict[str, Any], dtype: str = "float64") -> None:
-    wanted = gradcli.evaluate(text, at=values, seed=None, check=False, formula=False, dtype=dtype) if _is_scalar(text, values) else None
+    wanted = (
+        gradcli.evaluate(text, at=values, seed=None, check=False, formula=False, dtype=dtype)
+        if _is_scalar(text, values)
+        else None
+    )
     seed = None
     if wanted is None:
         shape = np.shape(gradcli.compile(text)(values))
         seed = seed_of(shape)
-        wanted = gradcli.evaluate(text, at=values, seed=seed, check=False, formula=False, dtype=dtype)
+        wanted = gradcli.evaluate(
+            text, at=values, seed=seed, check=False, formula=False, dtype=dtype
+        )
     value, grads = gradcli.value_and_grad(text, dtype=dtype)(values, seed=seed)
     agree(value, wanted.value, text)
     assert wanted.grad is not None
@@ -67,7 +77,13 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("_any_size")
-@pytest.mark.parametrize("case", thinned((pytest.param(case, id=f"{case.text[:60]} {case.reason}".strip()) for case in CASES), every=6))
+@pytest.mark.parametrize(
+    "case",
+    thinned(
+        (pytest.param(case, id=f"{case.text[:60]} {case.reason}".strip()) for case in CASES),
+        every=6,
+    ),
+)
 def test_a_plan_of_every_operation(case: Case) -> None:
     compare(case.text, case.values)
 
@@ -75,14 +91,22 @@ def test_a_plan_of_every_operation(case: Case) -> None:
 @pytest.mark.usefixtures("_any_size")
 @pytest.mark.parametrize("kind", ["finite", "with zeros", "with infinities", "with NaN"])
 def test_plans_of_random_expressions(kind: str) -> None:
-    special = {"finite": [], "with zeros": [0.0, -0.0], "with infinities": [np.inf, -np.inf, 0.0], "with NaN": [np.nan]}[kind]
+    special = {
+        "finite": [],
+        "with zeros": [0.0, -0.0],
+        "with infinities": [np.inf, -np.inf, 0.0],
+        "with NaN": [np.nan],
+    }[kind]
 
     @steady(25)
     @given(EXPRESSIONS, VALUES, st.integers(0, 2**32 - 1))
     def same(pair: Pair, values: dict[str, Any], number: int) -> None:
         random = np.random.default_rng(number)
         if special:
-            values = {k: np.where(random.random(SHAPES[k]) < 0.4, random.choice(special, SHAPES[k]), v) for k, v in values.items()}
+            values = {
+                k: np.where(random.random(SHAPES[k]) < 0.4, random.choice(special, SHAPES[k]), v)
+                for k, v in values.items()
+            }
         compare(pair.text, values)
 
     same()
@@ -118,13 +142,16 @@ NAN, INF = float("nan"), float("inf")
         ("atan2(x + 0, -1)", {"x": -0.0}), ("copysign(2, 0 + x)*y", {"x": -0.0, "y": 3.0}), ("atan2(x**0.5, -1)", {"x": -0.0}),
         ("sum(a/(b + 0))", {"a": [1.0, 2.0], "b": [-0.0, 1.0]}), ("sum(atan2(a - 0, -1))", {"a": [-0.0, 0.0]}),
         # cotangents of zeros before operations on whole arrays
-        ("abs(norm(b))", {"b": [NAN, 2.0]}), ("norm(b)**0", {"b": [NAN, 1.0]}), ("relu(-1 - norm(b))", {"b": [INF, 2.0]}),
+        ("abs(norm(b))", {"b": [NAN, 2.0]}), ("norm(b)**0", {"b": [NAN, 1.0]}), ("relu(-1 - "
+        "norm(b))", {"b": [INF, 2.0]}),
         ("relu(-logsumexp(b, 0))", {"b": [INF, 2.0]}), ("relu(-1 - cumprod(b)[1])", {"b": [INF, 2.0]}),
         ("sum(c)*norm(b)", {"b": [INF, 7.0], "c": [0.0, 0.0]}), ("sum(where(b > b, prod(b), -1))", {"b": [INF, 0.0, 2.0]}),
         ("sum(prod(c)**0)", {"c": [-0.0, NAN, -0.0, 700.0]}),
     ],
 )  # fmt: skip
-def test_zeros_keep_their_signs_and_end_what_does_not_matter(text: str, values: dict[str, Any]) -> None:
+def test_zeros_keep_their_signs_and_end_what_does_not_matter(
+    text: str, values: dict[str, Any]
+) -> None:
     arrays = {name: np.array(value) for name, value in values.items()}
     plain = gradcli.evaluate(text, at=arrays, check=False, formula=False)
     value, grads = gradcli.value_and_grad(text)(**arrays)
@@ -133,11 +160,16 @@ def test_zeros_keep_their_signs_and_end_what_does_not_matter(text: str, values: 
         np.testing.assert_array_equal(grads[name], slope, err_msg=name)
 
 
-def test_registers_are_apart_and_their_memory_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registers_are_apart_and_their_memory_is_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(blocks, "_kept", [])
     begins = blocks.places([800, 64, 1, 8_000])
     sizes = [800, 64, 1, 8_000]
-    assert all(begin + size <= following for begin, size, following in zip(begins, sizes, begins[1:], strict=False))
+    assert all(
+        begin + size <= following
+        for begin, size, following in zip(begins, sizes, begins[1:], strict=False)
+    )
     first = blocks.take(begins[-1])
     assert first.ctypes.data % 64 == 0
     second = blocks.take(begins[-1])
@@ -158,6 +190,8 @@ def test_plans_in_several_threads_do_not_share_registers() -> None:
     inputs = [np.random.default_rng(seed).normal(size=20_000) for seed in range(8)]
     alone = [f(x=x) for x in inputs]
     with ThreadPoolExecutor(4) as pool:
-        for (value, grads), (expected, slopes) in zip(pool.map(lambda x: f(x=x), inputs * 5), alone * 5, strict=True):
+        for (value, grads), (expected, slopes) in zip(
+            pool.map(lambda x: f(x=x), inputs * 5), alone * 5, strict=True
+        ):
             assert value == expected
             np.testing.assert_array_equal(grads["x"], slopes["x"])

@@ -1,7 +1,9 @@
-"""The judge finds planted mistakes: each as a mismatch of the right entry, with the wrong and the true number.
+"""The judge finds planted mistakes: each as a mismatch of the right entry, with the wrong and the
+true number.
 
-A row is a mistake in one operation's record and a program that meets it, with the numbers that mathematics and the
-mistake give at the worst entry. Without the mistake every row's program must agree.
+A row is a mistake in one operation's record and a program that meets it, with the numbers that
+mathematics and the mistake give at the worst entry. Without the mistake every row's program must
+agree.
 """
 
 from __future__ import annotations
@@ -104,7 +106,8 @@ ELEMENTWISE = [
         {"x": 2.0, "y": 1.0}, "x", 0.0, 1.0),
     Row("the branch not taken", "where", {"vjp": operand(1, lambda part: part * 0.0 + 1.0)}, "sum(where(x > 0, 3*x, x))",
         {"x": [1.0, -1.0]}, "x[1]", 4.0, 1.0),
-    Row("a leak beyond the bound", "clip", {"vjp": operand(0, lambda part: part + 0.1)}, "clip(x, -1, 1)", {"x": 2.0}, "x",
+    Row("a leak beyond the bound", "clip", {"vjp": operand(0, lambda part: part + 0.1)}, "clip(x, "
+    "-1, 1)", {"x": 2.0}, "x",
         0.1, 0.0),
     Row("wrong far from the origin", "softplus",
         partial(0, instead(lambda out, x, beta, threshold: where(greater(x, 5.0), 1.0, sigmoid(x)))), "sum(softplus(x))",
@@ -131,7 +134,8 @@ STRUCTURAL = [
         {"x": [1.0, 1.0, 1.0]}, "x[0]", 1.0, 7.0),
     Row("index off by one", "getitem", vjp(lambda c, out, x, index: scatter_add(c, index=(0,), shape=x.shape)), "x[1]**2",
         {"x": [1.0, 3.0]}, "x[0]", 6.0, 0.0),
-    Row("duplicates overwritten", "getitem", {"vjp": operand(0, one_off(3, 1, -0.5))}, "sum(x[[1, 1, 2]])",
+    Row("duplicates overwritten", "getitem", {"vjp": operand(0, one_off(3, 1, -0.5))}, "sum(x[[1, "
+    "1, 2]])",
         {"x": [1.0, 3.0, 4.0]}, "x[1]", 1.0, 2.0),
     Row("slices swapped", "concatenate", {"vjp": lambda right: lambda *a, **s: tuple(reversed(right(*a, **s)))},
         "sum(concatenate([x, y])*[1, 2])", {"x": [5.0], "y": [6.0]}, "x[0]", 2.0, 1.0),
@@ -152,7 +156,8 @@ STRUCTURAL = [
     Row("wrong sign", "inv", scaled(-1.0), "inv(x)[0, 0]", {"x": [[2.0]]}, "x[0, 0]", 0.25, -0.25),
     Row("not transposed", "inv", vjp(lambda c, out, x, **_: -matmul(matmul(out, c), out)), "inv(x)[0, 0]", {"x": SQUARE}, "x[0, 1]",
         3.0 / 5.5**2, 1.5 / 5.5**2),
-    Row("wrong sign by the matrix", "solve", {"vjp": operand(0, lambda part: -part)}, "solve(a, b)[0]", {"a": [[2.0]], "b": [3.0]},
+    Row("wrong sign by the matrix", "solve", {"vjp": operand(0, lambda part: -part)}, "solve(a, "
+    "b)[0]", {"a": [[2.0]], "b": [3.0]},
         "a[0, 0]", 0.75, -0.75),
     Row("not transposed by b", "solve", {"vjp": instead(lambda w, c, out, x, y: (None, solve(x, c) if w[1] else None))},
         "solve([[2, 1], [0.5, 3]], b)[0]", {"b": [1.0, 2.0]}, "b[1]", -0.5 / 5.5, -1 / 5.5),
@@ -177,7 +182,8 @@ SECOND = [
     Row("first right, second not", "div", partial(1, times(2.0)), "grad(log(x), x)", {"x": 2.0}, "x", -0.5, -0.25),
     Row("mixed second", "mul", partial(1, times(1 + 1e-6)), "x*x*y", {"x": 3.0, "y": 2.0}, "x,y", 6.0 + 3e-6, 6.0, HESSIAN),
     Row("second of prod", "cumprod", scaled(3.0), "grad(prod(x), x)[0]", {"x": [2.0, 3.0, 5.0]}, "x[1]", 15.0, 5.0),
-    Row("second of det", "adjugate", scaled(-1.0), "grad(det(x), x)[0, 0]", {"x": SQUARE}, "x[1, 1]", -1.0, 1.0),
+    Row("second of det", "adjugate", scaled(-1.0), "grad(det(x), x)[0, 0]", {"x": SQUARE}, "x[1, "
+    "1]", -1.0, 1.0),
     Row("second of cumprod", "reversed_horner", scaled(2.0), "grad(cumprod(x)[1], x)[0]", {"x": [2.0, 3.0]}, "x[1]", 2.0, 1.0),
     Row("Hessian-vector product", "cos", partial(0, times(-1.0)), "hvp(sin(x), x, 2)", {"x": 0.7}, "x",
         2 * math.cos(0.7), -2 * math.cos(0.7)),
@@ -197,7 +203,9 @@ FAST = [
 ]  # fmt: skip
 
 ROWS = [*ELEMENTWISE, *STRUCTURAL, *SECOND, *FAST]
-over_rows = pytest.mark.parametrize("row", [pytest.param(r, id=f"{r.op}: {r.title} in {r.text}") for r in ROWS])
+over_rows = pytest.mark.parametrize(
+    "row", [pytest.param(r, id=f"{r.op}: {r.title} in {r.text}") for r in ROWS]
+)
 
 
 @over_rows
@@ -223,7 +231,12 @@ def test_without_the_mistake_it_agrees(row: Row) -> None:
 
 WRONG_VALUES = [
     ("sin", lambda f: lambda x: f(x) * (1 + 1e-9), "sin(x)", {"x": 0.7}),
-    ("sum", lambda f: lambda x, axis, keepdims: f(x, axis=axis, keepdims=keepdims) + 1e-6, "sum(x)", {"x": [1.0, 2.0]}),
+    (
+        "sum",
+        lambda f: lambda x, axis, keepdims: f(x, axis=axis, keepdims=keepdims) + 1e-6,
+        "sum(x)",
+        {"x": [1.0, 2.0]},
+    ),
     ("matmul", lambda f: lambda x, y: f(x, y.T), "(x @ x)[0, 0]", {"x": SQUARE}),
     ("mean", rounded, "mean(x)", {"x": [0.1, 0.2]}),
     ("tanh", lambda f: lambda x: f(x) if x < 5 else np.float64(1.0), "tanh(x)", {"x": 6.0}),
@@ -232,7 +245,9 @@ WRONG_VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "wrong", "text", "values"), WRONG_VALUES, ids=[w[0] for w in WRONG_VALUES])
+@pytest.mark.parametrize(
+    ("name", "wrong", "text", "values"), WRONG_VALUES, ids=[w[0] for w in WRONG_VALUES]
+)
 def test_wrong_value_is_found(name: str, wrong: Any, text: str, values: dict[str, Any]) -> None:
     assert judged(text, values).verdict.word == "agree"
     with planted(name, forward=wrong):
@@ -246,7 +261,10 @@ def overwritten(right: Any) -> Any:
 
     def contributions(node: Any, *rest: Any) -> list[Any]:
         parts = right(node, *rest)
-        return [None if o in node.operands[i + 1 :] else part for i, (o, part) in enumerate(zip(node.operands, parts, strict=True))]
+        return [
+            None if o in node.operands[i + 1 :] else part
+            for i, (o, part) in enumerate(zip(node.operands, parts, strict=True))
+        ]
 
     return contributions
 
@@ -269,11 +287,18 @@ def test_mistake_of_the_sweep_is_found(monkeypatch: pytest.MonkeyPatch, row: Any
     check = judged(text, values)
     assert check.variables[name].verdict.word == "mismatch", said(check)
     worst = check.variables[name].worst
-    assert (worst.index, worst.engine, worst.reference) == (index, pytest.approx(got), pytest.approx(want))
+    assert (worst.index, worst.engine, worst.reference) == (
+        index,
+        pytest.approx(got),
+        pytest.approx(want),
+    )
 
 
-# Mistakes that something else might hide: a kink beside them, cancellation, another mode, an entry without a derivative.
-FIVE_AT_0 = partial(0, instead(lambda out, x: where(greater(x, 0.0), 1.0, where(less(x, 0.0), 0.0, 5.0))))
+# Mistakes that something else might hide: a kink beside them, cancellation, another mode, an entry
+# without a derivative.
+FIVE_AT_0 = partial(
+    0, instead(lambda out, x: where(greater(x, 0.0), 1.0, where(less(x, 0.0), 0.0, 5.0)))
+)
 HIDDEN: list[tuple[str, str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
     ("a choice outside of the one-sided derivatives", "relu", FIVE_AT_0, "relu(x)", {"x": 0.0}, {}),
     ("outside, by another rule", "sin", partial(0, times(-1.0)), "relu(x) + sin(x)", {"x": 0.0}, {}),
@@ -294,8 +319,13 @@ HIDDEN: list[tuple[str, str, dict[str, Any], str, dict[str, Any], dict[str, Any]
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "mistake", "text", "values", "options"), [pytest.param(*h[1:], id=h[0]) for h in HIDDEN])
-def test_hidden_mistake_is_found(name: str, mistake: Any, text: str, values: Any, options: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "mistake", "text", "values", "options"),
+    [pytest.param(*h[1:], id=h[0]) for h in HIDDEN],
+)
+def test_hidden_mistake_is_found(
+    name: str, mistake: Any, text: str, values: Any, options: Any
+) -> None:
     right = judged(text, values, **options)
     assert right.verdict.word != "mismatch", said(right)
     with planted(name, **mistake):
@@ -310,7 +340,9 @@ TAMPERED: dict[str, Callable[[Any], Any]] = {
     "zeros": lambda g: g * 0,
     "NaN": lambda g: g * nan,
     "infinite": lambda g: g * inf,
-    "0.05 % of one": lambda g: np.where(np.arange(np.size(g)) == 123, g * 1.0005, g) if np.ndim(g) else g * 1.0005,
+    "0.05 % of one": lambda g: (
+        np.where(np.arange(np.size(g)) == 123, g * 1.0005, g) if np.ndim(g) else g * 1.0005
+    ),
 }
 TAMPERED_IN: list[tuple[str, dict[str, Any]]] = [
     ("x**3", {"x": 2.0}), ("1e-6*x", {"x": 2.0}), ("sum(x**2)", {"x": X500}), ("exp(x)", {"x": 50.0}),
@@ -320,7 +352,9 @@ TAMPERED_IN: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("wrong", TAMPERED.values(), ids=TAMPERED)
 @pytest.mark.parametrize(("text", "values"), TAMPERED_IN, ids=[text for text, _ in TAMPERED_IN])
-def test_wrong_number_is_found_whatever_path_computed_it(text: str, values: Any, wrong: Any) -> None:
+def test_wrong_number_is_found_whatever_path_computed_it(
+    text: str, values: Any, wrong: Any
+) -> None:
     """The rules are right, and the gradient that the record shows is not theirs."""
     scope, root = lowered(text, values)
     record = recorded(scope, root, list(values))
@@ -328,7 +362,9 @@ def test_wrong_number_is_found_whatever_path_computed_it(text: str, values: Any,
     record.grad["x"] = wrong(record.grad["x"])
     check = verdict_of(scope, root, record)
     assert check.variables["x"].verdict.word == "mismatch", said(check)
-    assert all(part.verdict.word == "agree" for name, part in check.variables.items() if name != "x"), said(check)
+    assert all(
+        part.verdict.word == "agree" for name, part in check.variables.items() if name != "x"
+    ), said(check)
 
 
 @pytest.mark.parametrize("wrong", TAMPERED.values(), ids=TAMPERED)
@@ -340,8 +376,8 @@ def test_wrong_value_is_found_whatever_path_computed_it(wrong: Any) -> None:
     assert check.value.verdict.word == "mismatch", said(check)
 
 
-# The reference of betainc_slope's own slope is a difference of differences, good to fewer digits than a composed one is held to; sympy's
-# derivative decides about it in programs.
+# The reference of betainc_slope's own slope is a difference of differences, good to fewer digits
+# than a composed one is held to; sympy's derivative decides about it in programs.
 _ROUGH = ("betainc_slope",)
 SMOOTH = [
     (op, i)
@@ -353,7 +389,9 @@ SMOOTH = [
 CANDIDATES = [(0.6, 0.8, 0.3), (1.7, 0.4, 0.6), (-0.6, 1.3, 0.2), (2.5, 3.0, 0.7)]
 
 
-@pytest.mark.parametrize(("op", "place"), SMOOTH[::3], ids=[f"{op.name} {op.operands[i]}" for op, i in SMOOTH[::3]])
+@pytest.mark.parametrize(
+    ("op", "place"), SMOOTH[::3], ids=[f"{op.name} {op.operands[i]}" for op, i in SMOOTH[::3]]
+)
 def test_each_smooth_operation_off_by_a_millionth(op: Op, place: int) -> None:
     found = 0
     for point in CANDIDATES:
@@ -366,11 +404,15 @@ def test_each_smooth_operation_off_by_a_millionth(op: Op, place: int) -> None:
             continue
         found += 1
         right = verdict_of(scope, root, record)
-        assert right.variables[names[place]].verdict.word == "agree", f"{op.name} at {point}: {said(right)}"
+        assert right.variables[names[place]].verdict.word == "agree", (
+            f"{op.name} at {point}: {said(right)}"
+        )
         with planted(op.name, **partial(place, times(1 + 1e-6))):
             wrong = verdict_of(scope, root, recorded(scope, root, names))
         assert wrong.verdict.word == "mismatch"
-        assert [n for n, v in wrong.variables.items() if v.verdict.word == "mismatch"] == [names[place]], said(wrong)
+        assert [n for n, v in wrong.variables.items() if v.verdict.word == "mismatch"] == [
+            names[place]
+        ], said(wrong)
         assert wrong.variables[names[place]].max_rel_error == pytest.approx(1e-6, rel=1e-6)
     assert found
 
@@ -390,17 +432,27 @@ def test_exit_code_of_a_mismatch(call_cli: Callable[..., Any]) -> None:
     assert call_cli(*arguments).returncode == 0, "the mistake is gone again"
 
 
-# -- a sample of what `python -m tests.planting` plants ---------------------------------------------------------------
+# -- a sample of what `python -m tests.planting` plants
+# ---------------------------------------------------------------
 
 
-_IN_TABLES = signatures._TABLES["numpy"]  # which is asked first: another meaning of an alias that stands there changes nothing
-SAMPLE = [m for m in sampled(60, seed=23) if m.kind != "name: an alias" or m.place.split()[0] not in _IN_TABLES]
+_IN_TABLES = signatures._TABLES[
+    "numpy"
+]  # which is asked first: another meaning of an alias that stands there changes nothing
+SAMPLE = [
+    m
+    for m in sampled(60, seed=23)
+    if m.kind != "name: an alias" or m.place.split()[0] not in _IN_TABLES
+]
 
 
 @pytest.mark.parametrize("mistake", [pytest.param(m, id=f"{m.kind} in {m.place}") for m in SAMPLE])
 def test_planted_mistake_is_found_by_the_verdict_or_by_a_test_with_a_name(mistake: Mistake) -> None:
     found = tried(mistake, wide=False)
-    assert found.by != "missed", f"{mistake.kind} in {mistake.place} shows in {found.words}: neither the verdict nor a test sees it"
+    assert found.by != "missed", (
+        f"{mistake.kind} in {mistake.place} shows in {found.words}: neither the verdict nor a "
+        "test sees it"
+    )
 
 
 def test_a_mistake_that_nobody_looks_for_is_missed() -> None:

@@ -1,4 +1,6 @@
-"""``gradcli plot``: tables, charts, pictures and pages of values and derivatives over ranges, and the cross-check of what is drawn."""
+"""``gradcli plot``: tables, charts, pictures and pages of values and derivatives over ranges, and
+the cross-check of what is drawn.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ try:
     DRAWS = True
 except ImportError:
     DRAWS = False
-draws = pytest.mark.skipif(not DRAWS, reason="matplotlib, which draws pictures in files, is not installed")
+draws = pytest.mark.skipif(
+    not DRAWS, reason="matplotlib, which draws pictures in files, is not installed"
+)
 
 
 def table(text):
@@ -43,9 +47,14 @@ def numbers(column):
     return np.array([float(cell) for cell in column])
 
 
-# An expression and its arguments, the headings of its table, and value and derivatives by NumPy and by hand.
+# An expression and its arguments, the headings of its table, and value and derivatives by NumPy and
+# by hand.
 TABLES = [
-    ("x**2*sin(x)", ["x=-3..3"], lambda x: (x**2 * np.sin(x), 2 * x * np.sin(x) + x**2 * np.cos(x))),
+    (
+        "x**2*sin(x)",
+        ["x=-3..3"],
+        lambda x: (x**2 * np.sin(x), 2 * x * np.sin(x) + x**2 * np.cos(x)),
+    ),
     ("exp(-a*x)", ["x=0..5", "a=0.7"], lambda x: (np.exp(-0.7 * x), -0.7 * np.exp(-0.7 * x))),
     ("abs(x)", ["x=-1..1"], lambda x: (np.abs(x), np.sign(x))),
     ("sum(w*x**2)", ["x=-1..1", "w=1,2,3"], lambda x: (6 * x**2, 12 * x)),
@@ -71,7 +80,9 @@ def test_the_table_has_the_function_and_its_derivative(call_cli, case):
 
 
 def test_two_names_make_a_grid(call_cli):
-    done = call_cli("plot", "x**2*y", "x=0..1", "y=0..2", "--format", "csv", "--points", "3", "--no-check")
+    done = call_cli(
+        "plot", "x**2*y", "x=0..1", "y=0..2", "--format", "csv", "--points", "3", "--no-check"
+    )
     found = table(done.stdout)
     assert list(found) == ["x", "y", "value", "d/dx", "d/dy"]
     x, y = numbers(found["x"]), numbers(found["y"])
@@ -82,7 +93,19 @@ def test_two_names_make_a_grid(call_cli):
 
 
 def test_several_values_of_a_name_make_a_curve_each(call_cli):
-    done = call_cli("plot", "a*x**2", "x=0..1", "a=1,2,3", "--wrt", "x,a", "--format", "csv", "--points", "2", "--no-check")
+    done = call_cli(
+        "plot",
+        "a*x**2",
+        "x=0..1",
+        "a=1,2,3",
+        "--wrt",
+        "x,a",
+        "--format",
+        "csv",
+        "--points",
+        "2",
+        "--no-check",
+    )
     assert done.stdout.splitlines() == [
         "x,a,value,d/dx,d/da",
         "0.0,1.0,0.0,0.0,0.0", "1.0,1.0,1.0,2.0,1.0", "0.0,2.0,0.0,0.0,0.0", "1.0,2.0,2.0,4.0,1.0", "0.0,3.0,0.0,0.0,0.0",
@@ -103,21 +126,41 @@ def test_json_says_all_of_it(call_cli):
     done = call_cli("plot", "abs(x) + 0*a", "x=-1..1", "a=2", "--format", "json", "--points", "3")
     record = json.loads(done.stdout)
     assert record["schema"] == 1
-    assert (record["expr"], record["names"], record["ranges"]) == ("abs(x) + 0*a", ["x"], {"x": [-1.0, 1.0]})
+    assert (record["expr"], record["names"], record["ranges"]) == (
+        "abs(x) + 0*a",
+        ["x"],
+        {"x": [-1.0, 1.0]},
+    )
     assert record["points"] == [
         {"x": -1.0, "value": 1.0, "d/dx": -1.0},
         {"x": 0.0, "value": 0.0, "d/dx": 0.0},
         {"x": 1.0, "value": 1.0, "d/dx": 1.0},
     ]
-    assert record["marks"] == [{"kind": "kink", "at": {"x": 0.0}, "text": "kink at x=0: the slope goes from -1 to 1"}]
-    assert (record["check"]["verdict"], record["check"]["points"], record["error"], record["notes"]) == ("agree", 5, None, [])
+    assert record["marks"] == [
+        {"kind": "kink", "at": {"x": 0.0}, "text": "kink at x=0: the slope goes from -1 to 1"}
+    ]
+    assert (
+        record["check"]["verdict"],
+        record["check"]["points"],
+        record["error"],
+        record["notes"],
+    ) == ("agree", 5, None, [])
 
 
 def test_several_queries_are_an_array_or_lines(call_cli):
-    done = call_cli("plot", "x=0..1", "--format", "json", "--points", "2", "--no-check", stdin="x\nx**(\n")
+    done = call_cli(
+        "plot", "x=0..1", "--format", "json", "--points", "2", "--no-check", stdin="x\nx**(\n"
+    )
     first, second = json.loads(done.stdout)
-    assert (done.returncode, first["error"], second["error"]["code"], second["points"]) == (2, None, "syntax", None)
-    lines = call_cli("plot", "x=0..1", "--format", "jsonl", "--points", "2", "--no-check", stdin="x\n2*x\n").stdout.splitlines()
+    assert (done.returncode, first["error"], second["error"]["code"], second["points"]) == (
+        2,
+        None,
+        "syntax",
+        None,
+    )
+    lines = call_cli(
+        "plot", "x=0..1", "--format", "jsonl", "--points", "2", "--no-check", stdin="x\n2*x\n"
+    ).stdout.splitlines()
     assert [json.loads(line)["expr"] for line in lines] == ["x", "2*x"]
 
 
@@ -152,13 +195,15 @@ REFUSED = {
     "2*a a=1 x=0..1": "the expression has no name 'x'",
     "sin( x=0..1": "'(' is never closed",
     "x>1 x=0..2": "a curve is that of a number; the result is a truth or an index",
-    "x*ones(20) x=0..1": "the result has the shape (20,): 20 curves are too many for a picture, which shows up to 12",
+    "x*ones(20) x=0..1": "the result has the shape (20,): 20 curves are too many for a picture, "
+    "which shows up to 12",
     "x*y*ones(2) x=0..1 y=0..1": "contours are those of a number; the result has the shape (2,)",
     "zeros(x) x=1..2": "an extent of a shape must be a whole number",
     "sum(w*x) x=0..1 w=1,2 --wrt w": "'w' has the shape (2,): a curve of d/dw needs a number",
     "x x=0..1 --wrt b": "no value for 'b', which is to be differentiated",
     "sqrt(-1-x**2) x=0..1": "the expression has no finite value anywhere for x=0.0..1.0",
-    "log(x)*y x=-1..0 y=0..1": "the expression has no finite value anywhere for x=-1.0..0.0, y=0.0..1.0",
+    "log(x)*y x=-1..0 y=0..1": "the expression has no finite value anywhere for x=-1.0..0.0, "
+    "y=0.0..1.0",
     "x x=0..1 --points 1": "--points must be a whole number from 2 to 1,000,000, not 1",
     "x x=-1..1 --log x": "--log x: the range of 'x' begins at -1.0, which has no logarithm",
     "x x=1..2 --log z": "--log must be one of x, y, xy, not 'z'",
@@ -220,8 +265,17 @@ def test_a_chart_without_colours_tells_curves_apart_by_marks(call_cli):
 
 
 def test_without_characters_for_it_there_is_no_chart(run_cli):
-    done = run_cli("plot", "abs(x)+floor(x)", "x=-1.5..1.5", "--no-check", env={**plain_environment(), "PYTHONIOENCODING": "ascii"})
-    assert (done.returncode, done.stderr) == (0, "no chart: standard output has no characters for its dots (PYTHONIOENCODING=utf-8)\n")
+    done = run_cli(
+        "plot",
+        "abs(x)+floor(x)",
+        "x=-1.5..1.5",
+        "--no-check",
+        env={**plain_environment(), "PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stderr) == (
+        0,
+        "no chart: standard output has no characters for its dots (PYTHONIOENCODING=utf-8)\n",
+    )
     assert done.stdout.startswith("abs(x)+floor(x)\n  for -1.5 <= x <= 1.5\n  jump     at x=-1")
 
 
@@ -235,7 +289,19 @@ def test_charts_have_the_width_that_is_asked_for(call_cli, width):
 
 
 def test_what_is_not_smooth_over_two_ranges_is_told(call_cli):
-    record = json.loads(call_cli("plot", "floor(x)/y", "x=0.5..1.5", "y=0..1", "--format", "json", "--no-check", "--points", "2").stdout)
+    record = json.loads(
+        call_cli(
+            "plot",
+            "floor(x)/y",
+            "x=0.5..1.5",
+            "y=0..1",
+            "--format",
+            "json",
+            "--no-check",
+            "--points",
+            "2",
+        ).stdout
+    )
     assert [(mark["kind"], mark["at"]) for mark in record["marks"]] == [
         ("pole", {"x": [0.5, 1.5], "y": 0.0}), ("jump", {"x": 1.0, "y": [0.0, 1.0]}),
     ]  # fmt: skip
@@ -244,7 +310,9 @@ def test_what_is_not_smooth_over_two_ranges_is_told(call_cli):
 
 def test_contours_are_not_drawn_through_a_jump():
     program = Programs(values={"x": np.float64(0), "y": np.float64(0)}).fresh()
-    (record,) = plots(program, ["sign(x)*(2 + y**2)"], None, AskedPlot({"x": (-1.0, 1.0), "y": (-1.0, 1.0)}))
+    (record,) = plots(
+        program, ["sign(x)*(2 + y**2)"], None, AskedPlot({"x": (-1.0, 1.0), "y": (-1.0, 1.0)})
+    )
     assert record.grid is not None
     (cut,) = np.flatnonzero(np.isnan(record.grid.values).all(axis=0))
     assert record.grid.xs[cut] == 0
@@ -269,16 +337,34 @@ def test_marks_are_listed_below_the_chart(call_cli):
 
 
 def test_logarithmic_axes(call_cli):
-    done = call_cli("plot", "x**3", "x=0.01..100", "--log", "xy", "--points", "5", "--format", "csv", "--no-check")
+    done = call_cli(
+        "plot",
+        "x**3",
+        "x=0.01..100",
+        "--log",
+        "xy",
+        "--points",
+        "5",
+        "--format",
+        "csv",
+        "--no-check",
+    )
     assert numbers(table(done.stdout)["x"]) == pytest.approx([0.01, 0.1, 1, 10, 100], rel=1e-14)
-    shown = call_cli("plot", "x**3", "x=0.01..100", "--log", "xy", "--no-check", "--width", "60").stdout
+    shown = call_cli(
+        "plot", "x**3", "x=0.01..100", "--log", "xy", "--no-check", "--width", "60"
+    ).stdout
     assert shown.splitlines()[-5].split() == ["0.01", "0.1", "1", "10", "100"]
 
 
-# -- files ---------------------------------------------------------------------------------------------------------------
+# -- files
+# ---------------------------------------------------------------------------------------------------------------
 
 
-FIGURES = {"a curve": ["tan(x)", "x=-3..3"], "a family": ["a*abs(x-a)", "x=0..4", "a=1,2"], "contours": ["x**2-y**2", "x=-1..1", "y=-1..1"]}
+FIGURES = {
+    "a curve": ["tan(x)", "x=-3..3"],
+    "a family": ["a*abs(x-a)", "x=0..4", "a=1,2"],
+    "contours": ["x**2-y**2", "x=-1..1", "y=-1..1"],
+}
 
 
 @draws
@@ -291,12 +377,17 @@ def test_files_have_the_same_bytes_each_time(call_cli, tmp_path, figure, kind):
         assert (done.returncode, done.stderr) == (0, f"{place}.{kind} is written\n")
         found.append((tmp_path / f"{place}.{kind}").read_bytes())
     assert len(set(found)) == 1
-    begins = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-", "html": b"<!DOCTYPE html>"}[kind]
+    begins = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-", "html": b"<!DOCTYPE html>"}[
+        kind
+    ]
     assert found[0].startswith(begins)
     if kind in ("svg", "html"):
         text = found[0].decode().removeprefix("<!DOCTYPE html>")
         ElementTree.fromstring(text[text.index("<svg") :] if kind == "svg" else text)
-        fetched = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?(?!#|"#|'#)([^"'\s)]+)""", re.sub(r"xmlns(:\w+)?=\"[^\"]*\"", "", text))
+        fetched = re.findall(
+            r"""(?:src|href|url)\s*[=(]\s*["']?(?!#|"#|'#)([^"'\s)]+)""",
+            re.sub(r"xmlns(:\w+)?=\"[^\"]*\"", "", text),
+        )
         assert [address for address in fetched if not address.startswith("#")] == []
         assert "<script" not in text
 
@@ -307,7 +398,17 @@ def test_a_page_has_the_picture_the_marks_and_the_table(call_cli, tmp_path):
     page = ElementTree.fromstring((tmp_path / "p.html").read_text().removeprefix("<!DOCTYPE html>"))
     assert len(list(page.iter("{http://www.w3.org/2000/svg}svg"))) == 1
     assert [cell.text for cell in page.iter("th")] == ["x", "value", "d/dx"]
-    assert [cell.text for cell in page.iter("td")] == ["-1.0", "1.0", "-1.0", "0.0", "0.0", "0.0", "1.0", "1.0", "1.0"]
+    assert [cell.text for cell in page.iter("td")] == [
+        "-1.0",
+        "1.0",
+        "-1.0",
+        "0.0",
+        "0.0",
+        "0.0",
+        "1.0",
+        "1.0",
+        "1.0",
+    ]
     assert "at x=0: the slope goes from -1 to 1" in [cell.text for cell in page.iter("dd")]
 
 
@@ -323,33 +424,57 @@ def test_without_matplotlib_the_error_says_how_to_get_it(tmp_path):
     options = {"cwd": tmp_path, "env": plain_environment(), "capture_output": True, "text": True}
     done = subprocess.run([*command, "--out", "p.svg"], check=False, **options)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error[usage]: pictures in files need matplotlib, which is not installed\n = help: pip install 'gradcli[plot]'\n"
+    assert (
+        done.stderr
+        == "error[usage]: pictures in files need matplotlib, which is not installed\n = help: pip "
+        "install 'gradcli[plot]'\n"
+    )
     assert not list(tmp_path.iterdir())
-    assert subprocess.run(command, check=False, **options).returncode == 0  # charts and tables need none
+    assert (
+        subprocess.run(command, check=False, **options).returncode == 0
+    )  # charts and tables need none
 
 
-# -- texts of others -----------------------------------------------------------------------------------------------------
+# -- texts of others
+# -----------------------------------------------------------------------------------------------------
 
 
 def hostile_record(text):
     at = np.array([0.0, 1.0])
     numbers = {VALUE: at, "d/dx": at}
     marks = [Mark("kink", 0.5, 0.5, (0.5, 0.5), f"kink {text}")]
-    curves = [Curve(text, {}, at, numbers, numbers, list(marks)), Curve("other", {}, at, numbers, numbers)]
-    return PlotRecord(text, ranges={"x": (0.0, 1.0)}, by=("x",), at=at, curves=curves, notes=[text], warnings=[text])
+    curves = [
+        Curve(text, {}, at, numbers, numbers, list(marks)),
+        Curve("other", {}, at, numbers, numbers),
+    ]
+    return PlotRecord(
+        text,
+        ranges={"x": (0.0, 1.0)},
+        by=("x",),
+        at=at,
+        curves=curves,
+        notes=[text],
+        warnings=[text],
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_texts_of_others_are_inert_in_charts_and_tables(name):
     record = hostile_record(HOSTILE[name])
-    for shown in (text_of(Chart(chart([record], Style(60, 16, False))).lines()), text_of(record.lines())):
+    for shown in (
+        text_of(Chart(chart([record], Style(60, 16, False))).lines()),
+        text_of(record.lines()),
+    ):
         assert all(character.isprintable() or character == "\n" for character in shown), shown
     cells = plot_rows([record, record])
     assert not re.search(r"(^|,)\"?[=+@]", cells, re.MULTILINE)
 
 
 @draws
-@pytest.mark.parametrize("name", ["XML", "a null", "halves", "LaTeX", "percents", "a colour", "wide", "lines", "Markdown"])
+@pytest.mark.parametrize(
+    "name",
+    ["XML", "a null", "halves", "LaTeX", "percents", "a colour", "wide", "lines", "Markdown"],
+)
 def test_texts_of_others_are_inert_in_pages(name):
     from gradcli.report.plot_picture import page
 
@@ -371,4 +496,10 @@ def test_round_numbers_on_axes():
     assert ticks(0, 1, 6) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert ticks(1e6, 1e6 + 3, 4) == [1000000.0, 1000001.0, 1000002.0, 1000003.0]
     assert ticks(1.0, 1.0, 4) == []
-    assert [label(x) for x in (0.0, -2.5, 1e-7, 3e12, 1e300)] == ["0", "-2.5", "1e-7", "3e12", "1e300"]
+    assert [label(x) for x in (0.0, -2.5, 1e-7, 3e12, 1e300)] == [
+        "0",
+        "-2.5",
+        "1e-7",
+        "3e12",
+        "1e300",
+    ]

@@ -1,4 +1,7 @@
-"""Where curves are not smooth: what is found along a range, and at which floats. Places and limits are by hand."""
+"""Where curves are not smooth: what is found along a range, and at which floats.
+
+Places and limits are by hand.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ def record_of(text: str, begin: float, end: float, **values: Any) -> PlotRecord:
     """The curve of a program's last query over a range of x."""
     bound = {name: np.asarray(value, float) for name, value in values.items()}
     program = Programs(values={**bound, "x": np.float64(begin + (end - begin) / 2)}).fresh()
-    *_, record = plots(program, text.splitlines(keepends=True), None, AskedPlot({"x": (begin, end)}))
+    *_, record = plots(
+        program, text.splitlines(keepends=True), None, AskedPlot({"x": (begin, end)})
+    )
     assert record.error is None, record.error
     return record
 
@@ -52,7 +57,11 @@ ROWS = [
     Row("maximum(x, x**2)", (-3, 3), [("kink", 0), ("kink", 1)]),
     Row("clip(x, -1, 2)", (-3, 3), [("kink", -1), ("kink", 2)]),
     Row("max([x, x**2, 1])", (-3, 3), [("kink", -1), ("kink", 1)]),  # not entry by entry
-    Row("relu(1 - 1000*abs(x - 0.3337))", (-10, 10), [("kink", 0.3327), ("kink", 0.3337), ("kink", 0.3347)]),  # narrow
+    Row(
+        "relu(1 - 1000*abs(x - 0.3337))",
+        (-10, 10),
+        [("kink", 0.3327), ("kink", 0.3337), ("kink", 0.3347)],
+    ),  # narrow
     Row("sqrt(abs(x))", (-3, 3), [("kink", 0)]),
     Row("cbrt(x)", (-3, 3), [("kink", 0)]),
     Row("floor(x)", (-2.5, 2.5), [("jump", n) for n in (-2, -1, 0, 1, 2)]),
@@ -84,12 +93,16 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", thinned(pytest.param(row, id=f"{row.text} {row.ends}") for row in ROWS))
+@pytest.mark.parametrize(
+    "row", thinned(pytest.param(row, id=f"{row.text} {row.ends}") for row in ROWS)
+)
 def test_places_are_found_where_they_are(row):
     found = [(mark.kind, mark.at) for _, mark in record_of(row.text, *row.ends).marks]
     assert [kind for kind, _ in found] == [kind for kind, _ in row.places], found
     for (kind, at), (_, wanted) in zip(found, row.places, strict=True):
-        assert abs(at - wanted) <= 2 * math.ulp(wanted or 1e-300), f"{kind} at {at!r}, wanted {wanted!r}"
+        assert abs(at - wanted) <= 2 * math.ulp(wanted or 1e-300), (
+            f"{kind} at {at!r}, wanted {wanted!r}"
+        )
 
 
 WORDS = {
@@ -125,7 +138,10 @@ def test_curves_are_not_drawn_through_what_is_not_smooth():
     joined = np.isfinite(heights[1:]) & np.isfinite(heights[:-1])
     assert np.abs(np.diff(heights))[joined].max() < 0.1  # no riser of a step is drawn
     slopes = steps.heights["d/dx"]
-    assert set(np.unique(slopes[np.isfinite(slopes)])) == {-1.0, 1.0}  # nor the 0 that is chosen at the kink
+    assert set(np.unique(slopes[np.isfinite(slopes)])) == {
+        -1.0,
+        1.0,
+    }  # nor the 0 that is chosen at the kink
 
 
 def test_points_are_where_a_curve_bends():
@@ -142,7 +158,10 @@ def test_work_is_bounded_whatever_is_drawn():
 
 
 @settings(deadline=None, max_examples=40, derandomize=True)
-@given(st.just(0.0) | st.floats(-9, 9).filter(lambda x: abs(x) > 1e-9), st.sampled_from([1e-3, 1.0, 1e6]))
+@given(
+    st.just(0.0) | st.floats(-9, 9).filter(lambda x: abs(x) > 1e-9),
+    st.sampled_from([1e-3, 1.0, 1e6]),
+)
 def test_a_kink_anywhere_is_located_to_the_float(at, size):
     def probe(xs):
         return (size * np.abs(xs - at))[:, None], (size * np.sign(xs - at))[:, None]
@@ -170,26 +189,37 @@ def test_a_pole_anywhere_is_located_to_the_float(at, order):
 def test_polynomials_have_no_places(coefficients):
     polynomial = np.polynomial.Polynomial(coefficients)
     slope = polynomial.deriv()
-    found = sample(lambda xs: (polynomial(xs)[:, None], slope(xs)[:, None]), -2.0, 2.0, 1, (), 2_000)
+    found = sample(
+        lambda xs: (polynomial(xs)[:, None], slope(xs)[:, None]), -2.0, 2.0, 1, (), 2_000
+    )
     assert found.places == [[]]
 
 
 def test_places_of_each_entry_are_its_own():
     record = record_of("abs(x - a)", -3, 3, a=[0.5, 1.0, 9.0])
-    assert [(curve.label, [mark.at for mark in curve.marks]) for curve in record.curves] == [("a=0.5", [0.5]), ("a=1", [1.0]), ("a=9", [])]
+    assert [(curve.label, [mark.at for mark in curve.marks]) for curve in record.curves] == [
+        ("a=0.5", [0.5]),
+        ("a=1", [1.0]),
+        ("a=9", []),
+    ]
 
 
 def test_intervals_without_a_place_have_none():
     def probe(xs):
         return np.sin(xs)[:, None], np.cos(xs)[:, None]
 
-    assert locate_places(probe, -3, 3, np.array([0.0, 1.0]), np.array([0.5, 1.1]), np.array([0, 0])) == []
+    assert (
+        locate_places(probe, -3, 3, np.array([0.0, 1.0]), np.array([0.5, 1.1]), np.array([0, 0]))
+        == []
+    )
 
 
 def test_points_are_the_decimals_that_are_meant():
     assert evenly(0.0, 1.0, 11).tolist() == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
     assert evenly(-3.0, 3.0, 7).tolist() == [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0]
-    assert evenly(0.1, 1000.0, 5, log=True) == pytest.approx([0.1, 1.0, 10.0, 100.0, 1000.0], rel=1e-14)
+    assert evenly(0.1, 1000.0, 5, log=True) == pytest.approx(
+        [0.1, 1.0, 10.0, 100.0, 1000.0], rel=1e-14
+    )
 
 
 def test_round_numbers():

@@ -1,4 +1,6 @@
-"""Other systems, as far as they can be emulated here: pipes, paths and drives of Windows, float formats, folders without a home."""
+"""Other systems, as far as they can be emulated here: pipes, paths and drives of Windows, float
+formats, folders without a home.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +29,30 @@ from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import digests
 from gradcli.storage.cache import VERDICTS, folder
 
-# -- processes, pipes, paths -----------------------------------------------------------------------------------------
+# -- processes, pipes, paths
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cores", "most"), [(1, 1), (8, 8), (1000, 61)])
-def test_there_are_no_more_processes_than_cores(cores: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_no_more_processes_than_cores(
+    cores: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     assert cases.most_processes() == most
 
 
-@pytest.mark.parametrize(("jobs", "most", "processes"), [("1000000", 3, 3), ("50", 40, 5), ("1000000", 1, 0), ("2", 40, 2)])
+@pytest.mark.parametrize(
+    ("jobs", "most", "processes"),
+    [("1000000", 3, 3), ("50", 40, 5), ("1000000", 1, 0), ("2", 40, 2)],
+)
 def test_there_are_no_more_processes_than_tasks(
-    call_cli: Any, tmp_path: Path, jobs: str, most: int, processes: int, monkeypatch: pytest.MonkeyPatch
+    call_cli: Any,
+    tmp_path: Path,
+    jobs: str,
+    most: int,
+    processes: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[int] = []
     whole = parallel.Worker
@@ -54,9 +67,12 @@ def test_there_are_no_more_processes_than_tasks(
 
 
 @pytest.mark.parametrize(
-    ("platform", "number", "code"), [("win32", errno.EINVAL, 0), ("linux", errno.EINVAL, 2), ("win32", errno.ENOSPC, 2)]
+    ("platform", "number", "code"),
+    [("win32", errno.EINVAL, 0), ("linux", errno.EINVAL, 2), ("win32", errno.ENOSPC, 2)],
 )
-def test_a_closed_pipe_on_windows(platform: str, number: int, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_pipe_on_windows(
+    platform: str, number: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Closed(io.StringIO):
         def flush(self) -> None:
             raise OSError(number, os.strerror(number))
@@ -66,7 +82,9 @@ def test_a_closed_pipe_on_windows(platform: str, number: int, code: int, monkeyp
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(sys, "stderr", errors)
     assert exit_codes.run_guarded(lambda **_: 0) == code
-    assert errors.getvalue() == ("" if code == 0 else f"error[output]: cannot write the output: {os.strerror(number)}\n")
+    assert errors.getvalue() == (
+        "" if code == 0 else f"error[output]: cannot write the output: {os.strerror(number)}\n"
+    )
 
     def writes() -> int:
         raise OSError(number, os.strerror(number))
@@ -81,33 +99,51 @@ def test_a_closed_pipe_on_windows(platform: str, number: int, code: int, monkeyp
         ("C:/a b/c.grad", "file:///C:/a%20b/c.grad"),
     ],
 )
-def test_addresses_of_files_on_windows(path: str, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_of_files_on_windows(
+    path: str, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os.path, "isabs", ntpath.isabs)
     assert _artifact(path) == {"uri": uri}
 
 
-@pytest.mark.parametrize(("path", "name"), [("C:/a/b.grad", "a.b.grad"), ("//server/share/a/b.grad", "a.b.grad"), ("a/b.grad", "a.b.grad")])
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("C:/a/b.grad", "a.b.grad"),
+        ("//server/share/a/b.grad", "a.b.grad"),
+        ("a/b.grad", "a.b.grad"),
+    ],
+)
 def test_classes_have_no_drive(path: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradcli.report.machine_reports.relative", lambda suite: suite)
     monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
     assert _class(path) == name
 
 
-# -- numbers ---------------------------------------------------------------------------------------------------------
+# -- numbers
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("error")
 def test_what_is_too_large_for_single_precision_is_infinite_without_a_warning() -> None:
     with np.errstate(all="raise"):
-        assert gradcli.evaluate("x", x=1e300, dtype="float32", check=False, formula=False).value == np.inf
+        assert (
+            gradcli.evaluate("x", x=1e300, dtype="float32", check=False, formula=False).value
+            == np.inf
+        )
         assert gradcli.value_and_grad("x", dtype="float32")(x=1e300)[0] == np.inf
         assert gradcli.value_and_grad("x", dtype="float32")(x=1.0, seed=1e300)[1]["x"] == np.inf
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.skipif(not np.isfinite(np.longdouble("1e4000")), reason="long doubles are no longer than doubles here")
+@pytest.mark.skipif(
+    not np.isfinite(np.longdouble("1e4000")), reason="long doubles are no longer than doubles here"
+)
 def test_what_is_too_large_for_all_floats_is_refused_without_a_warning() -> None:
-    value, refused = np.longdouble("1e4000"), r"must be real numbers: 1e\+4000 is too large for a float"
+    value, refused = (
+        np.longdouble("1e4000"),
+        r"must be real numbers: 1e\+4000 is too large for a float",
+    )
     with np.errstate(all="raise"):
         for call in (
             lambda: gradcli.evaluate("x", x=value),
@@ -118,13 +154,22 @@ def test_what_is_too_large_for_all_floats_is_refused_without_a_warning() -> None
                 call()
 
 
-CLOCKS = re.compile(r"^\s*(?:import|from) time\b|\b(?:perf_counter|monotonic|process_time)\b|/sys/|/proc/", re.MULTILINE)
+CLOCKS = re.compile(
+    r"^\s*(?:import|from) time\b|\b(?:perf_counter|monotonic|process_time)\b|/sys/|/proc/",
+    re.MULTILINE,
+)
 
 
 def test_who_looks_at_a_clock_or_at_the_machine() -> None:
-    """What it took is reported and shown, and the user's own time limits are kept: nothing else may depend on it."""
+    """What it took is reported and shown, and the user's own time limits are kept: nothing else may
+    depend on it.
+    """
     root = Path(gradcli.__file__).parent
-    found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if CLOCKS.search(path.read_text(encoding="utf-8"))}
+    found = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if CLOCKS.search(path.read_text(encoding="utf-8"))
+    }
     assert found <= {
         "reference/deadline.py", "cli/decide/cases.py", "cli/decide/functions.py", "cli/decide/checking.py",
         "cli/interrupts.py", "cli/write/reports.py", "limits.py", "files/npy.py",
@@ -132,7 +177,8 @@ def test_who_looks_at_a_clock_or_at_the_machine() -> None:
     }  # fmt: skip
 
 
-# -- verdicts that are kept ------------------------------------------------------------------------------------------
+# -- verdicts that are kept
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -149,7 +195,11 @@ def installed(place: Path, content: str = "x = 1\n") -> Path:
 
 
 def test_the_same_code_is_the_same_wherever_and_whenever_it_was_installed(tmp_path: Path) -> None:
-    one, two, other = installed(tmp_path / "one"), installed(tmp_path / "two"), installed(tmp_path / "other", "x = 2\n")
+    one, two, other = (
+        installed(tmp_path / "one"),
+        installed(tmp_path / "two"),
+        installed(tmp_path / "other", "x = 2\n"),
+    )
     os.utime(two / "other.py", (1, 1))
     assert digests.code(one) == digests.code(one) == digests.code(two) != digests.code(other)
     (one / "part" / "module.py").write_text("x = 2\n")
@@ -175,10 +225,13 @@ def test_the_key_has_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(found)) == 2
 
 
-def test_a_folder_of_verdicts_that_is_restored_is_hit_by_another_installation(cache: Path, tmp_path: Path) -> None:
+def test_a_folder_of_verdicts_that_is_restored_is_hit_by_another_installation(
+    cache: Path, tmp_path: Path
+) -> None:
     package = Path(verdict_cache.__file__).parents[1]
     script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\nimport gradcli, gradcli.check.verdict_cache as v\n"
+        "import sys; sys.path.insert(0, sys.argv[1])\nimport gradcli, gradcli.check.verdict_cache "
+        "as v\n"
         "assert gradcli.__file__.startswith(sys.argv[1])\nmet, recalled = [], v.recalled\n"
         "v.recalled = lambda key: met.append(recalled(key)) or met[-1]\n"
         "from gradcli.cli.exit_codes import guarded\nfrom gradcli.cli.main import app\n"
@@ -187,8 +240,19 @@ def test_a_folder_of_verdicts_that_is_restored_is_hit_by_another_installation(ca
     )
     said = []
     for place in (tmp_path / "one", tmp_path / "two"):
-        shutil.copytree(package, place / "gradcli", copy_function=shutil.copyfile, ignore=shutil.ignore_patterns("__pycache__"))
-        done = subprocess.run([sys.executable, "-c", script, str(place)], capture_output=True, text=True, cwd=tmp_path, check=False)
+        shutil.copytree(
+            package,
+            place / "gradcli",
+            copy_function=shutil.copyfile,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(place)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
         said.append(done.stdout.splitlines()[-1:] or done.stderr)
     assert said == [["[None]"], ["['agree']"]]
 
@@ -206,7 +270,11 @@ def test_the_oldest_entries_are_removed() -> None:
         os.utime(VERDICTS.path_of(key(number)) or "", (number, number))
     assert verdict_cache.recall(key(0)) is not None  # and so it is the youngest
     verdict_cache.remember(key(VERDICTS.most), agreed)
-    left = [number for number in range(VERDICTS.most + 1) if verdict_cache.recall(key(number)) is not None]
+    left = [
+        number
+        for number in range(VERDICTS.most + 1)
+        if verdict_cache.recall(key(number)) is not None
+    ]
     assert left == [0, *range(VERDICTS.most // 4 + 2, VERDICTS.most + 1)]
     assert len(VERDICTS.files()) == 3 * VERDICTS.most // 4
 
@@ -231,7 +299,8 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     assert len(digests.code(Path(verdict_cache.__file__).parent)) == 64
 
 
-# -- a machine without FLINT -------------------------------------------------------------------------------------------
+# -- a machine without FLINT
+# -------------------------------------------------------------------------------------------
 
 WITHOUT_FLINT = """
 import json, sys
@@ -247,11 +316,26 @@ run()
 
 
 def test_without_flint_the_verdicts_are_the_same_and_nothing_is_certified() -> None:
-    asked = [("sin(x)**2*y", {"x": 0.5, "y": 2.0}), ("abs(x)", {"x": 0.0}), ("(1 - cos(x))/x**2", {"x": 1e-8}), ("log(x)", {"x": -1.0})]
-    done = subprocess.run([sys.executable, "-c", WITHOUT_FLINT, json.dumps(asked)], capture_output=True, text=True, check=True)
+    asked = [
+        ("sin(x)**2*y", {"x": 0.5, "y": 2.0}),
+        ("abs(x)", {"x": 0.0}),
+        ("(1 - cos(x))/x**2", {"x": 1e-8}),
+        ("log(x)", {"x": -1.0}),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_FLINT, json.dumps(asked)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     *verdicts, digits = done.stdout.splitlines()
     for line, (text, names) in zip(verdicts, asked, strict=True):
         with_flint = gradcli.evaluate(text, **names).check.variables
-        assert json.loads(line) == {name: [check.verdict.word, None] for name, check in with_flint.items()}, text
+        assert json.loads(line) == {
+            name: [check.verdict.word, None] for name, check in with_flint.items()
+        }, text
     record = json.loads(digits)
-    assert (record["precise"]["value"], record["precise_certified"]) == ("2.718281828459045235360287471352662497757", False)
+    assert (record["precise"]["value"], record["precise_certified"]) == (
+        "2.718281828459045235360287471352662497757",
+        False,
+    )

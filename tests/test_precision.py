@@ -1,4 +1,6 @@
-"""Gradients by code of few bits: right ones are right in each precision, and what is off by more than rounding explains is found."""
+"""Gradients by code of few bits: right ones are right in each precision, and what is off by more
+than rounding explains is found.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from gradcli.report.verdicts import Check
 from gradcli.testing import check_gradient
 
 KINDS = ("float32", "float16", "bfloat16")
-LEFT = 0.04  # of all cases may be undetermined: a step at which the function turns, or a slope of which no digit is left
+# of all cases may be undetermined: a step at which the function turns, or a slope of which no digit
+# is left
+LEFT = 0.04
 
 
 def dtype(name: str) -> Any:
@@ -25,7 +29,9 @@ def dtype(name: str) -> Any:
 
 
 def checked(case: Case, kind: str, state: int = 0, gradient: Any = None) -> Check:
-    return check_gradient(case.function, gradient or case.gradient, at=arguments(case, dtype(kind), state), wrt="a0")
+    return check_gradient(
+        case.function, gradient or case.gradient, at=arguments(case, dtype(kind), state), wrt="a0"
+    )
 
 
 def explained(check: Check) -> float:
@@ -46,7 +52,9 @@ def test_right_gradients_are_never_called_wrong(kind: str) -> None:
 @pytest.mark.parametrize("name", thinned(CASES))
 def test_a_thousandth_is_found_in_float32(name: str) -> None:
     case = CASES[name]
-    check = checked(case, "float32", gradient=lambda *given: case.gradient(*given) * np.float32(1.001))
+    check = checked(
+        case, "float32", gradient=lambda *given: case.gradient(*given) * np.float32(1.001)
+    )
     assert check.verdict.word == "mismatch"
     assert explained(check) < 1e-4
 
@@ -56,8 +64,16 @@ def test_a_thousandth_is_found_in_float32(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_few_times_what_rounding_explains_is_found(name: str, kind: str) -> None:
     case = CASES[name]
-    factor = 1 + 3 * explained(checked(case, kind)) + 2 * float(torch.finfo(getattr(torch, kind)).eps)
-    check = checked(case, kind, gradient=lambda *given: np.asarray(case.gradient(*given).astype(float) * factor).astype(dtype(kind)))
+    factor = (
+        1 + 3 * explained(checked(case, kind)) + 2 * float(torch.finfo(getattr(torch, kind)).eps)
+    )
+    check = checked(
+        case,
+        kind,
+        gradient=lambda *given: np.asarray(case.gradient(*given).astype(float) * factor).astype(
+            dtype(kind)
+        ),
+    )
     assert check.verdict.word in ("mismatch", "undetermined")
     if check.verdict.word == "undetermined":
         reason = check.variables["a0"].reason or ""
@@ -68,10 +84,17 @@ def test_a_few_times_what_rounding_explains_is_found(name: str, kind: str) -> No
 MISTAKES: dict[str, Any] = {
     "tanh": lambda x: 1 - np.tanh(x),
     "softmax": lambda x, v: CASES["softmax"].gradient(x, v) + v / x.dtype.type(x.size),
-    "layer norm": lambda x, v: v / np.sqrt(((x - x.mean(dtype=np.float32).astype(x.dtype)) ** 2).mean(dtype=np.float32)).astype(x.dtype),
+    "layer norm": lambda x, v: (
+        v
+        / np.sqrt(
+            ((x - x.mean(dtype=np.float32).astype(x.dtype)) ** 2).mean(dtype=np.float32)
+        ).astype(x.dtype)
+    ),
     "least squares": lambda w, x, y: x.T @ (x @ w - y),
     "quadratic form": lambda x, a: 2 * (a @ x),
-    "cross entropy": lambda x: CASES["cross entropy"].gradient(x) + np.eye(x.size, dtype=x.dtype)[2],
+    "cross entropy": lambda x: (
+        CASES["cross entropy"].gradient(x) + np.eye(x.size, dtype=x.dtype)[2]
+    ),
     "norm": lambda x: x,
     "attention": lambda q, k, v: -CASES["attention"].gradient(q, k, v),
     "mean of squares": lambda x: 2 * x,
@@ -82,7 +105,10 @@ MISTAKES: dict[str, Any] = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_found_in_every_precision(name: str, kind: str) -> None:
     check = checked(CASES[name], kind, gradient=MISTAKES[name])
-    assert (check.verdict.word, check.variables["a0"].decided_by) == ("mismatch", "the traced function")
+    assert (check.verdict.word, check.variables["a0"].decided_by) == (
+        "mismatch",
+        "the traced function",
+    )
 
 
 def test_the_record_says_what_rounding_explains() -> None:
@@ -90,12 +116,22 @@ def test_the_record_says_what_rounding_explains() -> None:
         return (x * x).sum()
 
     x = np.array([0.5, -1.25, 3.0])
-    found = {kind: check_gradient(twice, lambda x: 2 * x, at={"x": x.astype(dtype(kind))}).variables["x"].reason for kind in KINDS}
-    assert found == {  # 1*x + x*1: products and the sum are rounded, with a factor of two for luck, and so is what is handed over
-        "float32": "rounding in float32 explains 3.6e-05 % of it",
-        "float16": "rounding in float16 explains 0.29 % of it",
-        "bfloat16": "rounding in bfloat16 explains 2.3 % of it",
+    found = {
+        kind: check_gradient(twice, lambda x: 2 * x, at={"x": x.astype(dtype(kind))})
+        .variables["x"]
+        .reason
+        for kind in KINDS
     }
+    assert (
+        found
+        # 1*x + x*1: products and the sum are rounded, with a factor of two for luck, and so is what
+        # is handed over
+        == {
+            "float32": "rounding in float32 explains 3.6e-05 % of it",
+            "float16": "rounding in float16 explains 0.29 % of it",
+            "bfloat16": "rounding in bfloat16 explains 2.3 % of it",
+        }
+    )
 
 
 def test_what_nothing_can_be_told_of_is_undetermined() -> None:
@@ -120,7 +156,9 @@ def test_terms_that_cancel_are_what_rounding_is_held_against() -> None:
     ):
         check = check_gradient(cancelling, claim, at={"x": x})
         assert check.verdict.word == verdict
-        assert "its terms cancel: rounding in bfloat16 explains" in (check.variables["x"].reason or "")
+        assert "its terms cancel: rounding in bfloat16 explains" in (
+            check.variables["x"].reason or ""
+        )
 
 
 def test_what_overflows_in_a_format_is_no_mistake() -> None:
@@ -132,11 +170,15 @@ def test_what_overflows_in_a_format_is_no_mistake() -> None:
 
 def test_a_branch_that_rounding_decides_is_not_held_against_anybody() -> None:
     def turned(x: Any) -> Any:
-        return np.maximum(x * x - x.dtype.type(1.6818), 0).sum()  # 0.00008 above 0, where x*x is rounded to 0.002 below
+        return np.maximum(
+            x * x - x.dtype.type(1.6818), 0
+        ).sum()  # 0.00008 above 0, where x*x is rounded to 0.002 below
 
     x = np.array([1.296875]).astype(dtype("bfloat16"))
     for slope in (0.0, 2.59375):
-        check = check_gradient(turned, lambda x, slope=slope: np.full(1, slope).astype(x.dtype), at={"x": x})
+        check = check_gradient(
+            turned, lambda x, slope=slope: np.full(1, slope).astype(x.dtype), at={"x": x}
+        )
         assert check.verdict.word in ("agree", "undetermined")
 
 
@@ -147,7 +189,11 @@ def test_arguments_outside_of_the_domain_are_told_in_few_bits_too() -> None:
         return np.sqrt(x).sum()
 
     with pytest.raises(NoValue):
-        check_gradient(root, lambda x: 1 / (2 * np.sqrt(x)), at={"x": np.array([-1.0]).astype(dtype("bfloat16"))})
+        check_gradient(
+            root,
+            lambda x: 1 / (2 * np.sqrt(x)),
+            at={"x": np.array([-1.0]).astype(dtype("bfloat16"))},
+        )
 
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
@@ -174,14 +220,19 @@ def test_kernels_of_torch_that_compute_in_float32(kind: str, factor: float, verd
         def backward(ctx: Any, g: Any) -> Any:
             y, scale = (part.float() for part in ctx.saved_tensors)
             wide = g.float()
-            found = scale * (wide - wide.mean(-1, keepdim=True) - y * (wide * y).mean(-1, keepdim=True))
+            found = scale * (
+                wide - wide.mean(-1, keepdim=True) - y * (wide * y).mean(-1, keepdim=True)
+            )
             return (factor * found).to(g.dtype)
 
     def function(x: Any, v: Any) -> Any:
         return (Norm.apply(x) * pytorch.linspace(-1, 1, 8).to(x.dtype) * v).sum()
 
     random = np.random.default_rng(1)
-    at = {"x": random.standard_normal((3, 8)).astype(dtype(kind)), "v": random.standard_normal(8).astype(dtype(kind))}
+    at = {
+        "x": random.standard_normal((3, 8)).astype(dtype(kind)),
+        "v": random.standard_normal(8).astype(dtype(kind)),
+    }
     check = check_gradient(function, by="torch", wrt="x", at=at)
     assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, "the traced function")
 
@@ -197,7 +248,10 @@ def test_what_torch_casts_by_itself_is_seen() -> None:
     random = np.random.default_rng(1)
     at = {"x": random.standard_normal((4, 8)).astype(np.float32), "w": pytorch.ones(8, 3)}
     check = check_gradient(function, by="torch", at=at)
-    assert (check.verdict.word, "bfloat16" in (check.variables["x"].reason or "")) == ("agree", True)
+    assert (check.verdict.word, "bfloat16" in (check.variables["x"].reason or "")) == (
+        "agree",
+        True,
+    )
 
 
 @needs_jax
@@ -214,7 +268,9 @@ def test_custom_rules_of_jax(kind: str, factor: float, verdict: str) -> None:
 
     normalized.defvjp(lambda x: (normalized(x),) * 2, back)
     x = jax.numpy.asarray(np.array([0.5, -1.0, 0.25, 2.0]).astype(dtype(kind)))
-    check = check_gradient(lambda x: (normalized(x) * jax.numpy.arange(4, dtype=x.dtype)).sum(), by="jax", at={"x": x})
+    check = check_gradient(
+        lambda x: (normalized(x) * jax.numpy.arange(4, dtype=x.dtype)).sum(), by="jax", at={"x": x}
+    )
     assert check.verdict.word == verdict
 
 
@@ -229,20 +285,36 @@ AT = "x=0.5,-0.25,0.75"
 
 
 @pytest.mark.parametrize("kind", ["float64", *KINDS])
-def test_the_command_line_says_in_which_precision(kind: str, call_cli: Any, tmp_path: Any, monkeypatch: Any) -> None:
+def test_the_command_line_says_in_which_precision(
+    kind: str, call_cli: Any, tmp_path: Any, monkeypatch: Any
+) -> None:
     (tmp_path / "few_bits.py").write_text(PROGRAM, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     for name, code in (("right", 0), ("wrong", 1)):
-        words = ("check", "--function", "few_bits:loss", "--gradient", f"few_bits:{name}", "--at", AT, "--dtype", kind)
+        words = (
+            "check",
+            "--function",
+            "few_bits:loss",
+            "--gradient",
+            f"few_bits:{name}",
+            "--at",
+            AT,
+            "--dtype",
+            kind,
+        )
         done = call_cli(*words, "--format", "text")
         assert done.returncode == code, done.stdout + done.stderr
         assert (f"rounding in {kind} explains" in done.stdout) == (kind != "float64" and code == 1)
-        assert (f"--dtype {kind}" in done.stdout) == (kind != "float64" and code == 1), "the command that repeats it says it, too"
+        assert (f"--dtype {kind}" in done.stdout) == (kind != "float64" and code == 1), (
+            "the command that repeats it says it, too"
+        )
 
 
 @pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.5, "mismatch")])
-def test_rounding_to_bfloat16_within_a_function_of_jax_is_a_step_of_it(factor: float, verdict: str) -> None:
+def test_rounding_to_bfloat16_within_a_function_of_jax_is_a_step_of_it(
+    factor: float, verdict: str
+) -> None:
     import jax
     import jax.numpy as jnp
 
@@ -251,7 +323,11 @@ def test_rounding_to_bfloat16_within_a_function_of_jax_is_a_step_of_it(factor: f
         return x.astype(jnp.bfloat16).astype(jnp.float32)
 
     rounded.defvjp(lambda x: (rounded(x), None), lambda _, g: (factor * g,))
-    check = check_gradient(lambda x: jnp.sum(jnp.tanh(rounded(x)) ** 2), by="jax", at={"x": np.array([0.3, -0.7], np.float32)})
+    check = check_gradient(
+        lambda x: jnp.sum(jnp.tanh(rounded(x)) ** 2),
+        by="jax",
+        at={"x": np.array([0.3, -0.7], np.float32)},
+    )
     assert check.verdict.word == verdict
 
 
@@ -260,5 +336,10 @@ def test_expressions_are_computed_in_float64_and_float32_alone(call_cli: Any) ->
     assert (done.returncode, done.stderr.splitlines()[0]) == (
         2, "error[usage]: --dtype must be one of float64, float32, not 'bfloat16'",
     )  # fmt: skip
-    done = call_cli("check", "--function", "f:f", "--gradient", "f:g", "--at", "x=1", "--dtype", "half")
-    assert done.stderr.splitlines()[0] == "error[usage]: --dtype must be one of float64, float32, float16, bfloat16, not 'half'"
+    done = call_cli(
+        "check", "--function", "f:f", "--gradient", "f:g", "--at", "x=1", "--dtype", "half"
+    )
+    assert (
+        done.stderr.splitlines()[0]
+        == "error[usage]: --dtype must be one of float64, float32, float16, bfloat16, not 'half'"
+    )

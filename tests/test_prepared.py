@@ -1,4 +1,6 @@
-"""Programs that functions keep: what is shown of them, what is compiled ahead for shapes, what calls and copies share."""
+"""Programs that functions keep: what is shown of them, what is compiled ahead for shapes, what
+calls and copies share.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,23 @@ vg = gradcli.value_and_grad
 
 def test_a_plan_says_who_runs_it_and_in_which_steps() -> None:
     f = vg("sum(exp(x)*w)", backend="numpy")
-    assert str(f.plan()) == repr(f.plan()) == "nothing is compiled yet: call the function, or prepare it for shapes"
+    assert (
+        str(f.plan())
+        == repr(f.plan())
+        == "nothing is compiled yet: call the function, or prepare it for shapes"
+    )
     f(x=np.ones(5000), w=2)
     said = str(f.plan())
     head, _, program = said.partition("\n\n")
     assert head.splitlines() == [
-        "takes w int64 (), x float64 (5000,)", "gives the value, the gradient by w, the gradient by x", "numpy, as asked for",
+        "takes w int64 (), x float64 (5000,)", "gives the value, the gradient by w, the gradient "
+        "by x", "numpy, as asked for",
     ]  # fmt: skip
     steps = [line.strip() for line in program.splitlines()]
-    order = [next(i for i, step in enumerate(steps) if word in step) for word in ("def program(", "for i in range", "exp(x", "return [")]
+    order = [
+        next(i for i, step in enumerate(steps) if word in step)
+        for word in ("def program(", "for i in range", "exp(x", "return [")
+    ]
     assert order == sorted(order)
     f.prepare(x=(2, 2), w=())
     assert f.plan().count("def program(") == 2
@@ -40,8 +50,14 @@ def test_a_plan_says_who_runs_it_and_in_which_steps() -> None:
 
 @pytest.mark.skipif(compiler.find_compiler() is None, reason="no C compiler")
 def test_a_plan_says_who_runs_it_whatever_was_asked_for() -> None:
-    assert "\nnative, as asked for\n\nint nest0(" in vg("sum(exp(x))", backend="native").prepare(x=(5000,)).plan()
-    assert "\nnumpy: it has no loops for C\n\ndef program(" in vg("sum(sort(x))", backend="native").prepare(x=(100,)).plan()
+    assert (
+        "\nnative, as asked for\n\nint nest0("
+        in vg("sum(exp(x))", backend="native").prepare(x=(5000,)).plan()
+    )
+    assert (
+        "\nnumpy: it has no loops for C\n\ndef program("
+        in vg("sum(sort(x))", backend="native").prepare(x=(100,)).plan()
+    )
     assert "\nnative: 128 x " in vg("sum(exp(x))").prepare(x=(1_000_000,)).plan()
 
 
@@ -65,9 +81,21 @@ SPECS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "a list": ("sum(x)", {"x": [1.0, 2.0]}, {"x": np.ones(2)}),
     "as jax has it": ("sum(x)", {"x": Spec((3,), "float32")}, {"x": np.ones(3)}),
     "whole numbers": ("sum(x**n)", {"x": (3,), "n": Spec((), np.int64)}, {"x": np.ones(3), "n": 2}),
-    "labels": ("cross_entropy(x, t)", {"x": (4, 3), "t": Spec((4,), int)}, {"x": np.ones((4, 3)), "t": [0, 1, 2, 0]}),
-    "a mask": ("sum(where(m, x, 0))", {"x": (3,), "m": Spec((3,), bool)}, {"x": np.ones(3), "m": [True, False, True]}),
-    "a value that is needed": ("sum(cumsum(x, axis=k))", {"x": (2, 3), "k": 1}, {"x": np.ones((2, 3)), "k": 1}),
+    "labels": (
+        "cross_entropy(x, t)",
+        {"x": (4, 3), "t": Spec((4,), int)},
+        {"x": np.ones((4, 3)), "t": [0, 1, 2, 0]},
+    ),
+    "a mask": (
+        "sum(where(m, x, 0))",
+        {"x": (3,), "m": Spec((3,), bool)},
+        {"x": np.ones(3), "m": [True, False, True]},
+    ),
+    "a value that is needed": (
+        "sum(cumsum(x, axis=k))",
+        {"x": (2, 3), "k": 1},
+        {"x": np.ones((2, 3)), "k": 1},
+    ),
     "a seed": ("x**2", {"x": (3,), "seed": (3,)}, {"x": np.ones(3), "seed": [1.0, 0, 2]}),
     "no entries": ("sum(x)", {"x": (0, 3)}, {"x": np.ones((0, 3))}),
 }
@@ -75,7 +103,9 @@ SPECS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", SPECS)
-def test_what_is_prepared_is_not_compiled_again(case: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_prepared_is_not_compiled_again(
+    case: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text, shapes, values = SPECS[case]
     wrt = None if "k" not in values else "x"
     wanted = vg(text, wrt, dtype=dtype)(**values)
@@ -96,21 +126,77 @@ def test_what_is_prepared_is_not_compiled_again(case: str, dtype: str, monkeypat
 
 
 UNPREPARED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "an axis": ("sum(x, axis=k)", {"x": (2, 3), "k": ()}, "the value of 'k' decides what is computed: its shape is not enough"),
-    "an index": ("x[k]", {"x": (3,), "k": Spec((), int)}, "the value of 'k' decides what is computed: its shape is not enough"),
-    "a mask that chooses": ("sum(x[m])", {"x": (3,), "m": Spec((3,), bool)}, "the value of 'm' decides what is computed"),
-    "no whole number": ("sum(x)", {"x": (2.5,)}, "the shape of 'x' must be whole numbers from 0, as an array can have them, not (2.5,)"),
-    "a negative one": ("sum(x)", {"x": (-1,)}, "the shape of 'x' must be whole numbers from 0, as an array can have them, not (-1,)"),
-    "no shape": ("sum(x)", {"x": Spec(None, float)}, "the shape of 'x' must be whole numbers from 0, as an array can have them, not None"),
-    "complex numbers": ("sum(x)", {"x": Spec((2,), complex)}, "the dtype of 'x' must be real numbers or booleans, not <class 'complex'>"),
-    "no dtype": ("sum(x)", {"x": Spec((2,), "flot")}, "the dtype of 'x' must be real numbers or booleans, not 'flot'"),
-    "another name": ("sum(x)", {"x": (2,), "w": (2,)}, "prepare has no option 'w', and the expression no name 'w'"),
+    "an axis": (
+        "sum(x, axis=k)",
+        {"x": (2, 3), "k": ()},
+        "the value of 'k' decides what is computed: its shape is not enough",
+    ),
+    "an index": (
+        "x[k]",
+        {"x": (3,), "k": Spec((), int)},
+        "the value of 'k' decides what is computed: its shape is not enough",
+    ),
+    "a mask that chooses": (
+        "sum(x[m])",
+        {"x": (3,), "m": Spec((3,), bool)},
+        "the value of 'm' decides what is computed",
+    ),
+    "no whole number": (
+        "sum(x)",
+        {"x": (2.5,)},
+        "the shape of 'x' must be whole numbers from 0, as an array can have them, not (2.5,)",
+    ),
+    "a negative one": (
+        "sum(x)",
+        {"x": (-1,)},
+        "the shape of 'x' must be whole numbers from 0, as an array can have them, not (-1,)",
+    ),
+    "no shape": (
+        "sum(x)",
+        {"x": Spec(None, float)},
+        "the shape of 'x' must be whole numbers from 0, as an array can have them, not None",
+    ),
+    "complex numbers": (
+        "sum(x)",
+        {"x": Spec((2,), complex)},
+        "the dtype of 'x' must be real numbers or booleans, not <class 'complex'>",
+    ),
+    "no dtype": (
+        "sum(x)",
+        {"x": Spec((2,), "flot")},
+        "the dtype of 'x' must be real numbers or booleans, not 'flot'",
+    ),
+    "another name": (
+        "sum(x)",
+        {"x": (2,), "w": (2,)},
+        "prepare has no option 'w', and the expression no name 'w'",
+    ),
     "a missing name": ("sum(x*w)", {"x": (2,)}, "no value for 'w'"),
-    "shapes that do not fit": ("sum(x*w)", {"x": (2,), "w": (3,)}, "shapes (2,) and (3,) do not broadcast"),
-    "no scalar": ("x", {"x": (2,)}, "the value has the shape (2,); only a scalar has a gradient without a seed"),
-    "another seed": ("x", {"x": (2,), "seed": (3,)}, "the seed has the shape (3,), the output (2,); they must be the same"),
-    "more than there can be": ("sum(x)", {"x": (10**12, 10**12)}, "as an array can have them, not (1000000000000, 1000000000000)"),
-    "too many axes": ("sum(x)", {"x": (1,) * 100}, "whole numbers from 0, as an array can have them"),
+    "shapes that do not fit": (
+        "sum(x*w)",
+        {"x": (2,), "w": (3,)},
+        "shapes (2,) and (3,) do not broadcast",
+    ),
+    "no scalar": (
+        "x",
+        {"x": (2,)},
+        "the value has the shape (2,); only a scalar has a gradient without a seed",
+    ),
+    "another seed": (
+        "x",
+        {"x": (2,), "seed": (3,)},
+        "the seed has the shape (3,), the output (2,); they must be the same",
+    ),
+    "more than there can be": (
+        "sum(x)",
+        {"x": (10**12, 10**12)},
+        "as an array can have them, not (1000000000000, 1000000000000)",
+    ),
+    "too many axes": (
+        "sum(x)",
+        {"x": (1,) * 100},
+        "whole numbers from 0, as an array can have them",
+    ),
 }
 
 
@@ -130,12 +216,18 @@ def test_a_shape_in_the_place_of_a_value_that_was_given_before() -> None:
     with pytest.raises(GradcliError) as caught:
         f.prepare(x=(2, 3), k=Spec((), int))
     assert caught.value.render() == (
-        "error[usage]: the value of 'k' decides what is computed: its shape is not enough\n = help: give it a value: k=1"
+        "error[usage]: the value of 'k' decides what is computed: its shape is not enough\n = "
+        "help: give it a value: k=1"
     )
 
 
 def test_a_value_alone_has_names_that_are_options_of_calls() -> None:
-    assert gradcli.compile("sum(seed + out)").prepare(seed=(3,), out=(3,))(seed=np.ones(3), out=np.ones(3)) == 6
+    assert (
+        gradcli.compile("sum(seed + out)").prepare(seed=(3,), out=(3,))(
+            seed=np.ones(3), out=np.ones(3)
+        )
+        == 6
+    )
 
 
 def test_calls_that_order_names_in_other_ways_share_a_plan() -> None:
@@ -181,7 +273,9 @@ NAMES = st.lists(st.text(LETTERS, min_size=2, max_size=8), min_size=3, max_size=
 
 
 def text_of(names: list[str], dtype: str) -> str | None:
-    """The program of an expression in these names, in blocks or on floats; None for names that have a meaning or are none."""
+    """The program of an expression in these names, in blocks or on floats; None for names that have
+    a meaning or are none.
+    """
     a, b, c = names
     try:
         f = vg(f"{c}1 = {a}*sin({b})  # {a}{b}\nsum(einsum('ij->ji', {c}1*exp({c})))", dtype=dtype)
@@ -202,7 +296,9 @@ def test_names_are_not_in_programs(names: list[str], dtype: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(words=st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\n"), max_size=30))
+@given(
+    words=st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\n"), max_size=30)
+)
 def test_texts_are_not_in_programs(words: str) -> None:
     plain = vg("sum(exp(x))").prepare(x=(5000,)).plan()
     try:

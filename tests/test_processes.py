@@ -1,4 +1,6 @@
-"""Signals at any moment, processes that die, streams that are closed: everything ends in order, and nothing is left behind."""
+"""Signals at any moment, processes that die, streams that are closed: everything ends in order, and
+nothing is left behind.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ def begun(*command: str, **options: Any) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize("milliseconds", [60, 120, 240, 480])
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupt_at_any_moment(milliseconds: int, times: int) -> None:
-    """Also while it starts; the interpreter itself is not ours, so that the first of all waits until it is there."""
-    process = begun(sys.executable, "-c", f"import gradcli, os; os.write(1, b'.'); {ENTRY}", "eval", "-", "x=1")
+    """Also while it starts; the interpreter itself is not ours, so that the first of all waits
+    until it is there.
+    """
+    process = begun(
+        sys.executable, "-c", f"import gradcli, os; os.write(1, b'.'); {ENTRY}", "eval", "-", "x=1"
+    )
     assert process.stdout is not None
     process.stdout.read(1)
     time.sleep(milliseconds / 1000)
@@ -86,7 +92,20 @@ def is_alive(process: int) -> bool:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)], ids=str)
 def test_processes_end_with_their_parent(number: int, code: int, tmp_path: Path) -> None:
     """While they are at work, and one of them waits for more."""
-    process = begun(*COMMAND, "check", "-i", "jsonl", "-", "-j", "2", "--format", "jsonl", "--report", "json=out.json", cwd=tmp_path)
+    process = begun(
+        *COMMAND,
+        "check",
+        "-i",
+        "jsonl",
+        "-",
+        "-j",
+        "2",
+        "--format",
+        "jsonl",
+        "--report",
+        "json=out.json",
+        cwd=tmp_path,
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(b'{"expr": "1"}\n' * 200)
@@ -106,12 +125,24 @@ def test_processes_end_with_their_parent(number: int, code: int, tmp_path: Path)
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked, with what is patched here")
-@pytest.mark.parametrize(("number", "deaths", "code"), [(signal.SIGKILL, 9, 3), (signal.SIGSEGV, 9, 3), (signal.SIGKILL, 1, 0)])
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="processes are forked, with what is patched here"
+)
+@pytest.mark.parametrize(
+    ("number", "deaths", "code"),
+    [(signal.SIGKILL, 9, 3), (signal.SIGSEGV, 9, 3), (signal.SIGKILL, 1, 0)],
+)
 def test_a_process_that_dies_takes_nothing_with_it(
-    number: int, deaths: int, code: int, call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int,
+    deaths: int,
+    code: int,
+    call_cli: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What it was at is tried once more: somebody may have killed it, or another one may have taken the memory."""
+    """What it was at is tried once more: somebody may have killed it, or another one may have taken
+    the memory.
+    """
     whole = cases.RecordLines.result
 
     def result(self: Any, line: str, *given: Any, **named: Any) -> Any:
@@ -125,15 +156,37 @@ def test_a_process_that_dies_takes_nothing_with_it(
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     done = call_cli("check", "r.jsonl", "-j", "2", "--format", "jsonl", "--no-cache")
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (done.returncode, [record["id"] for record in found]) == (code, [record["id"] for record in records])
-    wrong = [(record["id"], record["error"]["code"], record["error"]["message"]) for record in found if record["error"]]
+    assert (done.returncode, [record["id"] for record in found]) == (
+        code,
+        [record["id"] for record in records],
+    )
+    wrong = [
+        (record["id"], record["error"]["code"], record["error"]["message"])
+        for record in found
+        if record["error"]
+    ]
     name = signal.Signals(number).name
-    assert wrong == ([("deadly", "internal", f"the process that decides this dies of it ({name})")] if code else [])
+    assert wrong == (
+        [("deadly", "internal", f"the process that decides this dies of it ({name})")]
+        if code
+        else []
+    )
 
 
 CLOSED = [
-    ("eval - <&-", 2, "", "error[input]: standard input is closed\n = help: name a file, or give it something to read\n"),
-    ("eval --no-check --format jsonl x x=1 >&-", 2, "", "error[output]: cannot write the output: standard output is closed\n"),
+    (
+        "eval - <&-",
+        2,
+        "",
+        "error[input]: standard input is closed\n = help: name a file, or give it something to "
+        "read\n",
+    ),
+    (
+        "eval --no-check --format jsonl x x=1 >&-",
+        2,
+        "",
+        "error[output]: cannot write the output: standard output is closed\n",
+    ),
     ("eval --no-check --no-formula --save x=g.json x**2 x=1,2 2>&-", 0, "x**2", ""),
 ]
 
@@ -144,4 +197,6 @@ def test_closed_streams(arguments: str, code: int, shown: str, errors: str, tmp_
     output, said = process.communicate(timeout=60)
     assert (process.returncode, said.decode()) == (code, errors)
     assert output.decode().startswith(shown)
-    assert [(p.name, json.loads(p.read_text())) for p in tmp_path.iterdir()] == ([] if code else [("g.json", [2.0, 4.0])])
+    assert [(p.name, json.loads(p.read_text())) for p in tmp_path.iterdir()] == (
+        [] if code else [("g.json", [2.0, 4.0])]
+    )

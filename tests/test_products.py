@@ -1,4 +1,6 @@
-"""Products, distances, windows and attention at ties, at zero and on infinite inputs: as PyTorch, whose numbers these are."""
+"""Products, distances, windows and attention at ties, at zero and on infinite inputs: as PyTorch,
+whose numbers these are.
+"""
 
 from __future__ import annotations
 
@@ -40,19 +42,28 @@ EDGES: list[tuple[str, Any, Any, Any]] = [
     ("F.grid_sample(x, [[[[1, 1], [3, 0]]]], align_corners=True)", [[[[1, 2], [3, 4]]]], [[[[4, 0]]]], [[[[0, 0], [0, 1]]]]),
     ("F.grid_sample([[[[1, 2], [3, 4]]]], x, align_corners=True, padding_mode='border')", [[[[1, 1], [3, 0], [-1, 0]]]],
      [[[[4, 3, 2]]]], [[[[0, 0], [0, 1], [0, 1]]]]),
-    ("F.scaled_dot_product_attention(x, [[1], [2]], [[3], [5]], attn_mask=[[False, False], [True, False]])", [[1], [2]],
+    ("F.scaled_dot_product_attention(x, [[1], [2]], [[3], [5]], attn_mask=[[False, False], [True, "
+    "False]])", [[1], [2]],
      [[0], [3]], [[0], [0]]),
     ("F.scaled_dot_product_attention(x, [[1e3], [2e3]], [[3], [5]])", [[1], [-1]], [[5], [3]], [[0], [0]]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("program", "x", "value", "slope"), EDGES, ids=[f"{e[0]} at {e[1]}" for e in EDGES])
+@pytest.mark.parametrize(
+    ("program", "x", "value", "slope"), EDGES, ids=[f"{e[0]} at {e[1]}" for e in EDGES]
+)
 def test_values_and_gradients_at_the_edges(program: str, x: Any, value: Any, slope: Any) -> None:
     x = np.array(x, float)
-    record = gradcli.evaluate(program, at={"x": x}, seed=np.ones(np.shape(value)), wrt=["x"], check=False)
-    assert np.asarray(record.value) == pytest.approx(np.asarray(value, float), rel=1e-12, nan_ok=True)
+    record = gradcli.evaluate(
+        program, at={"x": x}, seed=np.ones(np.shape(value)), wrt=["x"], check=False
+    )
+    assert np.asarray(record.value) == pytest.approx(
+        np.asarray(value, float), rel=1e-12, nan_ok=True
+    )
     found = record.grad["x"]
-    assert (np.zeros(x.shape) if found is None else np.asarray(found)) == pytest.approx(np.asarray(slope, float), rel=1e-9, nan_ok=True)
+    assert (np.zeros(x.shape) if found is None else np.asarray(found)) == pytest.approx(
+        np.asarray(slope, float), rel=1e-9, nan_ok=True
+    )
 
 
 def test_equally_large_coordinates_share_the_gradient() -> None:
@@ -62,7 +73,9 @@ def test_equally_large_coordinates_share_the_gradient() -> None:
 
 def test_places_of_the_largest_entries() -> None:
     program = "F.max_pool2d(x, 2, return_indices=True)[1]"
-    record = gradcli.evaluate(program, at={"x": [[[1.0, 3, 0, 9], [2, 3, 7, 1]]]}, seed=np.ones((1, 1, 2)), check=False)
+    record = gradcli.evaluate(
+        program, at={"x": [[[1.0, 3, 0, 9], [2, 3, 7, 1]]]}, seed=np.ones((1, 1, 2)), check=False
+    )
     assert np.asarray(record.value).tolist() == [[[1, 3]]]
 
 
@@ -72,7 +85,8 @@ UNUSABLE: list[tuple[str, dict[str, tuple[int, ...]], str]] = [
     ("torch.dot(x, y)", {"x": (2, 2), "y": (2,)}, "needs arrays of 1 and 1 axes"),
     ("torch.addmm(z, x, y)", {"z": (3, 2, 2), "x": (2, 3), "y": (3, 2)}, "an array of shape"),
     ("tensordot(x, y, axes=1)", {"x": (2, 3), "y": (2, 3)}, "do not fit along 1"),
-    ("tensordot(x, y, axes=[0, 1, 0])", {"x": (2, 3), "y": (2, 3)}, "axes must be a number or a pair"),
+    ("tensordot(x, y, axes=[0, 1, 0])", {"x": (2, 3), "y": (2, 3)}, "axes must be a number or a "
+    "pair"),
     ("cross(x, y)", {"x": (4,), "y": (4,)}, "vectors of 2 or 3 entries"),
     ("einsum(x, y)", {"x": (2, 3), "y": (3, 2)}, "einsum needs its subscripts as a string"),
     ("gradient(x, 1, 2, 3)", {"x": (3, 3)}, "3 spacings for 2 axes"),
@@ -83,10 +97,14 @@ UNUSABLE: list[tuple[str, dict[str, tuple[int, ...]], str]] = [
     ("average(x, weights=y)", {"x": (2, 3), "y": (3,)}, "weights of shape (3,)"),
     ("convolve(x, y, 'other')", {"x": (3,), "y": (2,)}, "mode must be"),
     ("interp(x, y, y, period=1)", {"x": (3,), "y": (2,)}, "a period is not supported"),
-    ("F.conv1d(x, w)", {"x": (1, 3, 5), "w": (2, 2, 2)}, "images of 3 channels do not fit filters for 2"),
-    ("F.conv1d(x, w, stride=2, padding='same')", {"x": (1, 2, 5), "w": (2, 2, 2)}, "needs a stride of 1"),
-    ("F.conv1d(x, w, groups=2)", {"x": (1, 2, 5), "w": (3, 1, 2)}, "3 channels do not fall into 2 groups"),
-    ("F.conv2d(x, w)", {"x": (1, 2, 2, 2), "w": (1, 2, 3, 3)}, "no window of size (3, 3) fits into the axes (2, 2)"),
+    ("F.conv1d(x, w)", {"x": (1, 3, 5), "w": (2, 2, 2)}, "images of 3 channels do not fit filters "
+    "for 2"),
+    ("F.conv1d(x, w, stride=2, padding='same')", {"x": (1, 2, 5), "w": (2, 2, 2)}, "needs a "
+    "stride of 1"),
+    ("F.conv1d(x, w, groups=2)", {"x": (1, 2, 5), "w": (3, 1, 2)}, "3 channels do not fall into 2 "
+    "groups"),
+    ("F.conv2d(x, w)", {"x": (1, 2, 2, 2), "w": (1, 2, 3, 3)}, "no window of size (3, 3) fits "
+    "into the axes (2, 2)"),
     ("F.conv_transpose1d(x, w, output_padding=1)", {"x": (1, 2, 5), "w": (2, 2, 2)}, "output_padding must be smaller"),
     ("F.max_pool1d(x, 2, padding=2)", {"x": (1, 6)}, "at most half of the kernel_size"),
     ("F.avg_pool2d(x, 3)", {"x": (1, 2, 2)}, "no window of size (3, 3) fits"),
@@ -98,12 +116,18 @@ UNUSABLE: list[tuple[str, dict[str, tuple[int, ...]], str]] = [
     ("F.interpolate(x, 4, align_corners=True)", {"x": (1, 1, 3)}, "align_corners goes with"),
     ("F.pixel_shuffle(x, 2)", {"x": (3, 2, 2)}, "cannot reshape"),
     ("F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)", {"x": (2, 2)}, "dropout is random"),
-    ("F.scaled_dot_product_attention(x, x, x, x, is_causal=True)", {"x": (2, 2)}, "attn_mask must be None"),
+    ("F.scaled_dot_product_attention(x, x, x, x, is_causal=True)", {"x": (2, 2)}, "attn_mask must "
+    "be None"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("program", "shapes", "words"), UNUSABLE, ids=[e[0] for e in UNUSABLE])
 def test_unusable_arguments(program: str, shapes: dict[str, tuple[int, ...]], words: str) -> None:
     with pytest.raises(GradcliError) as error:
-        gradcli.evaluate(program, at={name: np.ones(shape) for name, shape in shapes.items()}, check=False, wrt=[])
+        gradcli.evaluate(
+            program,
+            at={name: np.ones(shape) for name, shape in shapes.items()},
+            check=False,
+            wrt=[],
+        )
     assert words in error.value.message

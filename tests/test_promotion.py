@@ -1,4 +1,7 @@
-"""dtypes of results: PyTorch's for every pair of dtypes and categories, and for whole numbers in functions of one tensor."""
+"""dtypes of results:
+
+PyTorch's for every pair of dtypes and categories, and for whole numbers in functions of one tensor.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,39 @@ import gradcli as torch
 
 RECORDED = json.loads(dtypes.RECORDED.read_text("utf-8"))
 FIRST_NUMBER = 2 * len(dtypes.DTYPES)
-KINDS = [*dtypes.DTYPES, *(f"{name} without axes" for name in dtypes.DTYPES), *map(repr, dtypes.NUMBERS)]
+KINDS = [
+    *dtypes.DTYPES,
+    *(f"{name} without axes" for name in dtypes.DTYPES),
+    *map(repr, dtypes.NUMBERS),
+]
 
 
 # Where we differ from PyTorch, by how many of the 529 pairs, and why.
 DIFFERENT = {
-    "torch.div(x, y, rounding_mode='trunc')": (4, "two booleans are divided, where PyTorch has no kernel"),
-    "torch.rsub(x, y)": (4, "a number decides against a tensor without axes where it is the minuend of a function"),
+    "torch.div(x, y, rounding_mode='trunc')": (
+        4,
+        "two booleans are divided, where PyTorch has no kernel",
+    ),
+    "torch.rsub(x, y)": (
+        4,
+        "a number decides against a tensor without axes where it is the minuend of a function",
+    ),
 }
 # What is not here yet, or is more than PyTorch has: for so many of the 10 dtypes.
 DIFFERENT_ALONE = {
-    "x.diff()": (1, "of booleans"), "x @ x": (1, "booleans are multiplied"), "torch.einsum('i,i', x, x)": (1, "booleans are multiplied"),
-    "torch.square(x)": (1, "booleans stay booleans"), "torch.logcumsumexp(x)": (9, "an axis may be left out, for a vector"),
+    "x.diff()": (1, "of booleans"), "x @ x": (1, "booleans are multiplied"), "torch.einsum('i,i', "
+    "x, x)": (1, "booleans are multiplied"),
+    "torch.square(x)": (1, "booleans stay booleans"), "torch.logcumsumexp(x)": (9, "an axis may "
+    "be left out, for a vector"),
     "torch.bincount(x)": (4, "booleans are counted; TypeError for NotImplementedError"), "F.hardtanh(x)": (1, "bytes have a limit of -1"),
     "torch.round(x, decimals=1)": (6, "whole numbers may be rounded to decimals"),
-    "F.avg_pool1d(x[None, None], 2)": (1, "no means of whole numbers, which PyTorch has for int64 alone"),
+    "F.avg_pool1d(x[None, None], 2)": (1, "no means of whole numbers, which PyTorch has for int64 "
+    "alone"),
     "F.interpolate(x[None, None], scale_factor=2)": (5, "whole numbers may be repeated"),
     "F.interpolate(x[None, None, None], scale_factor=2)": (5, "whole numbers may be repeated"),
     "torch.quantile(x, 0.5)": (2, "of floats of 16 bits"), "torch.cdist(x[None], x[None])": (2, "of floats of 16 bits"),
-    "torch.nn.functional.embedding(x, torch.ones(5, 2))": (8, "indices of any dtype of whole numbers"),
+    "torch.nn.functional.embedding(x, torch.ones(5, 2))": (8, "indices of any dtype of whole "
+    "numbers"),
     "torch.arange(3, dtype=x.dtype)": (1, "of booleans"), "torch.linspace(0, 4, 3, dtype=x.dtype)": (1, "of booleans"),
  "torch.searchsorted(x, x)": (9, "missing"), "torch.bucketize(x, x)": (9, "missing"),
     "torch.isin(x, x)": (9, "missing"),
@@ -46,7 +63,10 @@ def test_pairs_of_operands(text: str) -> None:
         f"{KINDS[i]}, {KINDS[j]}: {got}, not {wanted}"
         for i, (row, mine) in enumerate(zip(RECORDED["pairs"][text], found, strict=True))
         for j, (wanted, got) in enumerate(zip(row, mine, strict=True))
-        if wanted != got and not (wanted == "!" and max(i, j) >= FIRST_NUMBER)  # a number stands for a tensor everywhere
+        if wanted != got
+        and not (
+            wanted == "!" and max(i, j) >= FIRST_NUMBER
+        )  # a number stands for a tensor everywhere
     ]
     assert len(wrong) == DIFFERENT.get(text, (0, ""))[0], wrong
 
@@ -68,14 +88,22 @@ def test_tensors_of_numbers(text: str) -> None:
 
 
 def agree(wanted: Any, got: Any) -> bool:
-    """The same dtype with the same entries, floats but for the last of the digits that were recorded; or the same kind of error."""
+    """The same dtype with the same entries, floats but for the last of the digits that were
+    recorded; or the same kind of error.
+    """
     if not isinstance(wanted, list) or not isinstance(got, list):
-        return bool(wanted == got) or (wanted, got) == ("RuntimeError", "NotImplementedError")  # which is one
+        return bool(wanted == got) or (wanted, got) == (
+            "RuntimeError",
+            "NotImplementedError",
+        )  # which is one
     if wanted[0] != got[0] or "float" not in wanted[0]:
         return bool(wanted == got)
     near = 0.0125 if wanted[0] == "bfloat16" else 0.006  # a unit of its last place is up to 1/128
     return len(wanted[1]) == len(got[1]) and all(
-        a == b or (not isinstance(a, str) and not isinstance(b, str) and abs(a - b) <= near * abs(a) + 1e-7)
+        a == b
+        or (
+            not isinstance(a, str) and not isinstance(b, str) and abs(a - b) <= near * abs(a) + 1e-7
+        )
         for a, b in zip(wanted[1], got[1], strict=True)
     )
 
@@ -86,19 +114,28 @@ def agree(wanted: Any, got: Any) -> bool:
         ("i // 0", RuntimeError, "ZeroDivisionError"),
         ("i % torch.tensor([1, 0])", RuntimeError, "ZeroDivisionError"),
         ("torch.div(i, 0, rounding_mode='trunc')", RuntimeError, "ZeroDivisionError"),
-        ("i ** -1", RuntimeError, "whole numbers have no negative powers; x.float() makes floats of them"),
+        ("i ** -1", RuntimeError, "whole numbers have no negative powers; x.float() makes floats "
+        "of them"),
         ("abs(b)", NotImplementedError, "not implemented for booleans"),
-        ("torch.nn.functional.gelu(i)", NotImplementedError, "gelu takes no tensors of int64; x.float() makes floats of them"),
-        ("torch.softmax(i.int(), 0)", NotImplementedError, "softmax takes no tensors of int32; x.float() makes floats of them"),
+        ("torch.nn.functional.gelu(i)", NotImplementedError, "gelu takes no tensors of int64; "
+        "x.float() makes floats of them"),
+        ("torch.softmax(i.int(), 0)", NotImplementedError, "softmax takes no tensors of int32; "
+        "x.float() makes floats of them"),
         ("b - b", RuntimeError, "booleans are not subtracted; use ^ or ~"),
         ("1.5 - b", RuntimeError, "booleans are not subtracted; use ^ or ~"),
         ("i.std()", RuntimeError, "the dtype must be one of floats, not int64"),
-        ("i.add_(1.5)", RuntimeError, "result type Float can't be cast to the desired output type Long"),
-        ("b.add_(i)", RuntimeError, "result type Long can't be cast to the desired output type Bool"),
-        ("torch.add(i, i, alpha=1.5)", RuntimeError, "add: alpha must not be 1.5 where the result is int64"),
-        ("torch.lerp(i.float(), i.double(), 0.5)", RuntimeError, "lerp: the tensors must have one dtype, not float32 and float64"),
-        ("torch.heaviside(i, i.float())", RuntimeError, "heaviside: the tensors must have one dtype, not int64 and float32"),
-        ("torch.nn.functional.one_hot(i.int())", RuntimeError, "one_hot is only applicable to index tensor of type LongTensor."),
+        ("i.add_(1.5)", RuntimeError, "result type Float can't be cast to the desired output type "
+        "Long"),
+        ("b.add_(i)", RuntimeError, "result type Long can't be cast to the desired output type "
+        "Bool"),
+        ("torch.add(i, i, alpha=1.5)", RuntimeError, "add: alpha must not be 1.5 where the result "
+        "is int64"),
+        ("torch.lerp(i.float(), i.double(), 0.5)", RuntimeError, "lerp: the tensors must have one "
+        "dtype, not float32 and float64"),
+        ("torch.heaviside(i, i.float())", RuntimeError, "heaviside: the tensors must have one "
+        "dtype, not int64 and float32"),
+        ("torch.nn.functional.one_hot(i.int())", RuntimeError, "one_hot is only applicable to "
+        "index tensor of type LongTensor."),
         ("i.double() & 1", NotImplementedError, "bitwise_and takes no tensors of float64"),
     ],
 )  # fmt: skip
@@ -128,13 +165,22 @@ def test_whole_numbers_that_floats_would_round_are_refused() -> None:
 
 
 def test_bytes_as_an_index_are_a_mask_which_pytorch_warns_of() -> None:
-    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead"):
-        assert torch.tensor([1.0, 2.0, 3.0])[torch.tensor([0, 1, 1], dtype=torch.uint8)].tolist() == [2.0, 3.0]
+    with pytest.warns(
+        UserWarning,
+        match="indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+        "instead",
+    ):
+        assert torch.tensor([1.0, 2.0, 3.0])[
+            torch.tensor([0, 1, 1], dtype=torch.uint8)
+        ].tolist() == [2.0, 3.0]
 
 
 def test_entries_at_indices_are_written_in_their_dtype() -> None:
     x = torch.ones(5, 2)
-    with pytest.raises(RuntimeError, match=r"Index put requires .* dtypes match, got Float for the destination and Int"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"Index put requires .* dtypes match, got Float for the destination and Int",
+    ):
         x[:, [1]] = torch.zeros(5, 1, dtype=torch.int32)
     x[:, 1] = torch.zeros(5, dtype=torch.int32)
     assert x.sum() == 5

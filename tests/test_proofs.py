@@ -1,5 +1,5 @@
-"""Formulas decided by algebra: what is proved is right, what is right is mostly proved, and no rewriting that holds on a part of the domain
-only is one.
+"""Formulas decided by algebra: what is proved is right, what is right is mostly proved, and no
+rewriting that holds on a part of the domain only is one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from tests.hard_claims import CLAIMS
 pytest.importorskip("flint")
 
 
-def decided(text: str, claim: str, by: str | None = None, seed: Any = 1.0, **values: Any) -> Decision:
-    """What is said of a claim about the derivative of an expression by a name, or about its value."""
+def decided(
+    text: str, claim: str, by: str | None = None, seed: Any = 1.0, **values: Any
+) -> Decision:
+    """What is said of a claim about the derivative of an expression by a name, or about its
+    value.
+    """
     from gradcli.reference.fields.identity import Question, decide
 
     scope = Scope()
@@ -27,12 +31,21 @@ def decided(text: str, claim: str, by: str | None = None, seed: Any = 1.0, **val
     names = values or dict.fromkeys("abnxy", 0.5)
     for name, value in names.items():
         scope.bind_value(name, value)
-    root, formula = (program.execute(next(iter(statements([each], None, scope.limits)))).value for each in (text, claim))
-    return decide(Question(root, None if by is None else scope.leaves[by], formula, seed, scope.values, "float64"))
+    root, formula = (
+        program.execute(next(iter(statements([each], None, scope.limits)))).value
+        for each in (text, claim)
+    )
+    return decide(
+        Question(
+            root, None if by is None else scope.leaves[by], formula, seed, scope.values, "float64"
+        )
+    )
 
 
 @pytest.mark.parametrize("case", CLAIMS, ids=lambda case: case[0])
-def test_derivatives_are_proved_however_they_are_written_and_wrong_ones_are_not(case: tuple[str, str, str, str]) -> None:
+def test_derivatives_are_proved_however_they_are_written_and_wrong_ones_are_not(
+    case: tuple[str, str, str, str],
+) -> None:
     text, name, right, wrong = case
     assert decided(text, right, name) is Decision.SAME
     assert decided(text, wrong, name) is not Decision.SAME
@@ -84,7 +97,9 @@ def test_what_is_known_of_the_domain_counts() -> None:
 
 
 def test_numbers_are_those_that_are_read() -> None:
-    """0.1 is the float, on both sides; no decimal is a third, and different numbers are different."""
+    """0.1 is the float, on both sides; no decimal is a third, and different numbers are
+    different.
+    """
     assert decided("0.1*x", "0.1", "x") is Decision.SAME
     assert decided("x/3", "1/3", "x") is Decision.SAME
     assert decided("x/3", "0.3333333333333333", "x") is Decision.DIFFERENT
@@ -102,7 +117,9 @@ def test_arrays_are_decided_entry_by_entry_or_as_a_whole() -> None:
     assert decided("x**2", "2*x", "x", np.array([1.0, 1.0, 2.0]), x=x) is Decision.DIFFERENT
     assert decided("norm(x)", "x/norm(x)", "x", x=x) is Decision.SAME
     large = np.linspace(1, 2, 1000)
-    assert decided("exp(x)/x", "exp(x)/x - exp(x)/x**2", "x", np.ones(1000), x=large) is Decision.SAME
+    assert (
+        decided("exp(x)/x", "exp(x)/x - exp(x)/x**2", "x", np.ones(1000), x=large) is Decision.SAME
+    )
 
 
 @pytest.mark.parametrize("depth", [50, 3000])
@@ -120,15 +137,25 @@ def test_work_is_limited() -> None:
 @pytest.mark.parametrize("values", [["x=0.3", "y=2"], []], ids=["values", "sampled"])
 def test_records_say_what_is_a_proof(values: list[str], call_cli: Any) -> None:
     def claim(text: str, said: str) -> Any:
-        told = call_cli("check", "--no-cache", "--format", "jsonl", "-e", text, *values, "--grad", f"x={said}")
+        told = call_cli(
+            "check", "--no-cache", "--format", "jsonl", "-e", text, *values, "--grad", f"x={said}"
+        )
         return json.loads(told.stdout)["check"]["claims"][0]
 
     proved = claim("x**2*sin(y)", "2*x*sin(y)")
-    assert (proved["verdict"], proved["decided_by"], "points" in proved) == ("agree", "algebra", False)
+    assert (proved["verdict"], proved["decided_by"], "points" in proved) == (
+        "agree",
+        "algebra",
+        False,
+    )
     tried = claim("where(x > 0.7, x**2, x)", "where(x > 0.7, 2*x, 1)")
     assert (tried["verdict"], tried["decided_by"], tried["points"] > 6) == ("agree", "points", True)
     wrong = claim("x**2*y", "2*x*y + 1")
-    assert (wrong["verdict"], wrong["decided_by"], wrong["worst"] is not None) == ("mismatch", "algebra", True)
+    assert (wrong["verdict"], wrong["decided_by"], wrong["worst"] is not None) == (
+        "mismatch",
+        "algebra",
+        True,
+    )
     near = claim("x**2*sin(y)", "2*x*sin(y)*(1 + 1/10**9)")
     assert (near["verdict"], near["decided_by"]) == ("mismatch", "points")
 
@@ -142,5 +169,8 @@ def test_lists_of_cases_say_what_is_a_proof(call_cli: Any) -> None:
 
 def test_cancellation_in_a_claim_is_no_mismatch(call_cli: Any) -> None:
     """The same derivatives, of terms that leave no digit of fifty, at points of any size."""
-    for text, claim in (("exp(-x*y)", "-y*(cosh(x*y) - sinh(x*y))"), ("erf(x**2*y**2)", "4*x*y**2*exp(-x**4*y**4)/sqrt(pi)")):
+    for text, claim in (
+        ("exp(-x*y)", "-y*(cosh(x*y) - sinh(x*y))"),
+        ("erf(x**2*y**2)", "4*x*y**2*exp(-x**4*y**4)/sqrt(pi)"),
+    ):
         assert call_cli("check", "-e", text, "--grad", f"x={claim}").returncode == 0

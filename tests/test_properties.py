@@ -1,4 +1,6 @@
-"""Properties of random expressions: the sweep against complex steps, transposes, symmetry, and text of any kind."""
+"""Properties of random expressions: the sweep against complex steps, transposes, symmetry, and text
+of any kind.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def constant(value: float) -> Pair:
 
 
 def away(a: Any) -> Any:
-    """Passes over examples at the singularity of a root, a logarithm or a quotient: sqrt(x - x) is 0/0 in slopes."""
+    """Passes over examples at the singularity of a root, a logarithm or a quotient: sqrt(x - x) is
+    0/0 in slopes.
+    """
     assume(np.all(np.abs(a) > 1e-3))
     return a
 
@@ -77,10 +81,14 @@ def with_one(form: str, function: Callable[[Any], Any]) -> Callable[[Pair], Pair
 
 
 def with_two(form: str, function: Callable[[Any, Any], Any]) -> Callable[[Pair, Pair], Pair]:
-    return lambda a, b: Pair(form.format(a.text, b.text), lambda v: function(a.function(v), b.function(v)))
+    return lambda a, b: Pair(
+        form.format(a.text, b.text), lambda v: function(a.function(v), b.function(v))
+    )
 
 
-ATOMS = st.one_of(st.sampled_from(NAMES).map(name), st.sampled_from([0.5, 2.0, 3.0, 0.1]).map(constant))
+ATOMS = st.one_of(
+    st.sampled_from(NAMES).map(name), st.sampled_from([0.5, 2.0, 3.0, 0.1]).map(constant)
+)
 
 
 def larger(inner: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
@@ -97,7 +105,10 @@ SCALARS = st.one_of([st.builds(with_one(form, f), EXPRESSIONS) for form, f in RE
 def drawn(number: int) -> dict[str, Any]:
     """Values away from 0, two in three positive."""
     random = np.random.default_rng(number)
-    return {k: random.uniform(0.2, 2.0, shape) * random.choice([1, -1, 1], shape) for k, shape in SHAPES.items()}
+    return {
+        k: random.uniform(0.2, 2.0, shape) * random.choice([1, -1, 1], shape)
+        for k, shape in SHAPES.items()
+    }
 
 
 VALUES = st.integers(0, 2**32 - 1).map(drawn)
@@ -108,14 +119,18 @@ def seed_of(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def tame(pair: Pair, values: dict[str, Any], seed: Any) -> dict[str, np.ndarray]:
-    """The gradient by complex steps; examples where rounding already costs many digits, or NaN, are passed over."""
+    """The gradient by complex steps; examples where rounding already costs many digits, or NaN, are
+    passed over.
+    """
 
     def function(*arrays: Any) -> Any:
         return pair.function(dict(zip(values, arrays, strict=True)))
 
     slopes = complex_step(function, values, seed)
     with np.errstate(all="ignore"):
-        assume(np.all(np.isfinite(pair.function(values))))  # real arithmetic: no logarithm of a negative number
+        assume(
+            np.all(np.isfinite(pair.function(values)))
+        )  # real arithmetic: no logarithm of a negative number
         nearby = complex_step(function, {k: v * (1 + 1e-12) for k, v in values.items()}, seed)
     for k, slope in slopes.items():
         assume(np.all(np.isfinite(slope)) and np.all(np.abs(slope) < 1e8))
@@ -129,7 +144,9 @@ def test_gradient_equals_complex_steps(pair: Pair, values: dict[str, Any]) -> No
     scope, root = lowered(pair.text, values)
     seed = seed_of(root.shape)
     slopes = tame(pair, values, seed)
-    assert number(scope, root) == pytest.approx(np.broadcast_to(pair.function(values), root.shape), rel=1e-10, abs=1e-12)
+    assert number(scope, root) == pytest.approx(
+        np.broadcast_to(pair.function(values), root.shape), rel=1e-10, abs=1e-12
+    )
     found = swept(scope, root, seed, list(values))
     for k, slope in slopes.items():
         assert found[k] == pytest.approx(slope, rel=1e-8, abs=1e-9), (pair.text, k)
@@ -142,7 +159,10 @@ def test_forward_and_reverse_mode_are_transposes(pair: Pair, values: dict[str, A
     u = seed_of(root.shape)
     slopes = tame(pair, values, u)
     moved = {k: np.cos(v) for k, v in values.items()}
-    pushed = number(scope, transforms.jvp(root, {scope.names[k]: scope.graph.constant(v) for k, v in moved.items()}))
+    pushed = number(
+        scope,
+        transforms.jvp(root, {scope.names[k]: scope.graph.constant(v) for k, v in moved.items()}),
+    )
     pulled = transforms.vjp(root, [scope.names[k] for k in moved], scope.graph.constant(u))
     back = sum(np.sum(number(scope, p) * v) for p, v in zip(pulled, moved.values(), strict=True))
     scale = sum(np.sum(np.abs(s * moved[k])) for k, s in slopes.items())
@@ -151,12 +171,20 @@ def test_forward_and_reverse_mode_are_transposes(pair: Pair, values: dict[str, A
 
 @steady(150)
 @given(SCALARS, VALUES)
-def test_hessian_is_symmetric_and_the_derivative_of_the_gradient(pair: Pair, values: dict[str, Any]) -> None:
+def test_hessian_is_symmetric_and_the_derivative_of_the_gradient(
+    pair: Pair, values: dict[str, Any]
+) -> None:
     tame(pair, values, 1.0)
-    record = gradcli.evaluate(pair.text, at=values, wrt=NAMES, mode="hessian", check=False, formula=False)
+    record = gradcli.evaluate(
+        pair.text, at=values, wrt=NAMES, mode="hessian", check=False, formula=False
+    )
     hessian = record.hessian
     assert hessian is not None
-    blocks = {(a, b): np.reshape(hessian[a][b], (np.size(values[a]), np.size(values[b]))) for a in NAMES for b in NAMES}
+    blocks = {
+        (a, b): np.reshape(hessian[a][b], (np.size(values[a]), np.size(values[b])))
+        for a in NAMES
+        for b in NAMES
+    }
     size = 1 + max(np.abs(block).max() for block in blocks.values())
     assume(np.isfinite(size) and size < 1e5)
     for (a, b), block in blocks.items():
@@ -181,27 +209,44 @@ def test_language_derivatives_agree_with_each_other(pair: Pair, values: dict[str
     slopes = tame(pair, values, 1.0)
 
     def of(text: str) -> Any:
-        return gradcli.evaluate(f"f = {pair.text}\n{text}", at=values, wrt=[], seed=None, check=False, formula=False).value
+        return gradcli.evaluate(
+            f"f = {pair.text}\n{text}", at=values, wrt=[], seed=None, check=False, formula=False
+        ).value
 
-    assert of("sum(grad(f, x)*cos(x))") == pytest.approx(np.sum(slopes["x"] * np.cos(values["x"])), rel=1e-8, abs=1e-8)
-    assert of("jvp(f, x, cos(x))") == pytest.approx(of("sum(jacobian(f, x)*cos(x))"), rel=1e-8, abs=1e-8)
-    assert of("sum(vjp(f, x, 2)*cos(x))") == pytest.approx(2 * of("sum(grad(f, x)*cos(x))"), rel=1e-8, abs=1e-8)
+    assert of("sum(grad(f, x)*cos(x))") == pytest.approx(
+        np.sum(slopes["x"] * np.cos(values["x"])), rel=1e-8, abs=1e-8
+    )
+    assert of("jvp(f, x, cos(x))") == pytest.approx(
+        of("sum(jacobian(f, x)*cos(x))"), rel=1e-8, abs=1e-8
+    )
+    assert of("sum(vjp(f, x, 2)*cos(x))") == pytest.approx(
+        2 * of("sum(grad(f, x)*cos(x))"), rel=1e-8, abs=1e-8
+    )
     twice = of("sum(hvp(f, y, sin(y)))")
     assume(np.isfinite(twice) and abs(twice) < 1e5)
-    assert twice == pytest.approx(of("sum(hessian(f, y) @ sin(y))"), rel=1e-7, abs=1e-7 * (1 + abs(twice)))
-    assert twice == pytest.approx(of("sum(jvp(grad(f, y), y, sin(y)))"), rel=1e-7, abs=1e-7 * (1 + abs(twice)))
+    assert twice == pytest.approx(
+        of("sum(hessian(f, y) @ sin(y))"), rel=1e-7, abs=1e-7 * (1 + abs(twice))
+    )
+    assert twice == pytest.approx(
+        of("sum(jvp(grad(f, y), y, sin(y)))"), rel=1e-7, abs=1e-7 * (1 + abs(twice))
+    )
 
 
-# -- any text at all --------------------------------------------------------------------------------------------------
+# -- any text at all
+# --------------------------------------------------------------------------------------------------
 
 SEEDLINGS = (
-    "sum((x - y)**2)/2", "torch.nn.functional.binary_cross_entropy_with_logits(x @ y, z, reduction='sum')",
-    "f(t) = t**3 + 2t; f''(z)", "a = x.T @ x\nlog(det(a + eye(3)))", "where(x > 0, sqrt(x), -x)[0, 1:] + y[None, ::2]",
+    "sum((x - y)**2)/2", "torch.nn.functional.binary_cross_entropy_with_logits(x @ y, z, "
+    "reduction='sum')",
+    "f(t) = t**3 + 2t; f''(z)", "a = x.T @ x\nlog(det(a + eye(3)))", "where(x > 0, sqrt(x), "
+    "-x)[0, 1:] + y[None, ::2]",
     "grad(sum(x*z), x)[..., [0, 2]]", "const k = [1, 2, 3]; assert k @ y == sum(k*y) within 1e-9",
-    "max(x, axis=1, keepdims=True)", "1 if z > 0 and not y[0] < 0 else 2", "np.std(x, axis=(0, 1), ddof=1) + torch.std(y)",
+    "max(x, axis=1, keepdims=True)", "1 if z > 0 and not y[0] < 0 else 2", "np.std(x, axis=(0, "
+    "1), ddof=1) + torch.std(y)",
     "x.reshape(3, -1).sum(dim=0) % 2 // 3", "concatenate([x, [y]], axis=0).mean()", "π·z² − ×",
     "hessian(prod(y), y) @ jvp(x @ y, y, y)", "norm(x, 'fro') + x[[0, 0], [1, -1]]",
-    "softmax(x, axis=-1) + log_softmax(x, 0) + clip(x, None, z)", "e**(1e-3x) + 0x1F + 1_000.5 # end",
+    "softmax(x, axis=-1) + log_softmax(x, 0) + clip(x, None, z)", "e**(1e-3x) + 0x1F + 1_000.5 # "
+    "end",
     "arange(3) @ y + linspace(0, 1, 3)[-1]",
 )  # fmt: skip
 PUNCTUATION = "()[]{}.,:;+-*/%@^=<>!'\"#\\ \n\t_~`?|&$\x00"
@@ -240,7 +285,13 @@ def test_any_text_is_answered(text: str) -> None:
 
 
 @steady(600)
-@given(st.lists(st.sampled_from([*PIECES, *[word for line in SEEDLINGS for word in line.split()]]), max_size=9), st.booleans())
+@given(
+    st.lists(
+        st.sampled_from([*PIECES, *[word for line in SEEDLINGS for word in line.split()]]),
+        max_size=9,
+    ),
+    st.booleans(),
+)
 def test_any_sequence_of_words_is_answered(words: list[str], spaced: bool) -> None:
     survives((" " if spaced else "").join(words))
 

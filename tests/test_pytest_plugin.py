@@ -51,7 +51,8 @@ OUTCOMES = {
 
 
 def run(folder, *arguments, **variables):
-    """A run of pytest, forked from this process, which has imported what a new one would import for a second or two.
+    """A run of pytest, forked from this process, which has imported what a new one would import for
+    a second or two.
 
     Without hypothesis' plugin, which no file here needs.
     """
@@ -62,7 +63,10 @@ def run(folder, *arguments, **variables):
         if not (child := os.fork()):
             for stream, number in ((out, 1), (err, 2)):
                 os.dup2(stream.fileno(), number)
-            sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))  # noqa: SIM115
+            sys.stdout, sys.stderr = (
+                open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+                for number in (1, 2)
+            )
             os.chdir(folder)
             os.environ.clear()
             os.environ.update(environment)
@@ -78,7 +82,10 @@ def run(folder, *arguments, **variables):
 def outcomes(path):
     """The outcome of every testcase of a JUnit file."""
     words = {"failure": "failed", "error": "error", "skipped": "skipped"}
-    return {case.get("name"): words[case[0].tag] if len(case) else "passed" for case in ET.parse(path).iter("testcase")}
+    return {
+        case.get("name"): words[case[0].tag] if len(case) else "passed"
+        for case in ET.parse(path).iter("testcase")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +106,9 @@ def whole(folder):
 def test_every_query_and_assert_is_an_item(folder, whole):
     assert whole.returncode == 1
     assert outcomes(folder / "whole.xml") == OUTCOMES
-    assert {case.get("classname") for case in ET.parse(folder / "whole.xml").iter("testcase")} == {"models.model.grad"}
+    assert {case.get("classname") for case in ET.parse(folder / "whole.xml").iter("testcase")} == {
+        "models.model.grad"
+    }
 
 
 def squeezed(text):
@@ -109,11 +118,15 @@ def squeezed(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "assert is false: right 17.0, left 18.0 (off by 1, relative 0.0556, 2.81e+14 ulp)\n --> models/model.grad:6:1\n6 | assert f(x)",
-        "error[unknown-name]: unknown function 'sqr'\n --> models/model.grad:7:17\n7 | grad(f(x), x) + sqr(x)\n  |                 ^^^\n",
+        "assert is false: right 17.0, left 18.0 (off by 1, relative 0.0556, 2.81e+14 ulp)\n --> "
+        "models/model.grad:6:1\n6 | assert f(x)",
+        "error[unknown-name]: unknown function 'sqr'\n --> models/model.grad:7:17\n7 | grad(f(x), "
+        "x) + sqr(x)\n  |                 ^^^\n",
         "[XPASS(strict)] not so\n",
-        "error[input]: '@../secret.npy' leads out of the folder of the file that names it\n  --> models/model.grad:14:1\n",
-        "error[syntax]: the expression ends where a value is expected\n  --> models/model.grad:16:3\n16 | 1 +\n   |   ^\n",
+        "error[input]: '@../secret.npy' leads out of the folder of the file that names it\n  --> "
+        "models/model.grad:14:1\n",
+        "error[syntax]: the expression ends where a value is expected\n  --> "
+        "models/model.grad:16:3\n16 | 1 +\n   |   ^\n",
         "mismatch: d/dz: computed nan",
         "XFAIL models/model.grad::assert x == 4 - known\n",
         "SKIPPED [1] models/model.grad: too big\n",
@@ -126,7 +139,9 @@ def test_failures_are_shown_without_a_traceback(whole, text):
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("name", ["assert x == 4", "f(x) (2)", "v[::2]", "rand(2)*x", "line 16", "exp(z)/(1 + exp(z))"])
+@pytest.mark.parametrize(
+    "name", ["assert x == 4", "f(x) (2)", "v[::2]", "rand(2)*x", "line 16", "exp(z)/(1 + exp(z))"]
+)
 def test_each_item_gives_the_same_alone(folder, name, tmp_path):
     done = run(folder, f"models/model.grad::{name}", f"--junit-xml={tmp_path}/one.xml")
     found = outcomes(tmp_path / "one.xml")
@@ -136,14 +151,19 @@ def test_each_item_gives_the_same_alone(folder, name, tmp_path):
 @pytest.mark.ci
 def test_items_are_selected_by_keyword_and_run_in_processes(folder):
     done = run(folder, "-k", "f and not sqr and not assert", "-n", "2", "--junit-xml=some.xml")
-    assert outcomes(folder / "some.xml") == {name: OUTCOMES[name] for name in ("f(x0)", "f(x)", "f(x) (2)")}, done.stdout
+    assert outcomes(folder / "some.xml") == {
+        name: OUTCOMES[name] for name in ("f(x0)", "f(x)", "f(x) (2)")
+    }, done.stdout
     assert done.returncode == 0
 
 
 @pytest.mark.ci
 def test_random_numbers_are_the_same_alone_and_after_others(tmp_path):
     (tmp_path / "r.grad").write_text("rand(2)\nassert rand(1)[0] == 0\n")
-    shown = [re.findall(r"left ([\d.e-]+)", run(tmp_path, *which).stdout) for which in ([], ["r.grad::assert rand(1)[0] == 0"])]
+    shown = [
+        re.findall(r"left ([\d.e-]+)", run(tmp_path, *which).stdout)
+        for which in ([], ["r.grad::assert rand(1)[0] == 0"])
+    ]
     assert shown[0] == shown[1] != []
 
 
@@ -160,15 +180,19 @@ def test_settings_of_the_project_hold(tmp_path):
 
 
 WRONG = {
-    'fail-on = ["mismach"]': "fail-on must be one of skipped, agree, kink, ill-conditioned, undefined, undetermined, mismatch, "
+    'fail-on = ["mismach"]': "fail-on must be one of skipped, agree, kink, ill-conditioned, "
+    "undefined, undetermined, mismatch, "
     "not 'mismach'\n = help: did you mean 'mismatch'?",
-    'convention = "torh"': "convention must be one of torch, jax, min-norm, not 'torh'\n = help: did you mean 'torch'?",
+    'convention = "torh"': "convention must be one of torch, jax, min-norm, not 'torh'\n = help: "
+    "did you mean 'torch'?",
     "timeout = 0": "timeout must be a number above 0, not 0",
 }
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("text", "message"), thinned(pytest.param(*pair, id=pair[0]) for pair in WRONG.items()))
+@pytest.mark.parametrize(
+    ("text", "message"), thinned(pytest.param(*pair, id=pair[0]) for pair in WRONG.items())
+)
 def test_a_setting_that_is_wrong_fails_the_run(tmp_path, text, message):
     (tmp_path / "m.grad").write_text("x = 800.0\nexp(x)/(1 + exp(x))\n")
     (tmp_path / "test_nothing.py").write_text("def test():\n    pass\n")
@@ -207,7 +231,9 @@ GLOBS = {
 }
 
 
-@pytest.mark.parametrize(("globs", "files"), thinned(pytest.param(*pair, id=pair[0]) for pair in GLOBS.items()))
+@pytest.mark.parametrize(
+    ("globs", "files"), thinned(pytest.param(*pair, id=pair[0]) for pair in GLOBS.items())
+)
 def test_what_is_collected(tmp_path, globs, files):
     (tmp_path / "gradients" / "in").mkdir(parents=True)
     for file in ("gradients/a.grad", "gradients/in/b.grad", "other.grad", "notes.txt"):
@@ -222,7 +248,8 @@ def test_hooks_that_ask_every_item_for_its_function(tmp_path):
     (tmp_path / "m.grad").write_text("x = 2\nx**2\n")
     (tmp_path / "conftest.py").write_text(
         "def pytest_collection_modifyitems(items):\n    for item in items:\n"
-        "        assert (item.function.__doc__, item.funcargs, item.fixturenames) == (None, {}, []), item\n"
+        "        assert (item.function.__doc__, item.funcargs, item.fixturenames) == (None, {}, "
+        "[]), item\n"
     )
     assert run(tmp_path).returncode == 0
 
@@ -230,8 +257,10 @@ def test_hooks_that_ask_every_item_for_its_function(tmp_path):
 RECORDS = [
     '{"id": "right", "expr": "x**2", "at": {"x": 3}, "expect": {"grad": {"x": 6}}}', "",
     '{"id": "wrong", "expr": "x**2", "at": {"x": "@x.npy"}, "expect": {"grad": {"x": 5}}}',
-    '{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}, "xfail": "known"}', '{"id": "later", "expr": "x**2", "skip": ""}',
-    '{"id": "a::b", "expr": "x**2", "at": {"x": 3}, "xfail": "not so"}', '{"id": "right", "expr": "x**2", "expects": 3}', "[1]",
+    '{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}, "xfail": "known"}', '{"id": '
+    '"later", "expr": "x**2", "skip": ""}',
+    '{"id": "a::b", "expr": "x**2", "at": {"x": 3}, "xfail": "not so"}', '{"id": "right", "expr": '
+    '"x**2", "expects": 3}', "[1]",
 ]  # fmt: skip
 OF_RECORDS = {
     "right": "passed", "wrong": "failed",
@@ -266,25 +295,58 @@ def records(tmp_path_factory):
 
 
 def test_records_are_items_where_a_pattern_names_them(records):
-    done = run(records, "-o", "gradcli_files=cases/*.jsonl", "--strict-markers", "-m", "gradcli", "--junit-xml=r.xml", "--tb=line", "-v")
+    done = run(
+        records,
+        "-o",
+        "gradcli_files=cases/*.jsonl",
+        "--strict-markers",
+        "-m",
+        "gradcli",
+        "--junit-xml=r.xml",
+        "--tb=line",
+        "-v",
+    )
     assert outcomes(records / "r.xml") == OF_RECORDS, done.stdout
     assert done.returncode == 1
-    told = "mismatch: claim of d/dx: claimed 5.0, true 6.0 (off by 1, relative 0.167, 1.13e+15 ulp), it is 0.833333 times the derivative"
+    told = (
+        "mismatch: claim of d/dx: claimed 5.0, true 6.0 (off by 1, relative 0.167, 1.13e+15 "
+        "ulp), it is 0.833333 times the derivative"
+    )
     assert f"\ncases/r.jsonl:3: {told}\n" in done.stdout, "the line of --tb=line"
-    assert "\ncases/r.jsonl:7: error[unknown-field]: a record has no field 'expects'\n" in done.stdout
-    assert "\ncases/r.jsonl:8: error[input]: a record is a JSON object, not an array\n" in done.stdout
-    failures = {case.get("name"): case.find("failure") for case in ET.parse(records / "r.xml").iter("testcase")}
+    assert (
+        "\ncases/r.jsonl:7: error[unknown-field]: a record has no field 'expects'\n" in done.stdout
+    )
+    assert (
+        "\ncases/r.jsonl:8: error[input]: a record is a JSON object, not an array\n" in done.stdout
+    )
+    failures = {
+        case.get("name"): case.find("failure")
+        for case in ET.parse(records / "r.xml").iter("testcase")
+    }
     assert failures["wrong"].get("message") == told
     assert failures["wrong"].text == f"{told}\n  --> cases/r.jsonl:3 (wrong)\n1 | x**2"
 
 
 @pytest.mark.ci
 def test_records_in_processes_and_one_by_one(records):
-    some = run(records, "cases/r.jsonl::wrong", "cases/r.jsonl::line 4", "-rx", "-n", "2", "--tb=line")
-    assert (some.returncode, some.stdout.splitlines()[-1].split(" in ")[0].strip("= ")) == (1, "1 failed, 1 xfailed"), some.stdout
+    some = run(
+        records, "cases/r.jsonl::wrong", "cases/r.jsonl::line 4", "-rx", "-n", "2", "--tb=line"
+    )
+    assert (some.returncode, some.stdout.splitlines()[-1].split(" in ")[0].strip("= ")) == (
+        1,
+        "1 failed, 1 xfailed",
+    ), some.stdout
     assert "\ncases/r.jsonl:3: mismatch: claim of d/dx: claimed 5.0, true 6.0 " in some.stdout
     assert "XFAIL cases/r.jsonl::line 4 - known\n" in some.stdout
-    listed = run(records, "--collect-only", "-q", "-o", "gradcli_files=*.grad cases/**/*.jsonl", "-k", "right and not 2").stdout
+    listed = run(
+        records,
+        "--collect-only",
+        "-q",
+        "-o",
+        "gradcli_files=*.grad cases/**/*.jsonl",
+        "-k",
+        "right and not 2",
+    ).stdout
     assert listed.splitlines()[0] == "cases/r.jsonl::right"
     assert run(records).returncode == 5, "nobody named records"
 
@@ -297,9 +359,15 @@ def test_a_known_failure_of_the_baseline(tmp_path):
     known = [case | {"number": 2, "rule": "assert"}, case | {"rule": "undefined"}]
     (tmp_path / "known.json").write_text(json.dumps({"version": 2, "known": known}))
     done = run(tmp_path, "--junit-xml=known.xml", "-rx")
-    assert outcomes(tmp_path / "known.xml") == {"assert x == 3": "failed", "assert x == 3 (2)": "skipped", "assert x == 4": "failed"}
+    assert outcomes(tmp_path / "known.xml") == {
+        "assert x == 3": "failed",
+        "assert x == 3 (2)": "skipped",
+        "assert x == 4": "failed",
+    }
     # as old versions of pytest have it, and new ones
-    assert re.search(r"XFAIL m\.grad::assert x == 3 \(2\) - (reason: )?in the baseline", done.stdout)
+    assert re.search(
+        r"XFAIL m\.grad::assert x == 3 \(2\) - (reason: )?in the baseline", done.stdout
+    )
     (tmp_path / "known.json").unlink()
     done = run(tmp_path)
     assert (done.returncode, "there is no baseline" in done.stdout) == (2, True)
@@ -308,13 +376,31 @@ def test_a_known_failure_of_the_baseline(tmp_path):
 def test_nothing_heavy_is_imported_without_such_a_file(tmp_path):
     (tmp_path / "test_nothing.py").write_text(
         "import sys\n\n\ndef test():\n    assert 'gradcli.pytest_plugin' in sys.modules\n"
-        "    found = {m.split('.')[0] for m in sys.modules} & {'numpy', 'scipy', 'sympy', 'mpmath', 'rich', 'typer'}\n"
-        "    assert not found\n    assert not [m for m in sys.modules if m.startswith(('gradcli.ops', 'gradcli.language'))]\n"
+        "    found = {m.split('.')[0] for m in sys.modules} & {'numpy', 'scipy', 'sympy', "
+        "'mpmath', 'rich', 'typer'}\n"
+        "    assert not found\n    assert not [m for m in sys.modules if "
+        "m.startswith(('gradcli.ops', 'gradcli.language'))]\n"
     )
 
     def cold(*options):
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *options]
-        return subprocess.run(command, cwd=tmp_path, env=plain_environment(), capture_output=True, text=True, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:hypothesispytest",
+            *options,
+        ]
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=plain_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     done = cold("-p", "no:zarr")  # other people's plugins, which import what they like
     assert done.returncode == 0, done.stdout
@@ -333,7 +419,10 @@ def test_the_time_limit_of_the_settings(tmp_path):
 
 @pytest.mark.ci
 def test_reasons_and_names_are_data(tmp_path):
-    (tmp_path / "a.grad").write_text("x = 2\nx**2 # skip: \x1b[31mred ##[group]\nx*3 # xfail: \u202erev\nx + 0*x # ##[error]x\n", "utf-8")
+    (tmp_path / "a.grad").write_text(
+        "x = 2\nx**2 # skip: \x1b[31mred ##[group]\nx*3 # xfail: \u202erev\nx + 0*x # ##[error]x\n",
+        "utf-8",
+    )
     said = run(tmp_path, "-v", "-rsX").stdout
     assert "SKIPPED [1] a.grad: \\x1b[31mred #\\x23[group]\n" in said
     assert "[XPASS(strict)] \\u202erev\n" in said

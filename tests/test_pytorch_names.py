@@ -1,4 +1,6 @@
-"""Functions and methods of PyTorch's that are about tensors, each call beside what PyTorch 2.13 printed of it."""
+"""Functions and methods of PyTorch's that are about tensors, each call beside what PyTorch 2.13
+printed of it.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,16 @@ def the_same(found: str, wanted: str) -> bool:
     if NUMBER.sub("#", found) != NUMBER.sub("#", wanted):
         return False
     pairs = zip(NUMBER.findall(found), NUMBER.findall(wanted), strict=True)
-    return all(a == b or abs(float(a) - float(b)) <= 1e-6 * abs(float(b)) + 2e-4 * ("." in a) for a, b in pairs)
+    return all(
+        a == b or abs(float(a) - float(b)) <= 1e-6 * abs(float(b)) + 2e-4 * ("." in a)
+        for a, b in pairs
+    )
 
 
 def test_every_line_is_recorded() -> None:
-    assert sorted(WANTED) == sorted(lines()), "python -m oracles.pytorch_names in tests/ records them"
+    assert sorted(WANTED) == sorted(lines()), (
+        "python -m oracles.pytorch_names in tests/ records them"
+    )
 
 
 @pytest.mark.parametrize("line", lines())
@@ -41,7 +48,8 @@ def test_a_call_gives_what_pytorch_gives(line: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "why"), [
-    ("Linear", "has parameters of its own, which are drawn at random; bind them, and write F.linear"),
+    ("Linear", "has parameters of its own, which are drawn at random; bind them, and write "
+    "F.linear"),
     ("Sequential", "is a container of modules"),
     ("BatchNorm2d", "has parameters of its own; write F.batch_norm"),
     ("Nonesuch", "it has the functions of torch.nn.functional"),
@@ -56,7 +64,8 @@ OTHERWISE = {
     "Hardtanh(min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None)":
         "Hardtanh(min_val=-1.0, max_val=1.0, inplace=False)",
     "Softplus(beta=1.0, threshold=20.0)": "Softplus(beta=1, threshold=20)",
-    "TripletMarginWithDistanceLoss(distance_function=None, margin=1.0, swap=False, reduction='mean')":
+    "TripletMarginWithDistanceLoss(distance_function=None, margin=1.0, swap=False, "
+    "reduction='mean')":
         "TripletMarginWithDistanceLoss(margin=1.0, swap=False, reduction='mean')",
     **{f"ConstantPad{n}d(padding, value)": f"ConstantPad{n}d(padding, value=None)" for n in (1, 2, 3)},
 }  # fmt: skip

@@ -19,7 +19,11 @@ TAKEN = (  # which say what they mean, though PyTorch wants them written otherwi
     # of which entries decide: the loss is NaN, or of the least variance that there is
     "F.binary_cross_entropy(v + 5, v)", "F.gaussian_nll_loss(v, v, -v)",
 )  # fmt: skip
-REFUSED_OTHERWISE = {"torch.permute_copy(x, 1)": RuntimeError, "x.masked_fill(x)": RuntimeError, "F.dropout(x, 2, 1)": TypeError}
+REFUSED_OTHERWISE = {
+    "torch.permute_copy(x, 1)": RuntimeError,
+    "x.masked_fill(x)": RuntimeError,
+    "F.dropout(x, 2, 1)": TypeError,
+}
 
 
 @pytest.mark.parametrize("text", TAKEN)
@@ -40,7 +44,9 @@ def test_errors_are_of_the_types_of_pytorch(text: str) -> None:
         assert error is None
         return
     assert error is not None, f"accepted; PyTorch raises {kind}"
-    assert isinstance(error, getattr(builtins, kind)), f"{type(error).__name__}: {error}; PyTorch raises {kind}"
+    assert isinstance(error, getattr(builtins, kind)), (
+        f"{type(error).__name__}: {error}; PyTorch raises {kind}"
+    )
     assert said in ([], [refusals.sentence(error)])
 
 
@@ -54,7 +60,10 @@ def test_errors_are_of_the_types_of_pytorch(text: str) -> None:
         ("x.cumsum(0, dim=1)", "cumsum: the argument 'dim' is given twice"),
         ("x.exp(1)", "exp takes at most 1 argument, not 2"),
         ("torch.ones(2, dtype='float')", "argument 'dtype' must be torch.dtype, not str: 'float'"),
-        ("F.softmax(x.long(), 0)", "softmax takes no tensors of int64; x.float() makes floats of them"),
+        (
+            "F.softmax(x.long(), 0)",
+            "softmax takes no tensors of int64; x.float() makes floats of them",
+        ),
         ("x.masked_select(v)", "masked_select: the mask must be of booleans, not of float32"),
         ("x.cumsum(5)", "axis 5 is out of bounds for an array of 2 axes"),
     ],
@@ -70,7 +79,11 @@ BY_TENSORS = {"ger", "outer", "meshgrid", "where"}
 def test_no_function_computes_with_an_argument_that_it_does_not_have() -> None:
     x = torch.ones(2, 2)
     functions = {name: getattr(torch, name) for name in names()}
-    methods = {f"Tensor.{name}": getattr(torch.Tensor, name) for name in dir(torch.Tensor) if not name.startswith("_")}
+    methods = {
+        f"Tensor.{name}": getattr(torch.Tensor, name)
+        for name in dir(torch.Tensor)
+        if not name.startswith("_")
+    }
     asked = 0
     for name, function in {**functions, **methods}.items():
         if isinstance(function, (FunctionType, MethodType)):
@@ -83,7 +96,9 @@ def test_no_function_computes_with_an_argument_that_it_does_not_have() -> None:
 
 def test_polygamma_takes_its_order_first() -> None:
     x = torch.tensor([0.5, 1.5], dtype=torch.float64)
-    assert torch.polygamma(1, x).tolist() == pytest.approx([4.934802200544679, 0.9348022005446793], rel=1e-12)
+    assert torch.polygamma(1, x).tolist() == pytest.approx(
+        [4.934802200544679, 0.9348022005446793], rel=1e-12
+    )
 
 
 def test_a_number_has_one_axis() -> None:
@@ -103,9 +118,9 @@ def test_functions_that_pytorch_has_no_derivative_of_have_theirs() -> None:
     x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
     (torch.special.gammainc(torch.ones_like(x), x) + x // 2).sum().backward()
     assert x.grad.tolist() == pytest.approx([0.6065306597126334, 0.1353352832366127], rel=1e-13)
-    assert torch.autograd.grad(torch.special.modified_bessel_i0(x).sum(), x)[0].tolist() == pytest.approx(
-        torch.special.i1(x).tolist(), rel=1e-13
-    )
+    assert torch.autograd.grad(torch.special.modified_bessel_i0(x).sum(), x)[
+        0
+    ].tolist() == pytest.approx(torch.special.i1(x).tolist(), rel=1e-13)
 
 
 def test_a_tensor_without_axes_is_a_number() -> None:

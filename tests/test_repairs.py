@@ -1,4 +1,6 @@
-"""Rewrites that are proposed where digits or the whole value are lost: equal, without the loss, and valid as they are typed."""
+"""Rewrites that are proposed where digits or the whole value are lost: equal, without the loss, and
+valid as they are typed.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_proposed_equal_and_better(text: str, at: float, repair: str, fine: floa
     assert record.check.verdict.word in BAD
     assert record.check.repairs == [repair]
     before, after = repair.split(" as ")
-    one, other = (gradcli.evaluate(part, x=fine, check=False, formula=False) for part in (before, after))
+    one, other = (
+        gradcli.evaluate(part, x=fine, check=False, formula=False) for part in (before, after)
+    )
     assert float(other.value) == pytest.approx(float(one.value), rel=1e-14)
     assert float(other.grad["x"]) == pytest.approx(float(one.grad["x"]), rel=1e-13)
     assert np.isfinite(gradcli.evaluate(after, x=at, check=False, formula=False).value)
@@ -87,7 +91,11 @@ def test_nothing_is_proposed_where_nothing_is_lost(text: str) -> None:
 ARRAYS = [
     ("sum(log(1 + exp(x)))", [1000.0, 1.0, 2.0], ["log(1 + exp(x)) as softplus(x)"]),
     ("mean(exp(x) - 1)", [1e-9, 2e-9], ["exp(x) - 1 as expm1(x)"]),
-    ("sum(sqrt(x + 1) - sqrt(x))", [1e20, 1e15], ["sqrt(x + 1) - sqrt(x) as 1/(sqrt(x + 1) + sqrt(x))"]),
+    (
+        "sum(sqrt(x + 1) - sqrt(x))",
+        [1e20, 1e15],
+        ["sqrt(x + 1) - sqrt(x) as 1/(sqrt(x + 1) + sqrt(x))"],
+    ),
     ("sqrt(x @ x)", [1e200, 1e200], []),
     ("sum(x**2)/sum(x)", [1e200, 1e200], []),
     ("log(prod(x))", [1e-200, 1e-200], []),

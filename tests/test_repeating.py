@@ -1,4 +1,6 @@
-"""The command that repeats a failing case: read by a shell as it is printed, it gives the same failure, and nothing else."""
+"""The command that repeats a failing case: read by a shell as it is printed, it gives the same
+failure, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ shell = pytest.mark.skipif(BASH is None, reason="no bash here")
 
 def words(command: str) -> list[str]:
     """The words of a command line, as a shell has them."""
-    found = subprocess.run([BASH, "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True).stdout
+    found = subprocess.run(
+        [BASH, "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True
+    ).stdout
     return [word.decode("utf-8", "surrogateescape") for word in found.split(b"\0")[:-1]]
 
 
@@ -73,7 +77,8 @@ def inputs(tmp_path, monkeypatch):
 
     (tmp_path / "folder").mkdir()
     for name, text in {
-        "m.grad": PROGRAM, "-m.grad": "assert 1 == 2\n", "a=1.grad": "assert 1 == 2\n", "it's\n a.grad": "assert 1 == 2\n",
+        "m.grad": PROGRAM, "-m.grad": "assert 1 == 2\n", "a=1.grad": "assert 1 == 2\n", "it's\n "
+        "a.grad": "assert 1 == 2\n",
         "\udcff.grad": "assert 1 == 2\n", "folder/a.grad": "assert 1 == 2\n", "folder/b.grad": "assert 1 == 1\nassert 2 == 3\n",
         "free.grad": "assert sum(a*b*c) == 1\n", "good.grad": "f(t) = t**3\na = 2.\nf(a)\n", "mine.py": FUNCTIONS,
         **dict.fromkeys(("r.jsonl", "r.txt"), "\n".join(map(json.dumps, RECORDS))),
@@ -86,7 +91,9 @@ def inputs(tmp_path, monkeypatch):
 def failures(done):
     """What the records of a run say of what is wrong, with the commands apart."""
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    bad = [record for record in found if record["outcome"]["status"] in ("failed", "error", "xpassed")]
+    bad = [
+        record for record in found if record["outcome"]["status"] in ("failed", "error", "xpassed")
+    ]
     return [record["outcome"].pop("repeat") for record in bad], bad
 
 
@@ -101,17 +108,23 @@ def test_the_command_gives_the_same_failure(call_cli, inputs, arguments, lines):
         program, *repeated = words(command)
         again = call_cli(*repeated, "--format", "jsonl", "--no-cache")
         assert program == "gradcli"
-        assert again.returncode == {"error": 2}.get(failure["outcome"]["status"], 1), (command, again.stderr)
+        assert again.returncode == {"error": 2}.get(failure["outcome"]["status"], 1), (
+            command,
+            again.stderr,
+        )
         same, found = failures(again)
         assert set(same) == {command}, command
         assert failure in found, command
-        assert len(found) == lines.count(failure["source"]["line"]), f"{command} gives other failures, too"
+        assert len(found) == lines.count(failure["source"]["line"]), (
+            f"{command} gives other failures, too"
+        )
 
 
 ASKED = CheckRequest(expression="x**2", function="m:f", by="torch")
 OTHER = {str: "other", int: 2, float: 0.5, bool: True}  # than usual
 OF_THE_WHOLE_RUN = {
-    "arguments", "files", "line",  # where a case stands is the record's to say, and bindings are the inputs'
+    # where a case stands is the record's to say, and bindings are the inputs'
+    "arguments", "files", "line",
     "functions", "changed_since", "jobs", "on", "fail_fast", "budget", "baseline", "update", "allow_empty", "cache", "save",
     "output_format", "format_given", "reports", "verbose", "quiet", "color", "words",
 }  # fmt: skip
@@ -123,13 +136,18 @@ def test_every_option_that_decides_a_case_is_in_its_command(name):
     kind = get_args(CheckRequest.options()[name])[0]
     several = get_origin(kind) is tuple
     other = ASKED.but(**{name: ("other=1",) if several else OTHER[(get_args(kind) or (kind,))[0]]})
-    commands = [Repeating(asked, Inputs(asked.expression, {}, [])).command(Record("x**2")) for asked in (ASKED, other)]
+    commands = [
+        Repeating(asked, Inputs(asked.expression, {}, [])).command(Record("x**2"))
+        for asked in (ASKED, other)
+    ]
     assert commands[0] == "gradcli check -e 'x**2' --function m:f --by torch"
     assert commands[1] not in (None, commands[0])
 
 
 def test_it_is_printed_with_the_failure(call_cli, inputs):
-    done = call_cli("check", "it's\n a.grad", "--report", "junit=out.xml", "-j", "2", "--rtol", "1e-3")
+    done = call_cli(
+        "check", "it's\n a.grad", "--report", "junit=out.xml", "-j", "2", "--rtol", "1e-3"
+    )
     assert done.stdout.startswith(r"""assert is false: right 2.0, left 1.0 (off by 1, relative 1, 4.5e+15 ulp)
   --> it's\x0a a.grad:1:1
 1 | assert 1 == 2
@@ -146,8 +164,14 @@ def test_a_terminal_does_not_break_it(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     stream = io.StringIO()
     report = TerminalReport(stream, verbose=False, quiet=False, forced=False)
-    report.put_block("mismatch: claim\n  --> a.grad:1:1\n1 | x\n  = repeat: gradcli check folder/a.grad --line 1 --rtol 0.001 --freeze a")
-    assert "= repeat: gradcli check folder/a.grad --line 1 --rtol 0.001 --freeze a\n" in stream.getvalue()
+    report.put_block(
+        "mismatch: claim\n  --> a.grad:1:1\n1 | x\n  = repeat: gradcli check folder/a.grad --line "
+        "1 --rtol 0.001 --freeze a"
+    )
+    assert (
+        "= repeat: gradcli check folder/a.grad --line 1 --rtol 0.001 --freeze a\n"
+        in stream.getvalue()
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,13 +179,35 @@ def test_a_terminal_does_not_break_it(tmp_path, monkeypatch):
     ids=["standard input", "data of standard input", "a long expression"],
 )  # fmt: skip
 def test_what_cannot_be_repeated_has_no_command(call_cli, arguments):
-    done = call_cli("check", *arguments, "--format", "jsonl", stdin="assert 1 == 2\n" if arguments == ["-"] else "[3]")
+    done = call_cli(
+        "check",
+        *arguments,
+        "--format",
+        "jsonl",
+        stdin="assert 1 == 2\n" if arguments == ["-"] else "[3]",
+    )
     assert "repeat" not in json.loads(done.stdout)["outcome"]
 
 
 @shell
 @pytest.mark.parametrize(
-    "word", ["", "a b", "it's", "$HOME", "`ls`", "a\nb", "\x1b[31m", "\u202e", "##[error]x", "é", "\udcff", "\\n\n", "-x", "%s"]
+    "word",
+    [
+        "",
+        "a b",
+        "it's",
+        "$HOME",
+        "`ls`",
+        "a\nb",
+        "\x1b[31m",
+        "\u202e",
+        "##[error]x",
+        "é",
+        "\udcff",
+        "\\n\n",
+        "-x",
+        "%s",
+    ],
 )
 def test_a_word_is_a_word(word):
     assert words(shell_word(word)) == [word]
@@ -173,9 +219,12 @@ MISUSES = {
     "two files": (["m.grad", "good.grad", "--line", "1"], "--line is about one file"),
     "beside an expression": (["m.grad", "-e", "x", "--line", "1"], "--line is about one file"),
     "of a function": (["--function", "m:f", "--gradient", "m:g", "--at", "x=1", "--line", "1"], "--function and --line exclude each other"),
-    "with a baseline": (["m.grad", "--line", "1", "--baseline", "b.json"], "--line and --baseline exclude each other"),
-    "a line without a case": (["m.grad", "--line", "1"], "there is nothing to check in line 1 of 'm.grad'"),
-    "a line beyond the end": (["r.jsonl", "--line", "10"], "there is nothing to check in line 10 of 'r.jsonl'"),
+    "with a baseline": (["m.grad", "--line", "1", "--baseline", "b.json"], "--line and --baseline "
+    "exclude each other"),
+    "a line without a case": (["m.grad", "--line", "1"], "there is nothing to check in line 1 of "
+    "'m.grad'"),
+    "a line beyond the end": (["r.jsonl", "--line", "10"], "there is nothing to check in line 10 "
+    "of 'r.jsonl'"),
     "no number": (["m.grad", "--line", "0"], "--line must be a whole number from 1, not 0"),
 }  # fmt: skip
 

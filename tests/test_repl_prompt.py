@@ -80,7 +80,9 @@ def test_keys(keys: str, wanted: list[str]) -> None:
     assert typed(keys) == wanted
 
 
-def test_history_is_kept_for_the_next_session_and_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_history_is_kept_for_the_next_session_and_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "cache"))
     path = history_file()
     assert path is not None
@@ -118,7 +120,8 @@ def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [offer.text for offer in offers("\\eps")] == ["ε"]
 
 
-# -- a real terminal -----------------------------------------------------------------------------------------------------
+# -- a real terminal
+# -----------------------------------------------------------------------------------------------------
 
 
 class Terminal:
@@ -161,7 +164,11 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     pid, handle = pty.fork()
     if not pid:  # in the new process
         os.chdir(tmp_path)
-        os.environ |= {"PYTHONPATH": str(Path(__file__).parents[1]), "TERM": "xterm", "GRADCLI_CACHE_DIR": str(tmp_path / "cache")}
+        os.environ |= {
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "TERM": "xterm",
+            "GRADCLI_CACHE_DIR": str(tmp_path / "cache"),
+        }
         os.execv(sys.executable, [sys.executable, "-m", "gradcli"])
     own = Terminal(pid, handle)
     yield own
@@ -173,7 +180,9 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 @pytest.mark.skipif(os.name != "posix", reason="there are pseudo-terminals on POSIX systems only")
 def test_a_session_on_a_terminal(terminal: Terminal) -> None:
-    """It starts without a command, answers, survives Ctrl-C during a long computation, knows its names then, and ends."""
+    """It starts without a command, answers, survives Ctrl-C during a long computation, knows its
+    names then, and ends.
+    """
     terminal.wait(":help lists commands")
     terminal.wait("1> ")
     terminal.type("x = 3\r")

@@ -19,7 +19,10 @@ class Typed:
     """A session, and what its lines show."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.session, self._capsys = Session(run_command, Settings(check=False, formula=False)), capsys
+        self.session, self._capsys = (
+            Session(run_command, Settings(check=False, formula=False)),
+            capsys,
+        )
 
     def feed(self, text: str) -> str:
         self.session.feed(text)
@@ -30,7 +33,10 @@ class Typed:
 # what is typed, and what the last line shows
 SHOWN = [
     (["x = 2", "x^2"], ["x^2", "value    4.0", "x  4.0"]),
-    (["x = 2", "x^2", "_ * 3"], ["value    12.0", "x  12.0"]),  # the gradient goes through the last result
+    (
+        ["x = 2", "x^2", "_ * 3"],
+        ["value    12.0", "x  12.0"],
+    ),  # the gradient goes through the last result
     (["x = 2", "x^2", "x = 3", "_ + 1"], ["value    5.0"]),  # which stays what it was
     (["x = 2", "x^2", "y = _", "x = 5", "y"], ["value    4.0"]),
     (["x = 2", "x = 1/zz", "x"], ["value    2.0"]),  # a line that fails changes nothing
@@ -40,7 +46,10 @@ SHOWN = [
     (["const k = 3", "x = 2", "k*x"], ["value    6.0", "x  3.0"]),
     (["α = 2", "α²"], ["value    4.0", "α  4.0"]),
     (["x = 2\ny = 3\nx*y"], ["value    6.0"]),  # a paste of several lines
-    (["import torch\nx = torch.tensor([1., 2.], requires_grad=True)\n(x**2).sum()"], ["value    5.0", "[2., 4.]"]),
+    (
+        ["import torch\nx = torch.tensor([1., 2.], requires_grad=True)\n(x**2).sum()"],
+        ["value    5.0", "[2., 4.]"],
+    ),
     ([">>> x = 2\n>>> x**2\n4\n"], ["value    4.0"]),
     (["x = 2", "assert x^2 == 4"], ["true"]),
     (["x = 1", "x = 2", ":undo", "x"], ["value    1.0"]),
@@ -69,8 +78,14 @@ SHOWN = [
     ([":help nonsensical"], ["nonsensical"]),
     ([":help"], [f":{name}" for name in COMMANDS]),
     (["x = @missing.npy"], ["error", "missing.npy"]),
-    (["x = 2", "\n\nx +* 3"], ["<expression>:4:4", "4 | x +* 3\n  |    ^"]),  # lines are counted as they are typed
-    (["x = 2", "x^2", "1 + _ + zz"], ["1 + _ + zz", "        ^^"]),  # the place in the line as it was typed
+    (
+        ["x = 2", "\n\nx +* 3"],
+        ["<expression>:4:4", "4 | x +* 3\n  |    ^"],
+    ),  # lines are counted as they are typed
+    (
+        ["x = 2", "x^2", "1 + _ + zz"],
+        ["1 + _ + zz", "        ^^"],
+    ),  # the place in the line as it was typed
     ([":load missing.grad"], ["error", "missing.grad"]),
     ([":save"], ["one file is named here"]),
     ([":save s.grad"], ["nothing has run yet"]),
@@ -79,7 +94,9 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("lines", "wanted"), SHOWN, ids=lambda case: " ⏎ ".join(case)[:60])
-def test_what_is_shown(lines: list[str], wanted: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_shown(
+    lines: list[str], wanted: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     own = Typed(capsys)
     shown = [own.feed(line) for line in lines][-1]
     for text in wanted:
@@ -107,7 +124,10 @@ SAVED = [
 
 @pytest.mark.parametrize("lines", SAVED, ids=lambda lines: lines[-1])
 def test_a_saved_session_runs_and_gives_the_same_results(
-    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lines: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     own = Typed(capsys)
@@ -118,15 +138,35 @@ def test_a_saved_session_runs_and_gives_the_same_results(
     def results(text: str) -> list[str]:
         return [line for line in text.splitlines() if line.startswith("  value")]
 
-    assert results(again) == [line for text in shown if "error[" not in text for line in results(text)]
+    assert results(again) == [
+        line for text in shown if "error[" not in text for line in results(text)
+    ]
     if lines is SAVED[0]:  # by the command itself, in a process of its own
-        command = [sys.executable, "-m", "gradcli", "eval", "-f", "s.grad", "--no-check", "--no-formula"]
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, env=_environment())
+        command = [
+            sys.executable,
+            "-m",
+            "gradcli",
+            "eval",
+            "-f",
+            "s.grad",
+            "--no-check",
+            "--no-formula",
+        ]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            env=_environment(),
+        )
         assert results(done.stdout) == results(again), done.stderr
 
 
 def test_an_interrupt_leaves_the_session_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the middle of the last line of a paste: random numbers, functions and the last result are as they were."""
+    """In the middle of the last line of a paste: random numbers, functions and the last result are
+    as they were.
+    """
     own, other = Typed(capsys), Typed(capsys)
     for line in ("x = 2", "f(t) = sum(t*x)", "y = rand(2)", "sum(y)*x"):
         assert own.feed(line) == other.feed(line)
@@ -138,7 +178,10 @@ def test_an_interrupt_leaves_the_session_as_it_was(capsys: pytest.CaptureFixture
         return forward
 
     with planted("tanh", forward=interrupted):
-        assert own.feed("x = 3\ntanh(sum([x, 1]))") == "interrupted; all names are as they were before\n"
+        assert (
+            own.feed("x = 3\ntanh(sum([x, 1]))")
+            == "interrupted; all names are as they were before\n"
+        )
     for line in ("_ + 1", "x", "rand(1)", "f(y)", ":vars"):
         assert own.feed(line) == other.feed(line)
 
@@ -176,7 +219,10 @@ def test_arguments_of_commands(name: str, text: str, expression: str, arguments:
 
 
 def test_the_last_result_in_texts() -> None:
-    assert State(last="x^2").without_last("_ + a_b + _x + '_' + x._ + _[0] # _") == "(x^2) + a_b + _x + '_' + x._ + (x^2)[0] # _"
+    assert (
+        State(last="x^2").without_last("_ + a_b + _x + '_' + x._ + _[0] # _")
+        == "(x^2) + a_b + _x + '_' + x._ + (x^2)[0] # _"
+    )
 
 
 def _environment() -> dict[str, str]:
@@ -185,7 +231,8 @@ def _environment() -> dict[str, str]:
 
 def test_piped_lines_are_answered_without_prompts() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "gradcli", "repl", "--no-check"], input="x = 2\nsum([x,\n  x])\n_ * zz\n:quit\nx\n", capture_output=True,
+        [sys.executable, "-m", "gradcli", "repl", "--no-check"], input="x = 2\nsum([x,\n  x])\n_ "
+        "* zz\n:quit\nx\n", capture_output=True,
         text=True, encoding="utf-8", check=False, env=_environment(),
     )  # fmt: skip
     assert "value    4.0" in done.stdout

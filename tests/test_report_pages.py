@@ -1,4 +1,6 @@
-"""Reports as the pages take them that show them: valid by the schemas that are public, with what a reviewer looks for."""
+"""Reports as the pages take them that show them: valid by the schemas that are public, with what a
+reviewer looks for.
+"""
 
 from __future__ import annotations
 
@@ -43,26 +45,38 @@ def _no_ci(monkeypatch, tmp_path):
 RECORDS = [
     case("x**2", PASSED, Verdict.AGREE, name="square", id="square", file="r.jsonl", line=1, record_line=True),
     case("x**3 - 1", FAILED, Verdict.MISMATCH, name="cube", id="cube", file="r.jsonl", line=2, record_line=True,
-         details=["claim of d/dx: claimed 5.0, true 6.0", "1 of 2 entries"], repeat="gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"),
+         details=["claim of d/dx: claimed 5.0, true 6.0", "1 of 2 entries"], repeat="gradcli "
+         "check -e 'x**3 - 1' x=1,2 --grad x=5,12"),
     case("abs(x)", XFAILED, Verdict.KINK, name="[1, 2]", id=[1, 2], file="r.jsonl", line=3, record_line=True, reason="in the baseline"),
     case("det(m)", SKIPPED, name="det", id="det", file="r.jsonl", line=4, record_line=True, reason="slow"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["text", "markdown", "github", "gitlab", "sarif", "junit", "json", "jsonl"])
+@pytest.mark.parametrize(
+    "kind", ["text", "markdown", "github", "gitlab", "sarif", "junit", "json", "jsonl"]
+)
 def test_a_record_is_told_by_its_id_and_its_expression(kind):
     text = written(kind, RECORDS, verbose=True)
-    told = {"text": "square cube [1, 2] det", "junit": "square cube [1, 2] det", "sarif": "cube [1, 2]"}.get(kind, "cube")
+    told = {
+        "text": "square cube [1, 2] det",
+        "junit": "square cube [1, 2] det",
+        "sarif": "cube [1, 2]",
+    }.get(kind, "cube")
     for id in re.findall(r"\[.*?\]|\w+", told):
         assert id in text
-    for expr in {"text": ("x**2", "abs(x)", "det(m)"), "junit": ("x**2", "abs(x)", "det(m)"), "sarif": ("abs(x)",)}.get(kind, ()):
+    for expr in {
+        "text": ("x**2", "abs(x)", "det(m)"),
+        "junit": ("x**2", "abs(x)", "det(m)"),
+        "sarif": ("abs(x)",),
+    }.get(kind, ()):
         assert expr in text
     assert "x**3 - 1" in text
     repeat = "gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"
     assert (repeat in text) == (kind != "gitlab")  # which shows one line
 
 
-# -- JUnit: Jenkins, GitLab ----------------------------------------------------------------------------------------------
+# -- JUnit: Jenkins, GitLab
+# ----------------------------------------------------------------------------------------------
 
 
 def problems(text):
@@ -72,19 +86,31 @@ def problems(text):
 @pytest.mark.parametrize("run", [[], RUN, RECORDS], ids=["nothing", "all kinds", "records"])
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_junit_is_valid_by_jenkins_schema(monkeypatch, run, interrupted):
-    allowed = {f"/testsuites/testsuite/testcase: no attribute '{name}' is known" for name in ("file", "line")}
-    assert set(problems(written("junit", run, interrupted=interrupted))) == (allowed if run else set())
+    allowed = {
+        f"/testsuites/testsuite/testcase: no attribute '{name}' is known"
+        for name in ("file", "line")
+    }
+    assert set(problems(written("junit", run, interrupted=interrupted))) == (
+        allowed if run else set()
+    )
     monkeypatch.setenv("JENKINS_URL", "https://jenkins.example.org")
     assert problems(written("junit", run, interrupted=interrupted)) == []
 
 
 BROKEN = {
-    '<testsuites><case name="a"/></testsuites>': ["/testsuites: holds <case>", "/testsuites/case: no such element"],
-    "<testsuite/>": [f"/testsuite: '{name}' is missing" for name in ("name", "tests", "failures", "errors")],
+    '<testsuites><case name="a"/></testsuites>': [
+        "/testsuites: holds <case>",
+        "/testsuites/case: no such element",
+    ],
+    "<testsuite/>": [
+        f"/testsuite: '{name}' is missing" for name in ("name", "tests", "failures", "errors")
+    ],
     '<testsuites time="1e3"/>': ["/testsuites: 'time' cannot be '1e3'"],
     "<properties>text</properties>": ["/properties: has text"],
     '<system-out a="b"/>': ["/system-out: text only"],
-    '<testcase name="a"><failure/><properties/></testcase>': ["/testcase: holds <failure><properties>"],
+    '<testcase name="a"><failure/><properties/></testcase>': [
+        "/testcase: holds <failure><properties>"
+    ],
 }
 
 
@@ -95,7 +121,9 @@ def test_the_schema_refuses(text):
 
 def test_junit_says_the_expression_where_the_name_does_not():
     (suite,) = ET.fromstring(written("junit", RECORDS))
-    assert [(c.get("name"), c.get("file"), c.get("line"), c.findtext("system-out")) for c in suite] == [
+    assert [
+        (c.get("name"), c.get("file"), c.get("line"), c.findtext("system-out")) for c in suite
+    ] == [
         ("square", "r.jsonl", "1", "x**2"),
         ("cube", "r.jsonl", "2", None),
         ("[1, 2]", "r.jsonl", "3", "abs(x)"),
@@ -105,14 +133,17 @@ def test_junit_says_the_expression_where_the_name_does_not():
         suite[1]
         .find("failure")
         .text.endswith(
-            "--> r.jsonl:2 (cube)\n1 | x**3 - 1\n  = 1 of 2 entries\n  = repeat: gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"
+            "--> r.jsonl:2 (cube)\n1 | x**3 - 1\n  = 1 of 2 entries\n  = repeat: gradcli check -e "
+            "'x**3 - 1' x=1,2 --grad x=5,12"
         )
     )
 
 
-# -- GitLab's Code Quality -----------------------------------------------------------------------------------------------
+# -- GitLab's Code Quality
+# -----------------------------------------------------------------------------------------------
 
-# What docs.gitlab.com/ci/testing/code_quality asks of a tool's report: five fields, the severities, relative paths.
+# What docs.gitlab.com/ci/testing/code_quality asks of a tool's report: five fields, the severities,
+# relative paths.
 CODE_QUALITY = {
     "type": "array",
     "items": {
@@ -129,7 +160,11 @@ CODE_QUALITY = {
                 "required": ["path", "lines"],
                 "properties": {
                     "path": {"type": "string", "pattern": r"^[^/.]"},
-                    "lines": {"type": "object", "required": ["begin"], "properties": {"begin": {"type": "integer", "minimum": 1}}},
+                    "lines": {
+                        "type": "object",
+                        "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}},
+                    },
                 },
             },
         },
@@ -147,10 +182,13 @@ def test_gitlab_s_issues_are_valid(run, interrupted):
 
 def test_gitlab_s_issue_of_a_record():
     (issue,) = json.loads(written("gitlab", RECORDS))
-    assert issue["description"] == "mismatch: claim of d/dx: claimed 5.0, true 6.0, in x**3 - 1 (cube)"
+    assert (
+        issue["description"] == "mismatch: claim of d/dx: claimed 5.0, true 6.0, in x**3 - 1 (cube)"
+    )
 
 
-# -- SARIF: code scanning ------------------------------------------------------------------------------------------------
+# -- SARIF: code scanning
+# ------------------------------------------------------------------------------------------------
 
 
 def run_of(outcomes):
@@ -165,13 +203,19 @@ def test_every_rule_explains_itself():
     assert len({rule["name"] for rule in rules}) == len(rules)
     for rule in rules:
         assert re.fullmatch("([A-Z][a-z]+)+", rule["name"])
-        short, full, help = rule["shortDescription"]["text"], rule["fullDescription"]["text"], rule["help"]
+        short, full, help = (
+            rule["shortDescription"]["text"],
+            rule["fullDescription"]["text"],
+            rule["help"],
+        )
         assert full.startswith(short)
         assert len(full) > len(short) + 20
         assert len(full) <= 1024  # GitHub's limit
         assert help["markdown"] == f"**{short}**\n\n{help['text']}"
         assert help["text"].count("`") % 2 == 0
-        assert not re.search(r"[<>*_|]|\[.*\]\(", re.sub("`[^`]*`", "", help["text"]))  # plain as Markdown
+        assert not re.search(
+            r"[<>*_|]|\[.*\]\(", re.sub("`[^`]*`", "", help["text"])
+        )  # plain as Markdown
         assert rule["defaultConfiguration"]["level"] in ("note", "warning", "error")
         assert rule["properties"]["precision"] in ("very-high", "high", "medium", "low")
         assert rule["properties"]["problem.severity"] in ("recommendation", "warning", "error")
@@ -183,25 +227,37 @@ RULE = {
     "name": "UnknownName",
     "shortDescription": {"text": "A function of this name is not known."},
     "fullDescription": {
-        "text": "A function of this name is not known. `gradcli functions WORD` looks for a function by words of its description; "
+        "text": "A function of this name is not known. `gradcli functions WORD` looks for a "
+        "function by words of its description; "
         "a function of your own is written `f(x) = x**2`."
     },
     "help": {
-        "text": "`gradcli functions WORD` looks for a function by words of its description; a function of your own is written "
+        "text": "`gradcli functions WORD` looks for a function by words of its description; a "
+        "function of your own is written "
         "`f(x) = x**2`.\n\n`gradcli help unknown-name` says so in a terminal.",
-        "markdown": "**A function of this name is not known.**\n\n`gradcli functions WORD` looks for a function by words of its "
-        "description; a function of your own is written `f(x) = x**2`.\n\n`gradcli help unknown-name` says so in a terminal.",
+        "markdown": "**A function of this name is not known.**\n\n`gradcli functions WORD` looks "
+        "for a function by words of its "
+        "description; a function of your own is written `f(x) = x**2`.\n\n`gradcli help "
+        "unknown-name` says so in a terminal.",
     },
     "helpUri": "https://github.com/gradcli/gradcli/tree/main/docs",
     "defaultConfiguration": {"level": "error"},
-    "properties": {"tags": ["gradients", "error"], "precision": "very-high", "problem.severity": "error"},
+    "properties": {
+        "tags": ["gradients", "error"],
+        "precision": "very-high",
+        "problem.severity": "error",
+    },
 }
 
 
 def test_the_tool_says_its_version_its_home_and_its_rules():
     tool = run_of([])["tool"]["driver"]
     rules = {rule["id"]: rule for rule in tool.pop("rules")}
-    assert tool == {"name": "gradcli", "version": metadata.version("gradcli"), "informationUri": "https://github.com/gradcli/gradcli"}
+    assert tool == {
+        "name": "gradcli",
+        "version": metadata.version("gradcli"),
+        "informationUri": "https://github.com/gradcli/gradcli",
+    }
     assert rules["error-unknown-name"] == RULE
 
 
@@ -215,21 +271,30 @@ def test_a_tool_that_is_not_installed(monkeypatch):
 
 def test_results_of_records():
     run = run_of(RECORDS)
-    assert run["originalUriBaseIds"] == {"%SRCROOT%": {"description": {"text": "The root of the repository."}}}
+    assert run["originalUriBaseIds"] == {
+        "%SRCROOT%": {"description": {"text": "The root of the repository."}}
+    }
     rules = run["tool"]["driver"]["rules"]
     place = {"artifactLocation": {"uri": "r.jsonl", "uriBaseId": "%SRCROOT%"}}
-    wrong, known = ({key: value for key, value in result.items() if key != "partialFingerprints"} for result in run["results"])
+    wrong, known = (
+        {key: value for key, value in result.items() if key != "partialFingerprints"}
+        for result in run["results"]
+    )
     assert rules[wrong.pop("ruleIndex")]["id"] == "mismatch"
     assert rules[known.pop("ruleIndex")]["id"] == "kink"
     assert wrong == {
         "ruleId": "mismatch",
         "level": "error",
         "message": {
-            "text": "mismatch: claim of d/dx: claimed 5.0, true 6.0\n1 of 2 entries\nin x**3 - 1 (cube)\n"
+            "text": "mismatch: claim of d/dx: claimed 5.0, true 6.0\n1 of 2 entries\nin x**3 - 1 "
+            "(cube)\n"
             "repeat: gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"
         },
         "locations": [
-            {"physicalLocation": {**place, "region": {"startLine": 2}}, "logicalLocations": [{"name": "cube", "kind": "object"}]}
+            {
+                "physicalLocation": {**place, "region": {"startLine": 2}},
+                "logicalLocations": [{"name": "cube", "kind": "object"}],
+            }
         ],
         "suppressions": [],
         "properties": {"id": "cube", "expression": "x**3 - 1"},
@@ -238,7 +303,8 @@ def test_results_of_records():
     assert known["properties"] == {"id": "[1, 2]", "expression": "abs(x)"}
 
 
-# -- Markdown: summaries of jobs, comments -------------------------------------------------------------------------------
+# -- Markdown: summaries of jobs, comments
+# -------------------------------------------------------------------------------
 
 LONG = [
     case("+".join(["`x|*<"] * 100), FAILED, Verdict.MISMATCH, name=str(i), id=f"##{i}", file="r.jsonl", line=i + 1, record_line=True,
@@ -271,11 +337,16 @@ def test_a_page_has_room(room):
 
 
 def test_a_page_links_lines(monkeypatch):
-    for name, value in {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "a/b", "GITHUB_SHA": "c0ffee"}.items():
+    for name, value in {
+        "GITHUB_SERVER_URL": "https://github.com",
+        "GITHUB_REPOSITORY": "a/b",
+        "GITHUB_SHA": "c0ffee",
+    }.items():
         monkeypatch.setenv(name, value)
     _, (head, row), rest = page_of(written("markdown", RECORDS))
     assert blocks_of(rest)[0] == [
-        "mismatch: claim of d/dx: claimed 5.0, true 6.0\n  --> r.jsonl:2 (cube)\n1 | x**3 - 1\n  = 1 of 2 entries\n",
+        "mismatch: claim of d/dx: claimed 5.0, true 6.0\n  --> r.jsonl:2 (cube)\n1 | x**3 - 1\n  "
+        "= 1 of 2 entries\n",
         "gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12\n",
     ]
     assert dict(zip(head, row, strict=True)) == {
@@ -287,7 +358,8 @@ def test_a_page_links_lines(monkeypatch):
 def test_a_run_without_failures_is_told_in_a_few_lines():
     run = [RECORDS[0], *RECORDS[2:]]
     assert written("markdown", run) == (
-        "### gradcli check: 3 cases, none failed\n\n1 passed, 1 skipped, 1 xfailed in 0.42 s\n\nVerdicts: 1 kink, 1 agree\n"
+        "### gradcli check: 3 cases, none failed\n\n1 passed, 1 skipped, 1 xfailed in 0.42 "
+        "s\n\nVerdicts: 1 kink, 1 agree\n"
     )
 
 
@@ -297,7 +369,8 @@ def test_a_block_of_code_ends_where_it_ends():
         assert (blocks, outside) == ([f"{text}\n"], "before\nafter")
 
 
-# -- all kinds -----------------------------------------------------------------------------------------------------------
+# -- all kinds
+# -----------------------------------------------------------------------------------------------------------
 
 
 class Nowhere(io.StringIO):
@@ -311,7 +384,18 @@ def reported(kind, count):
     passed = case("x**2", PASSED, Verdict.AGREE, file="a.grad")
     for i in range(count // 2):
         report.add(passed)
-        report.add(case(f"x**{i}", FAILED, Verdict.MISMATCH, id=i, details=["d" * 500], file="a.jsonl", line=i + 1, record_line=True))
+        report.add(
+            case(
+                f"x**{i}",
+                FAILED,
+                Verdict.MISMATCH,
+                id=i,
+                details=["d" * 500],
+                file="a.jsonl",
+                line=i + 1,
+                record_line=True,
+            )
+        )
     report.close(summary_of([]))
 
 

@@ -1,4 +1,6 @@
-"""Reports of a check: what each kind writes of the same run, and that no text of the user's can break any of them."""
+"""Reports of a check: what each kind writes of the same run, and that no text of the user's can
+break any of them.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,30 @@ from hypothesis import strategies as st
 from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, summary_of, unknown, written
 
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
-from gradcli.inert import inert_lines, markdown_code, one_line, printable, workflow_command, workflow_data, workflow_property
+from gradcli.inert import (
+    inert_lines,
+    markdown_code,
+    one_line,
+    printable,
+    workflow_command,
+    workflow_data,
+    workflow_property,
+)
 from gradcli.report import machine_reports
 from gradcli.report.data import encode
 from gradcli.report.describing import Fingerprints, Place, block, location, message, place_of
-from gradcli.report.outcomes import BAD, ERROR, FAILED, KINDS, PASSED, STATUSES, XFAILED, XPASSED, Worst, gravity
+from gradcli.report.outcomes import (
+    BAD,
+    ERROR,
+    FAILED,
+    KINDS,
+    PASSED,
+    STATUSES,
+    XFAILED,
+    XPASSED,
+    Worst,
+    gravity,
+)
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.rules import RULES
 from gradcli.report.verdicts import Verdict
@@ -153,7 +174,10 @@ MARKDOWN = f"""\
 """
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("text", TEXT), ("junit", JUNIT), ("github", GITHUB), ("markdown", MARKDOWN)])
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("text", TEXT), ("junit", JUNIT), ("github", GITHUB), ("markdown", MARKDOWN)],
+)
 def test_whole_report(kind, expected):
     assert re.sub('(timestamp|hostname)="[^"]*"', r'\1=""', written(kind, RUN)) == expected
 
@@ -202,7 +226,9 @@ def test_sarif_report():
         ("xpass", "error", {"uri": "cases.jsonl", **root}, {"startLine": 9}),
         ("kink", "note", {"uri": "cases.jsonl", **root}, {"startLine": 8}),
     ]  # fmt: skip
-    assert [r["suppressions"] for r in run["results"]] == [[]] * 5 + [[{"kind": "inSource", "justification": "a <kink>"}]]
+    assert [r["suppressions"] for r in run["results"]] == [[]] * 5 + [
+        [{"kind": "inSource", "justification": "a <kink>"}]
+    ]
     assert run["results"][2]["message"] == {"text": "undefined: 0 * inf\nin relu(x) (q7)"}
     assert run["tool"]["driver"]["name"] == "gradcli"
     assert run["columnKind"] == "unicodeCodePoints"
@@ -214,7 +240,12 @@ def test_json_reports():
     assert json.loads(written("json", RUN)) == lines
     assert [line["outcome"]["status"] for line in lines] == [outcome.status for outcome in RUN]
     assert [line["expr"] for line in lines] == [outcome.record.expr for outcome in RUN]
-    assert lines[3]["outcome"] == {"name": "line 5", "status": "failed", "reason": None, "details": RUN[3].details}
+    assert lines[3]["outcome"] == {
+        "name": "line 5",
+        "status": "failed",
+        "reason": None,
+        "details": RUN[3].details,
+    }
     assert {**lines[0], "outcome": None} == {**json.loads(RUN[0].record.to_json()), "outcome": None}
 
 
@@ -257,14 +288,17 @@ def test_an_interrupted_run_says_so(kind, outcomes):
         assert int(suite.get("tests")) == len(suite) == len(outcomes) + 1
 
 
-# -- text of any kind ------------------------------------------------------------------------------------------------
+# -- text of any kind
+# ------------------------------------------------------------------------------------------------
 
 NASTY = [
     "\x1b[31m", "\x00", "\r\n", "\udcff", "\ud800", "\ufffe", "\x85", "\u2028", "\u202e", "😀", "é", "|", "\\|", "`", "``", "<&>\"'", "]]>",
     "<", "::error::", "%0A", "%", ",:", "{0}", "@me", "../", "/", "~", " ", "x",
 ]  # fmt: skip
 LONG = ["x" * 9000, "\n" * 50, "|" * 3000, ""]
-TEXTS = st.lists(st.sampled_from(NASTY) | st.characters(), max_size=8).map("".join) | st.sampled_from(LONG)
+TEXTS = st.lists(st.sampled_from(NASTY) | st.characters(), max_size=8).map(
+    "".join
+) | st.sampled_from(LONG)
 
 
 @st.composite
@@ -276,7 +310,12 @@ def outcomes(draw):
     if status == ERROR:
         source = Source(expr, draw(st.sampled_from([file, None, "<claim of x>"])), line)
         start = draw(st.integers(0, len(expr)))
-        error = ArgumentError(draw(TEXTS), span=draw(st.sampled_from([None, Span(start, len(expr))])), source=source, help=draw(TEXTS))
+        error = ArgumentError(
+            draw(TEXTS),
+            span=draw(st.sampled_from([None, Span(start, len(expr))])),
+            source=source,
+            help=draw(TEXTS),
+        )
     return case(
         expr, status, draw(st.sampled_from([None, *Verdict])), name=draw(TEXTS), reason=draw(st.none() | TEXTS),
         details=draw(st.lists(TEXTS, max_size=3)), id=draw(st.none() | TEXTS), file=draw(st.sampled_from([file, None])), line=line,
@@ -284,7 +323,13 @@ def outcomes(draw):
     )  # fmt: skip
 
 
-anything = settings(deadline=None, derandomize=True, max_examples=150, database=None, suppress_health_check=list(HealthCheck))
+anything = settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=150,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 @anything
@@ -295,16 +340,25 @@ def test_text_of_any_kind_breaks_no_report(run):
         text.encode("utf-8")
     for kind in ("text", "junit", "markdown"):
         assert all(line.isprintable() for line in texts[kind].split("\n"))
-    assert [record["outcome"]["status"] for record in json.loads(texts["json"])] == [outcome.status for outcome in run]
-    assert [json.loads(line) for line in texts["jsonl"].split("\n")[:-1]] == json.loads(texts["json"])
+    assert [record["outcome"]["status"] for record in json.loads(texts["json"])] == [
+        outcome.status for outcome in run
+    ]
+    assert [json.loads(line) for line in texts["jsonl"].split("\n")[:-1]] == json.loads(
+        texts["json"]
+    )
     bad = sum(outcome.bad for outcome in run)
     suite = ET.fromstring(texts["junit"])[0]
     assert len(suite) == len(run) == int(suite.get("tests"))
     assert len(suite.findall("*/failure")) + len(suite.findall("*/error")) == bad
-    assert [re.match("::error (file|title)=", line) is not None for line in texts["github"].split("\n")[:-1]] == [True] * bad
+    assert [
+        re.match("::error (file|title)=", line) is not None
+        for line in texts["github"].split("\n")[:-1]
+    ] == [True] * bad
     issues = json.loads(texts["gitlab"])
     assert len({issue["fingerprint"] for issue in issues}) == len(issues) == bad
-    assert len(json.loads(texts["sarif"])["runs"][0]["results"]) == sum(outcome.bad or outcome.status == XFAILED for outcome in run)
+    assert len(json.loads(texts["sarif"])["runs"][0]["results"]) == sum(
+        outcome.bad or outcome.status == XFAILED for outcome in run
+    )
     table = page_of(texts["markdown"])[1]
     assert [len(row) for row in table] == [len(table[0])] * (bad + 1) if bad else not table
     assert texts["text"].split("\n")[-2] == summary_of(run).line()
@@ -336,7 +390,10 @@ def test_github_reads_back_what_was_escaped(text, value):
 
     data = (("%0D", "\r"), ("%0A", "\n"))
     assert unescaped(workflow_data(text), *data, ("%25", "%")) == text
-    assert unescaped(workflow_property(value), *data, ("%3A", ":"), ("%2C", ","), ("%25", "%")) == value
+    assert (
+        unescaped(workflow_property(value), *data, ("%3A", ":"), ("%2C", ","), ("%25", "%"))
+        == value
+    )
     line = workflow_command("error", text, file=value, line=3)
     assert line.count("\n") + line.count("\r") == 0
     properties, found = re.fullmatch("::error (.*?)::(.*)", line, re.DOTALL).groups()
@@ -350,15 +407,24 @@ def test_json_of_records_holds_what_json_can():
     assert (found["expr"], found["id"]) == ("x\ufffd\ufffd", ["nan", {"a": "-inf"}, "\ufffd"])
 
 
-# -- the parts -------------------------------------------------------------------------------------------------------
+# -- the parts
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_every_finding_has_a_rule():
     def codes(error):
         return {error.code}.union(*map(codes, error.__subclasses__()))
 
-    assert set(RULES) == {v.word for v in Verdict} | {"assert", "xpass", "none"} | {f"error-{name}" for name in codes(GradcliError)}
-    assert {rule.severity for rule in RULES.values()} <= {"info", "minor", "major", "critical", "blocker"}
+    assert set(RULES) == {v.word for v in Verdict} | {"assert", "xpass", "none"} | {
+        f"error-{name}" for name in codes(GradcliError)
+    }
+    assert {rule.severity for rule in RULES.values()} <= {
+        "info",
+        "minor",
+        "major",
+        "critical",
+        "blocker",
+    }
 
 
 def test_gravity():
@@ -380,11 +446,16 @@ def test_worst_first(verdicts, limit):
         worst.add(case(verdict=verdict, line=i + 1), lambda outcome: outcome)
     expected = sorted(enumerate(verdicts), key=lambda pair: (-pair[1].gravity, pair[0]))
     assert [(o.line - 1, o.verdict) for o in worst] == expected[:limit]
-    assert (len(worst), worst.left_out) == (min(limit, len(verdicts)), max(0, len(verdicts) - limit))
+    assert (len(worst), worst.left_out) == (
+        min(limit, len(verdicts)),
+        max(0, len(verdicts) - limit),
+    )
 
 
 def failures(count):
-    return [case(f"x*{i}", FAILED, Verdict.UNDEFINED, file="a.grad", line=i + 1) for i in range(count)]
+    return [
+        case(f"x*{i}", FAILED, Verdict.UNDEFINED, file="a.grad", line=i + 1) for i in range(count)
+    ]
 
 
 def test_long_reports_are_cut_and_say_so(monkeypatch):
@@ -396,7 +467,9 @@ def test_long_reports_are_cut_and_say_so(monkeypatch):
     _, (_, *rows), rest = page_of(written("markdown", [*failures(60), last]))
     assert rows[0] == ["mismatch", "`a.grad:5000:1`", "`worst`", ""]
     assert len(rows) == 50
-    assert rest.startswith("\nand 11 more\n\n<details><summary>In full</summary>\n\n```text\nmismatch\n")
+    assert rest.startswith(
+        "\nand 11 more\n\n<details><summary>In full</summary>\n\n```text\nmismatch\n"
+    )
     assert rest.count("```text\n") == 50
     lines = written("github", [*failures(60), last]).splitlines()
     assert len(lines) == 10
@@ -405,7 +478,9 @@ def test_long_reports_are_cut_and_say_so(monkeypatch):
     monkeypatch.setattr(machine_reports.SarifReport, "MOST", 3)
     run = valid_sarif(written("sarif", [*failures(5), last]))
     assert [result["ruleId"] for result in run["results"]] == ["mismatch", "undefined", "undefined"]
-    assert run["invocations"][0]["toolExecutionNotifications"] == [{"level": "warning", "message": {"text": "3 more results are left out"}}]
+    assert run["invocations"][0]["toolExecutionNotifications"] == [
+        {"level": "warning", "message": {"text": "3 more results are left out"}}
+    ]
 
 
 def test_nine_annotations_are_just_that():
@@ -414,8 +489,20 @@ def test_nine_annotations_are_just_that():
 
 def test_long_expressions_are_clipped():
     record = {"file": "a.grad", "line": 9}
-    long = case("+".join(["x"] * 10**5), FAILED, Verdict.MISMATCH, details=["y" * 10**5, "z" * 10**5], **record)
-    tall = case("\n".join(["x +"] * 100 + ["x"]), FAILED, Verdict.MISMATCH, details=["it", *["z"] * 100], **record)
+    long = case(
+        "+".join(["x"] * 10**5),
+        FAILED,
+        Verdict.MISMATCH,
+        details=["y" * 10**5, "z" * 10**5],
+        **record,
+    )
+    tall = case(
+        "\n".join(["x +"] * 100 + ["x"]),
+        FAILED,
+        Verdict.MISMATCH,
+        details=["it", *["z"] * 100],
+        **record,
+    )
     assert all(len(line) <= 1010 for line in block(long).split("\n"))
     assert len(message(long)) <= 3500
     lines = block(tall).split("\n")
@@ -426,20 +513,38 @@ def test_long_expressions_are_clipped():
 
 
 def wrong(expr, source, **record):
-    """A case that ends in an unknown function ``sqr``, in the text and under the name of this source."""
+    """A case that ends in an unknown function ``sqr``, in the text and under the name of this
+    source.
+    """
     return case(expr, ERROR, line=2, file="a", error=unknown(*source), **record)
 
 
 PLACES = {
-    "one line": (case("x**2", line=3, column=5, file="a.grad"), Place("a.grad", 3, 5, 3, 9), "a.grad:3:5"),
-    "two lines": (case("f(x,\n  y)", line=3, column=5, file="a.grad"), Place("a.grad", 3, 5, 4, 5), "a.grad:3:5"),
+    "one line": (
+        case("x**2", line=3, column=5, file="a.grad"),
+        Place("a.grad", 3, 5, 3, 9),
+        "a.grad:3:5",
+    ),
+    "two lines": (
+        case("f(x,\n  y)", line=3, column=5, file="a.grad"),
+        Place("a.grad", 3, 5, 4, 5),
+        "a.grad:3:5",
+    ),
     "a record": (case("x**2", line=3, file="a", record_line=True), Place("a", 3), "a:3"),
     "the command line": (case("x**2"), Place(None, 1, 1, 1, 5), "<command line>:1:1"),
     "standard input": (case("x", line=2, file="<stdin>"), Place(None, 2, 1, 2, 2), "<stdin>:2:1"),
     "nothing read": (case("", line=2, file="a"), Place("a", 2), "a:2"),
     "an error": (wrong("1; sqr(x)", ("1; sqr(x)", "sqr", "a", 2)), Place("a", 2, 4, 2, 7), "a:2:4"),
-    "of a claim": (wrong("x", ("sqr(x)", "sqr", "<claim of x>", 1)), Place("a", 2, 1, 2, 2), "a:2:1"),
-    "in a record": (wrong("sqr(x)", ("sqr(x)", "sqr", "a:2", 1), record_line=True), Place("a", 2), "a:2"),
+    "of a claim": (
+        wrong("x", ("sqr(x)", "sqr", "<claim of x>", 1)),
+        Place("a", 2, 1, 2, 2),
+        "a:2:1",
+    ),
+    "in a record": (
+        wrong("sqr(x)", ("sqr(x)", "sqr", "a:2", 1), record_line=True),
+        Place("a", 2),
+        "a:2",
+    ),
 }
 
 
@@ -451,20 +556,48 @@ def test_place(outcome, place, text):
 
 BLOCKS = {
     "an error in a record": (
-        case("1 + sqr(x)", ERROR, file="a", line=7, record_line=True, id="q", error=unknown("1 + sqr(x)", "sqr", "a:7", 1)),
-        "error[unknown-name]: unknown function 'sqr'\n  --> a:7:1:5 (q)\n1 | 1 + sqr(x)\n  |     ^^^",
+        case(
+            "1 + sqr(x)",
+            ERROR,
+            file="a",
+            line=7,
+            record_line=True,
+            id="q",
+            error=unknown("1 + sqr(x)", "sqr", "a:7", 1),
+        ),
+        "error[unknown-name]: unknown function 'sqr'\n  --> a:7:1:5 (q)\n1 | 1 + sqr(x)\n  |     "
+        "^^^",
     ),
     "an error in a claim": (
         case("x**2", ERROR, file="a", line=7, error=unknown("sqr(x)", "sqr", "<claim of x>", 1)),
-        "error[unknown-name]: unknown function 'sqr'\n  --> a:7:1\n7 | x**2\n  --> <claim of x>:1:1\n1 | sqr(x)\n  | ^^^",
+        "error[unknown-name]: unknown function 'sqr'\n  --> a:7:1\n7 | x**2\n  --> <claim of "
+        "x>:1:1\n1 | sqr(x)\n  | ^^^",
     ),
     "an error without a place": (
-        case("", ERROR, file="a", line=7, record_line=True, error=Failure.of(InputError("'expr' must be a string", help="write it"))),
+        case(
+            "",
+            ERROR,
+            file="a",
+            line=7,
+            record_line=True,
+            error=Failure.of(InputError("'expr' must be a string", help="write it")),
+        ),
         "error[input]: 'expr' must be a string\n --> a:7\n = help: write it",
     ),
-    "a failure without details": (case("x\r", verdict=Verdict.UNDETERMINED), "undetermined\n  --> <command line>:1:1\n1 | x"),
+    "a failure without details": (
+        case("x\r", verdict=Verdict.UNDETERMINED),
+        "undetermined\n  --> <command line>:1:1\n1 | x",
+    ),
     "colours and bytes": (
-        case("x\x1b[31m\udcff", FAILED, Verdict.KINK, details=["\x1b[0m", "\ud800"], id="\x07", file="a\x1b", line=1),
+        case(
+            "x\x1b[31m\udcff",
+            FAILED,
+            Verdict.KINK,
+            details=["\x1b[0m", "\ud800"],
+            id="\x07",
+            file="a\x1b",
+            line=1,
+        ),
         "kink: \\x1b[0m\n  --> a\\x1b:1:1 (\\x07)\n1 | x\\x1b[31m\\udcff\n  = \\ud800",
     ),
 }
@@ -477,13 +610,28 @@ def test_block(outcome, text):
 
 def test_names_of_cases_are_told_apart():
     named = ["q", "q", "q (2)", "", "", "q"]
-    text = written("junit", [case(status=PASSED, name=name, file="a.jsonl", line=i + 1) for i, name in enumerate(named)])
-    assert [c.get("name") for c in ET.fromstring(text)[0]] == ["q", "q (2)", "q (2) (2)", "line 4", "line 5", "q (3)"]
+    text = written(
+        "junit",
+        [
+            case(status=PASSED, name=name, file="a.jsonl", line=i + 1)
+            for i, name in enumerate(named)
+        ],
+    )
+    assert [c.get("name") for c in ET.fromstring(text)[0]] == [
+        "q",
+        "q (2)",
+        "q (2) (2)",
+        "line 4",
+        "line 5",
+        "q (3)",
+    ]
 
 
 def test_a_file_elsewhere_has_a_whole_address():
     (result,) = valid_sarif(written("sarif", [case(file="/other place/ü\udcff.grad")]))["results"]
-    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "file:///other%20place/%C3%BC%FF.grad"}
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {
+        "uri": "file:///other%20place/%C3%BC%FF.grad"
+    }
 
 
 def test_fingerprints_follow_the_finding_and_not_its_line():
@@ -508,14 +656,20 @@ def test_the_step_summary_is_appended(monkeypatch, tmp_path):
     assert file.read_text("utf-8") == "before\n" + MARKDOWN
 
 
-@pytest.mark.parametrize(("room", "expected"), [(2500, MARKDOWN), (500, f"{SHORT}\nand 5 more\n"), (30, "")], ids=["all", "a line", "none"])
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [(2500, MARKDOWN), (500, f"{SHORT}\nand 5 more\n"), (30, "")],
+    ids=["all", "a line", "none"],
+)
 def test_the_step_summary_keeps_to_github_s_limit(monkeypatch, tmp_path, room, expected):
     file = tmp_path / "summary.md"
     file.write_bytes(b"x" * ((1 << 20) - room))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
     lines = written("github", RUN).splitlines()
     assert file.read_text("utf-8").lstrip("x") == expected
-    assert (lines[-1] == "::warning title=gradcli check::the step's summary is full") == (not expected)
+    assert (lines[-1] == "::warning title=gradcli check::the step's summary is full") == (
+        not expected
+    )
 
 
 def test_a_step_summary_that_cannot_be_written(monkeypatch, tmp_path):
@@ -525,28 +679,42 @@ def test_a_step_summary_that_cannot_be_written(monkeypatch, tmp_path):
 
 
 def test_expected_failures_and_skips_are_not_reported_as_failures():
-    quiet = [case(status=status, verdict=Verdict.MISMATCH) for status in STATUSES if status not in BAD]
+    quiet = [
+        case(status=status, verdict=Verdict.MISMATCH) for status in STATUSES if status not in BAD
+    ]
     assert written("text", quiet) == "1 passed, 1 skipped, 1 xfailed in 0.42 s\n"
     assert written("github", quiet) == ""
     assert json.loads(written("gitlab", quiet)) == []
     suite = ET.fromstring(written("junit", quiet))[0]
-    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["3", "0", "0", "2"]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == [
+        "3",
+        "0",
+        "0",
+        "2",
+    ]
 
 
-# -- JSON in one line -------------------------------------------------------------------------------------------------
+# -- JSON in one line
+# -------------------------------------------------------------------------------------------------
 
 AS_TEXT = [
     ({"a": [], "b": {}, "c": [1, {"d": "x, y: z\"\\{[ \u00e9\x00</"}], "e": None, "f": [True, False]}, None),
     ([1.5, -0.0, 3.0, 2**63, -(2**63), 10**40, 123456789012345.0], None),
-    ([1e-07, 1e16, 1e-05, 5e-324, 1.7976931348623157e308], "[1e-7, 1e16, 0.00001, 5e-324, 1.7976931348623157e308]"),
+    ([1e-07, 1e16, 1e-05, 5e-324, 1.7976931348623157e308], "[1e-7, 1e16, 0.00001, 5e-324, "
+    "1.7976931348623157e308]"),
     ({"bad \ud800": ["\udcff", ("x", "\ud83d")]}, '{"bad \ufffd": ["\ufffd", ["x", "\ufffd"]]}'),
-    ([np.float64(0.1), np.float64("nan"), np.float64("inf"), np.str_("x"), Path("a/b")], '[0.1, "nan", "inf", "x", "a/b"]'),
+    ([np.float64(0.1), np.float64("nan"), np.float64("inf"), np.str_("x"), Path("a/b")], '[0.1, '
+    '"nan", "inf", "x", "a/b"]'),
     ((1, (2, 3)), "[1, [2, 3]]"),
     ("\x7f\u2028\u202e é\U000e0001", r'"\u007f\u2028\u202e é\udb40\udc01"'),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "text"), AS_TEXT, ids=["texts", "numbers", "exponents", "surrogates", "NumPy's", "tuples", "unseen"])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    AS_TEXT,
+    ids=["texts", "numbers", "exponents", "surrogates", "NumPy's", "tuples", "unseen"],
+)
 def test_json_in_one_line_has_the_spacing_of_python_s_own(value, text):
     assert encode(value) == (json.dumps(value, ensure_ascii=False) if text is None else text)
 

@@ -15,9 +15,18 @@ from gradcli import Verdict
 PLAIN = {"check": False, "formula": False}
 
 
-# -- verdicts ------------------------------------------------------------------------------------------------------------
+# -- verdicts
+# ------------------------------------------------------------------------------------------------------------
 
-WORDS = ["skipped", "agree", "kink", "ill-conditioned", "undefined", "undetermined", "mismatch"]  # by gravity
+WORDS = [
+    "skipped",
+    "agree",
+    "kink",
+    "ill-conditioned",
+    "undefined",
+    "undetermined",
+    "mismatch",
+]  # by gravity
 
 
 def test_verdicts_are_words() -> None:
@@ -41,7 +50,12 @@ def test_verdicts_are_ordered_by_gravity() -> None:
         for j, other in enumerate(WORDS):
             for right in (Verdict(other), other):
                 verdict = Verdict(graver)
-                assert [verdict < right, verdict <= right, verdict > right, verdict >= right] == [i < j, i <= j, i > j, i >= j]
+                assert [verdict < right, verdict <= right, verdict > right, verdict >= right] == [
+                    i < j,
+                    i <= j,
+                    i > j,
+                    i >= j,
+                ]
     assert max(map(Verdict, WORDS)) is Verdict.MISMATCH
     assert sorted(map(Verdict, sorted(WORDS))) == WORDS
     with pytest.raises(ValueError, match="'wrong' is not a valid Verdict"):
@@ -53,34 +67,47 @@ def test_the_verdict_of_a_record() -> None:
     assert gradcli.evaluate("abs(x)", x=0.0).check.verdict == "kink"
 
 
-# -- what a prompt shows ---------------------------------------------------------------------------------------------------
+# -- what a prompt shows
+# ---------------------------------------------------------------------------------------------------
 
 SHOWN = {
     "a gradient": (
         lambda: gradcli.evaluate("sum(3*a**3 - b**2)", a=[2, 3], b=[6, 4]),
-        "GradientRecord('sum(3*a**3 - b**2)', value=53.0, grad={'a': [36., 81.], 'b': [-12., -8.]}, "
+        "GradientRecord('sum(3*a**3 - b**2)', value=53.0, grad={'a': [36., 81.], 'b': [-12., "
+        "-8.]}, "
         "derivative={'a': '9*a**2', 'b': '-2*b'}, check=Check('agree'))",
     ),
-    "numbers alone": (lambda: gradcli.evaluate("x**2", x=3.0, **PLAIN), "GradientRecord('x**2', value=9.0, grad={'x': 6.0})"),
+    "numbers alone": (
+        lambda: gradcli.evaluate("x**2", x=3.0, **PLAIN),
+        "GradientRecord('x**2', value=9.0, grad={'x': 6.0})",
+    ),
     "a seed": (
         lambda: gradcli.evaluate("x**2", x=[3.0], seed=[2.0], **PLAIN),
         "GradientRecord('x**2', value=[9.], seed=[2.], grad={'x': [12.]})",
     ),
     "many entries": (
         lambda: gradcli.evaluate("sum(x)", x=np.zeros((1000, 100)), **PLAIN),
-        "GradientRecord('sum(x)', value=0.0, grad={'x': [[1., 1., ..., 1., 1.], [1., 1., ..., 1., 1.], ..., "
+        "GradientRecord('sum(x)', value=0.0, grad={'x': [[1., 1., ..., 1., 1.], [1., 1., ..., 1., "
+        "1.], ..., "
         "[1., 1., ..., 1., 1.], [1., 1., ..., 1., 1.]]})",
     ),
     "many names": (
         lambda: gradcli.evaluate("+".join("abcdefg"), at=dict.fromkeys("abcdefg", 1.0), **PLAIN),
-        "GradientRecord('a+b+c+d+e+f+g', value=7.0, grad={'a': 1.0, 'b': 1.0, 'c': 1.0, 'd': 1.0, … 3 more})",
+        "GradientRecord('a+b+c+d+e+f+g', value=7.0, grad={'a': 1.0, 'b': 1.0, 'c': 1.0, 'd': 1.0, "
+        "… 3 more})",
     ),
     "a Hessian": (
         lambda: gradcli.evaluate("x**3", x=2.0, mode="hessian", **PLAIN),
         "HessianRecord('x**3', value=8.0, hessian={'x': {'x': 12.0}})",
     ),
-    "a direction": (lambda: gradcli.evaluate("x**3", x=2.0, jvp={"x": 1.0}, **PLAIN), "JvpRecord('x**3', value=8.0, jvp=12.0)"),
-    "an assert": (lambda: gradcli.evaluate("assert x == 2", x=2.0, **PLAIN), "AssertRecord('assert x == 2', value=True)"),
+    "a direction": (
+        lambda: gradcli.evaluate("x**3", x=2.0, jvp={"x": 1.0}, **PLAIN),
+        "JvpRecord('x**3', value=8.0, jvp=12.0)",
+    ),
+    "an assert": (
+        lambda: gradcli.evaluate("assert x == 2", x=2.0, **PLAIN),
+        "AssertRecord('assert x == 2', value=True)",
+    ),
     "a check": (
         lambda: gradcli.evaluate("x**2", x=3.0).check,
         "Check('agree', variables={'x': VariableCheck('agree')}, value=VariableCheck('agree'))",
@@ -93,12 +120,18 @@ SHOWN = {
         lambda: gradcli.differentiate("x**2*y"),
         "DerivativeRecord('x**2*y', derivative={'x': '2*x*y', 'y': 'x**2'}, check=Check('agree'))",
     ),
-    "a program": (lambda: gradcli.parse("y = x**2; y + 1"), "ParsedProgram([Binding('y = x**2'), Query('y + 1')])"),
+    "a program": (
+        lambda: gradcli.parse("y = x**2; y + 1"),
+        "ParsedProgram([Binding('y = x**2'), Query('y + 1')])",
+    ),
     "a node": (
         lambda: gradcli.explain("x**2", x=3.0, check=False).nodes[0],
         "ExplainedNode(1, op='leaf', name='x', text='x', value=3.0, adjoint=6.0)",
     ),
-    "a verdict": (lambda: gradcli.evaluate("x**2", x=3.0).check.verdict, "<Verdict.AGREE: 'agree'>"),
+    "a verdict": (
+        lambda: gradcli.evaluate("x**2", x=3.0).check.verdict,
+        "<Verdict.AGREE: 'agree'>",
+    ),
     "a function": (lambda: gradcli.value_and_grad("x**2"), "<function 'x**2'>"),
 }
 
@@ -110,12 +143,17 @@ def test_what_a_prompt_shows(make, shown) -> None:
 
 def test_no_result_fills_the_screen() -> None:
     text = "+".join(f"sin(x{i})" for i in range(300))
-    record = gradcli.evaluate(text, at={f"x{i}": [[1.0] * 3] * 3 for i in range(300)}, seed=np.ones((3, 3)), check=False)
+    record = gradcli.evaluate(
+        text, at={f"x{i}": [[1.0] * 3] * 3 for i in range(300)}, seed=np.ones((3, 3)), check=False
+    )
     assert len(repr(record)) <= 400
     assert len(repr(gradcli.explain("sum(x*y)", x=[1.0] * 50, y=[2.0] * 50, check=False))) <= 400
 
 
-@pytest.mark.parametrize("make", [gradcli.compile, gradcli.value_and_grad, gradcli.jacobian, gradcli.hessian, gradcli.hvp])
+@pytest.mark.parametrize(
+    "make",
+    [gradcli.compile, gradcli.value_and_grad, gradcli.jacobian, gradcli.hessian, gradcli.hvp],
+)
 def test_no_function_fills_the_screen(make) -> None:
     assert len(repr(make("+".join(["x"] * 5000)))) <= 140
 
@@ -125,16 +163,29 @@ def test_text_of_others_cannot_act_on_a_terminal() -> None:
     assert repr(record).isprintable()
 
 
-# -- handed on -------------------------------------------------------------------------------------------------------------
+# -- handed on
+# -------------------------------------------------------------------------------------------------------------
 
 HANDED = {
     "a gradient": ("sum(3*a**3 - b**2)", ["a=2,3", "b=6,4"], {"a": [2, 3], "b": [6, 4]}, {}, []),
     "not finite": ("log(x)", ["x=0"], {"x": 0.0}, {}, []),
     "a seed": ("x**2", ["x=1,2", "--seed", "1,1"], {"x": [1, 2]}, {"seed": [1.0, 1.0]}, []),
     "a Jacobian": ("x**2", ["x=1,2"], {"x": [1, 2]}, {"mode": "jacobian"}, ["--jacobian"]),
-    "a Hessian": ("x**3*y", ["x=1", "y=2"], {"x": 1.0, "y": 2.0}, {"mode": "hessian"}, ["--hessian"]),
+    "a Hessian": (
+        "x**3*y",
+        ["x=1", "y=2"],
+        {"x": 1.0, "y": 2.0},
+        {"mode": "hessian"},
+        ["--hessian"],
+    ),
     "a direction": ("x**3", ["x=2"], {"x": 2.0}, {"jvp": {"x": 1.0}}, ["--jvp", "x=1"]),
-    "a Hessian times a direction": ("x**3", ["x=2"], {"x": 2.0}, {"hvp": {"x": 1.0}}, ["--hvp", "x=1"]),
+    "a Hessian times a direction": (
+        "x**3",
+        ["x=2"],
+        {"x": 2.0},
+        {"hvp": {"x": 1.0}},
+        ["--hvp", "x=1"],
+    ),
     "no check": ("x**2", ["x=3"], {"x": 3.0}, {"check": False}, ["--no-check"]),
     "no formula": ("x**2", ["x=3"], {"x": 3.0}, {"formula": False}, ["--no-formula"]),
     "digits": ("exp(x)", ["x=1"], {"x": 1.0}, {"precision": 30}, ["--precision", "30"]),
@@ -160,9 +211,15 @@ def test_formulas_and_explanations_are_those_of_their_commands(call_cli) -> None
     latex = found.pop("latex")
     assert {**found, "source": None} == {**derivatives, "source": None}
     assert latex == {"x": "2 x y", "y": "x^{2}"}
-    assert json.loads(gradcli.differentiate("x**2*y").to_json())["derivative"] == {"x": "2*x*y", "y": "x**2"}
+    assert json.loads(gradcli.differentiate("x**2*y").to_json())["derivative"] == {
+        "x": "2*x*y",
+        "y": "x**2",
+    }
     explained = json.loads(call_cli("explain", "--format", "jsonl", "x**2*y", "x=3", "y=2").stdout)
-    assert {**gradcli.explain("x**2*y", x=3.0, y=2.0).to_dict(), "source": None} == {**explained, "source": None}
+    assert {**gradcli.explain("x**2*y", x=3.0, y=2.0).to_dict(), "source": None} == {
+        **explained,
+        "source": None,
+    }
 
 
 @pytest.mark.parametrize("options", [{}, {"mode": "hessian"}, {"jvp": {"x": 1.0}}, PLAIN], ids=str)
@@ -184,9 +241,13 @@ def test_what_was_not_asked_for_is_empty() -> None:
 
 
 def test_latex_of_formulas() -> None:
-    assert gradcli.evaluate("a*sin(x)", a=2.0, x=3.0, wrt="x", latex=True).latex == {"x": "a \\cos\\left(x\\right)"}
+    assert gradcli.evaluate("a*sin(x)", a=2.0, x=3.0, wrt="x", latex=True).latex == {
+        "x": "a \\cos\\left(x\\right)"
+    }
     assert gradcli.evaluate("x**3", x=3.0, mode="hessian", latex=True).latex == {"x,x": "6 x"}
-    assert json.loads(gradcli.evaluate("x**2", x=3.0, latex=True).to_json())["latex"] == {"x": "2 x"}
+    assert json.loads(gradcli.evaluate("x**2", x=3.0, latex=True).to_json())["latex"] == {
+        "x": "2 x"
+    }
 
 
 def test_digits_of_the_reference() -> None:

@@ -1,4 +1,6 @@
-"""Branches that rounding decides: what is right on the other one is ill-conditioned, what is right on neither is wrong."""
+"""Branches that rounding decides: what is right on the other one is ill-conditioned, what is right
+on neither is wrong.
+"""
 
 import numpy as np
 import pytest
@@ -51,13 +53,19 @@ def test_a_gradient_is_held_to_either_branch(function, gradient, verdicts, kind)
 
 @pytest.mark.parametrize("function", [chosen, branching])
 def test_one_of_two_branches_is_the_other_one(function):
-    found = {check_gradient(function, lambda x, k=k: np.full_like(x, k), at={"x": UNIT}).verdict for k in (1, 2)}
+    found = {
+        check_gradient(function, lambda x, k=k: np.full_like(x, k), at={"x": UNIT}).verdict
+        for k in (1, 2)
+    }
     assert found == {"agree", "ill-conditioned"}
 
 
 def test_away_from_the_edge_the_other_branch_is_wrong():
     for function in (chosen, branching):
-        assert check_gradient(function, lambda x: np.full_like(x, 1), at={"x": [0.6, 0.9]}).verdict == "mismatch"
+        assert (
+            check_gradient(function, lambda x: np.full_like(x, 1), at={"x": [0.6, 0.9]}).verdict
+            == "mismatch"
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Bounds on rounding: no true error is beyond them, whatever a program is made of, in whichever way it is computed."""
+"""Bounds on rounding: no true error is beyond them, whatever a program is made of, in whichever way
+it is computed.
+"""
 
 from __future__ import annotations
 
@@ -28,24 +30,39 @@ PRECISIONS = ("float64", "float32")
 
 
 class Run:
-    """A program at a point, with its value and gradients: true, and as the engine computes them in a precision."""
+    """A program at a point, with its value and gradients: true, and as the engine computes them in
+    a precision.
+    """
 
     def __init__(self, text: str, values: dict[str, Any], precision: str) -> None:
-        given = {name: np.asarray(value).astype(precision) for name, value in values.items() if np.asarray(value).dtype.kind == "f"}
+        given = {
+            name: np.asarray(value).astype(precision)
+            for name, value in values.items()
+            if np.asarray(value).dtype.kind == "f"
+        }
         scope, self.root = lowered(text, {**values, **given})
         leaves = {node.payload.name: node for node in reachable([self.root]) if node.is_leaf}
         self.wrt = [leaves[name] for name in given if name in leaves]
-        self.leaves: dict[Expr, Any] = {node: _in(precision, scope.values[node]) for node in leaves.values()}
+        self.leaves: dict[Expr, Any] = {
+            node: _in(precision, scope.values[node]) for node in leaves.values()
+        }
         self.precision, self.seed = precision, np.ones(self.root.shape)
 
     def computed(self) -> Iterator[list[Any]]:
         """By the forward pass and the sweep, and by a plan."""
         table = forward([self.root], self.leaves, self.precision)
         with np.errstate(all="ignore"):
-            found = gradients(reachable([self.root]), {self.root: np.ones_like(table[self.root])}, self.wrt, table.__getitem__)
+            found = gradients(
+                reachable([self.root]),
+                {self.root: np.ones_like(table[self.root])},
+                self.wrt,
+                table.__getitem__,
+            )
         yield [table[self.root], *(found.get(x, np.zeros(x.shape)) for x in self.wrt)]
         if not self.root.shape and len(self.wrt) == len(self.leaves):
-            yield Plan(Gradients(self.root, self.wrt), self.wrt, self.precision)([self.leaves[x] for x in self.wrt])
+            yield Plan(Gradients(self.root, self.wrt), self.wrt, self.precision)(
+                [self.leaves[x] for x in self.wrt]
+            )
 
     def true(self) -> list[np.ndarray]:
         table = forward_exact(M, self.root, self.leaves, self.precision)
@@ -63,7 +80,12 @@ def use(computed: list[Any], true: list[np.ndarray], bounds: list[np.ndarray]) -
     """How much of its bound the worst entry uses."""
     worst = 0.0
     for found, right, bound in zip(computed, true, bounds, strict=True):
-        for y, t, b in zip(np.ravel(found), np.ravel(right), np.ravel(np.broadcast_to(bound, np.shape(found))), strict=True):
+        for y, t, b in zip(
+            np.ravel(found),
+            np.ravel(right),
+            np.ravel(np.broadcast_to(bound, np.shape(found))),
+            strict=True,
+        ):
             if isinstance(t, bool) or not np.isfinite(y) or not M.isfinite(t) or np.isinf(b):
                 continue
             off = abs(M.mpf(float(y)) - t)
@@ -81,7 +103,11 @@ def bounded(run: Run, bounds: Any) -> float:
 def test_no_case_of_the_catalogue_is_beyond_its_bound(precision: str) -> None:
     beyond = []
     for case in EVERY[:: 3 if precision == "float64" else 5]:
-        run = Run(case.text, {name: np.asarray(value, float) for name, value in case.values.items()}, precision)
+        run = Run(
+            case.text,
+            {name: np.asarray(value, float) for name, value in case.values.items()},
+            precision,
+        )
         if (used := bounded(run, error_bounds(*run.arguments()))) > 1:
             beyond.append((case.text, used))
     assert not beyond
@@ -117,15 +143,22 @@ def expression(chance: random.Random, depth: int) -> str:
     if not depth:
         return chance.choice(("x", "y", "(x-y)", "(x*y)"))
     if chance.random() < 0.4:
-        return chance.choice(BINARY).format(expression(chance, depth - 1), expression(chance, depth - 1))
+        return chance.choice(BINARY).format(
+            expression(chance, depth - 1), expression(chance, depth - 1)
+        )
     return chance.choice(UNARY).format(expression(chance, depth - 1))
 
 
 def program(seed: int) -> tuple[str, dict[str, Any]]:
-    """A program on arrays that nearly cancel, are tiny or huge, or have ties, each as chance will have it."""
+    """A program on arrays that nearly cancel, are tiny or huge, or have ties, each as chance will
+    have it.
+    """
     chance, draw = random.Random(seed), np.random.default_rng(seed)
     inner = expression(chance, chance.randint(1, 4))
-    x, y = draw.standard_normal(12) * chance.choice((0.01, 0.1, 1, 1, 3, 10)), draw.standard_normal(12) * chance.choice((0.1, 1, 3))
+    x, y = (
+        draw.standard_normal(12) * chance.choice((0.01, 0.1, 1, 1, 3, 10)),
+        draw.standard_normal(12) * chance.choice((0.1, 1, 3)),
+    )
     if chance.random() < 0.2:
         x = np.round(x * 4) / 4
     if chance.random() < 0.2:
@@ -172,7 +205,9 @@ def test_accumulated_rounding_is_in_the_bound() -> None:
     (_, true) = run.true()
     assert bounded(run, error_bounds(*run.arguments())) <= 1
     assert np.max(bound / np.abs(slope)) > 1e-5
-    assert use([slope], [true], [2**-23 * np.abs(slope)]) > 1  # more than one unit in the last place
+    assert (
+        use([slope], [true], [2**-23 * np.abs(slope)]) > 1
+    )  # more than one unit in the last place
 
 
 STATIC: dict[str, list[dict[str, Any]]] = {
@@ -199,26 +234,42 @@ def _says(op: Op) -> bool:
 
 @pytest.mark.parametrize(("op", "static"), _facts())
 def test_errors_carry_no_farther_than_a_record_says(op: Op, static: dict[str, Any]) -> None:
-    """Of operands all over the domain and errors of all sizes, results for operands within the errors."""
+    """Of operands all over the domain and errors of all sizes, results for operands within the
+    errors.
+    """
     draw, n = np.random.default_rng(7), 900
-    operands: list[Any] = [draw.standard_normal(n) * 10.0 ** draw.uniform(-3, 1.5, n) for _ in op.operands]
+    operands: list[Any] = [
+        draw.standard_normal(n) * 10.0 ** draw.uniform(-3, 1.5, n) for _ in op.operands
+    ]
     for x in operands:
         x[: n // 4] = np.round(x[: n // 4] * 4) / 4 + 0.0
     if op.name == "where":
         operands[0] = operands[0] > 0
-    errors = [np.abs(x) * 10.0 ** draw.uniform(-12, 0.3, n) * draw.choice([0, 1], n) if x.dtype.kind == "f" else 0.0 for x in operands]
+    errors = [
+        np.abs(x) * 10.0 ** draw.uniform(-12, 0.3, n) * draw.choice([0, 1], n)
+        if x.dtype.kind == "f"
+        else 0.0
+        for x in operands
+    ]
     with np.errstate(all="ignore"):
         out = op.forward(*operands, **static)
         arithmetic = Arithmetic("float64")
-        wide = [e if x.dtype.kind != "f" else e + 4e-16 * np.abs(x) for x, e in zip(operands, errors, strict=True)]
+        wide = [
+            e if x.dtype.kind != "f" else e + 4e-16 * np.abs(x)
+            for x, e in zip(operands, errors, strict=True)
+        ]
         bound = arithmetic.by_facts(op, out, operands, wide, static)
         assert bound is not None
         for _ in range(8):
             moved = [
-                x + e * draw.uniform(-1, 1, n) * draw.choice([1, 1e-3]) if x.dtype.kind == "f" else x
+                x + e * draw.uniform(-1, 1, n) * draw.choice([1, 1e-3])
+                if x.dtype.kind == "f"
+                else x
                 for x, e in zip(operands, errors, strict=True)
             ]
             reached = op.forward(*moved, **static)
-            own = 8e-16 * max(op.accuracy.ulps, 1) * np.maximum(np.abs(out), np.abs(reached)) + 1e-300
+            own = (
+                8e-16 * max(op.accuracy.ulps, 1) * np.maximum(np.abs(out), np.abs(reached)) + 1e-300
+            )
             known = np.isfinite(out) & np.isfinite(reached) & ~np.isnan(bound)
             assert not (known & (np.abs(reached - out) > bound * (1 + 1e-9) + own)).any()

@@ -1,7 +1,8 @@
 """Every rule against NumPy: the same mathematics written in NumPy, differentiated by complex steps.
 
-A case is a program and the same function of complex NumPy arrays. From it follow the value, the gradient, the
-transpose identity <u, J v> = <J^T u, v>, and a Hessian that is symmetric and the derivative of the gradient.
+A case is a program and the same function of complex NumPy arrays. From it follow the value, the
+gradient, the transpose identity <u, J v> = <J^T u, v>, and a Hessian that is symmetric and the
+derivative of the gradient.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from gradcli.graph.interpret import forward
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 
-PARAMETERS = [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in CASES]
+PARAMETERS = [
+    pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip())
+    for c in CASES
+]
 over_cases = pytest.mark.parametrize("case", PARAMETERS)
 
 
@@ -45,37 +49,53 @@ def test_value_and_gradient_are_those_of_numpy(case: Case) -> None:
 
 @over_cases
 def test_transpose_identity(case: Case) -> None:
-    """<u, J v> by forward mode is <J^T u, v> by reverse mode, and both are what complex steps say."""
+    """<u, J v> by forward mode is <J^T u, v> by reverse mode, and both are what complex
+    steps say.
+    """
     scope, root = lowered(case.text, case.values)
     u = direction(np.empty(root.shape))
     moved = {name: direction(value) for name, value in case.values.items()}
-    pushed = transforms.jvp(root, {scope.names[n]: scope.graph.constant(v) for n, v in moved.items()})
+    pushed = transforms.jvp(
+        root, {scope.names[n]: scope.graph.constant(v) for n, v in moved.items()}
+    )
     assert pushed.shape == root.shape
     pulled = transforms.vjp(root, [scope.names[n] for n in moved], scope.graph.constant(u))
     assert [p.shape for p in pulled] == [scope.names[n].shape for n in moved]
     ahead = np.sum(u * number(scope, pushed))
     back = sum(np.sum(number(scope, p) * v) for p, v in zip(pulled, moved.values(), strict=True))
-    exactly = sum(np.sum(slope * moved[n]) for n, slope in complex_step(case.function, case.values, u).items())
+    exactly = sum(
+        np.sum(slope * moved[n]) for n, slope in complex_step(case.function, case.values, u).items()
+    )
     assert ahead == pytest.approx(back, rel=1e-10, abs=1e-11)
     assert back == pytest.approx(exactly, rel=1e-10, abs=1e-11)
 
 
 @pytest.mark.parametrize("case", thinned(PARAMETERS, every=12))
 def test_second_order(case: Case) -> None:
-    """The Hessian of sum(u * y * y): symmetric, and the derivative of the gradient of each name by each."""
+    """The Hessian of sum(u * y * y): symmetric, and the derivative of the gradient of each name by
+    each.
+    """
     scope, root = lowered(case.text, case.values)
     u = direction(np.empty(root.shape))
     flat = transforms.reshape(root * root * scope.graph.constant(u), shape=(-1,))
     scalar = gradcli.ops.reductions.sums.sum_(flat, axis=None, keepdims=False)
     leaves = {name: scope.names[name] for name in case.values}
-    gradients = dict(zip(leaves, transforms.vjp(scalar, list(leaves.values()), scope.graph.constant(1.0)), strict=True))
+    gradients = dict(
+        zip(
+            leaves,
+            transforms.vjp(scalar, list(leaves.values()), scope.graph.constant(1.0)),
+            strict=True,
+        )
+    )
 
     for name, slope in gradients.items():
         for other, leaf in leaves.items():
             block = number(scope, transforms.jacobian(slope, leaf))
             mirror = number(scope, transforms.jacobian(gradients[other], leaves[name]))
             rows = block.reshape(int(np.prod(slope.shape)), -1)
-            assert rows == pytest.approx(mirror.reshape(rows.shape[1], -1).T, rel=1e-9, abs=1e-10), (name, other)
+            assert rows == pytest.approx(
+                mirror.reshape(rows.shape[1], -1).T, rel=1e-9, abs=1e-10
+            ), (name, other)
 
             def gradient(at: np.ndarray, name: str = name, other: str = other) -> np.ndarray:
                 values = {**case.values, other: at}
@@ -83,18 +103,28 @@ def test_second_order(case: Case) -> None:
                 return complex_step(case.function, values, 2 * u * y)[name]
 
             wanted = differences(gradient, case.values[other]).reshape(rows.shape)
-            assert rows == pytest.approx(wanted, rel=2e-7, abs=2e-7 * max(1.0, np.abs(rows).max(initial=0))), (name, other)
+            assert rows == pytest.approx(
+                wanted, rel=2e-7, abs=2e-7 * max(1.0, np.abs(rows).max(initial=0))
+            ), (name, other)
 
 
 ONE_BY_ONE = [
-    op for op in registry().values() if op.elementwise and op.partials and any(op.partials) and op.result == "float" and op.public
+    op
+    for op in registry().values()
+    if op.elementwise and op.partials and any(op.partials) and op.result == "float" and op.public
 ]
 
 
-@pytest.mark.parametrize("op", thinned((pytest.param(op, id=op.name) for op in ONE_BY_ONE), every=6))
+@pytest.mark.parametrize(
+    "op", thinned((pytest.param(op, id=op.name) for op in ONE_BY_ONE), every=6)
+)
 def test_elementwise_gradient_and_hessian(op: Op) -> None:
-    """First and second derivatives by the sweep against differences of the multi-precision forward."""
-    points = [tuple(np.roll([0.37, 1.83, -0.61, 2.9, 0.83], -k)[: len(op.operands)]) for k in range(5)]
+    """First and second derivatives by the sweep against differences of the multi-precision
+    forward.
+    """
+    points = [
+        tuple(np.roll([0.37, 1.83, -0.61, 2.9, 0.83], -k)[: len(op.operands)]) for k in range(5)
+    ]
     compared = 0
 
     def function(*operands: Any) -> Any:
@@ -123,7 +153,9 @@ def test_elementwise_gradient_and_hessian(op: Op) -> None:
             assert found[name] == pytest.approx(float(wanted), rel=1e-12), (op, at, name)
             for j, second in enumerate(twice):
                 if isinstance(second, mpmath.mpf):
-                    assert table[seconds[i][j]] == pytest.approx(float(second), rel=1e-10, abs=1e-13), (op, at, name, names[j])
+                    assert table[seconds[i][j]] == pytest.approx(
+                        float(second), rel=1e-10, abs=1e-13
+                    ), (op, at, name, names[j])
     assert compared
 
 
@@ -135,21 +167,34 @@ def unit(i: int, n: int, j: int | None = None) -> tuple[int, ...]:
     return tuple(orders)
 
 
-STRUCTURAL = {op.name for op in registry().values() if op.kind == "structural" and op.public and op.result != "int"}
+STRUCTURAL = {
+    op.name
+    for op in registry().values()
+    if op.kind == "structural" and op.public and op.result != "int"
+}
 
 
 def test_every_structural_operation_has_a_case() -> None:
     used: set[str] = set()
     for case in CASES:
         scope, root = lowered(case.text, case.values)
-        seed = scope.graph.constant(np.ones(root.shape)) if root.shape else scope.graph.constant(1.0)
+        seed = (
+            scope.graph.constant(np.ones(root.shape)) if root.shape else scope.graph.constant(1.0)
+        )
         pulled = transforms.vjp(root, [scope.names[n] for n in case.values], seed)
-        used |= {node.op.name for node in transforms.reachable([root, *pulled]) if node.op is not None}
+        used |= {
+            node.op.name for node in transforms.reachable([root, *pulled]) if node.op is not None
+        }
     missing = sorted({*STRUCTURAL} - used - {"detach"})
-    assert not missing, f"no case reaches {', '.join(missing)}: add one to tests/cases/, with what NumPy makes of it"
+    assert not missing, (
+        f"no case reaches {', '.join(missing)}: add one to tests/cases/, with what NumPy makes of "
+        "it"
+    )
 
 
-@pytest.mark.parametrize("spelling", ["detach(x)", "x.detach()", "stop_gradient(x)", "jax.lax.stop_gradient(x)"])
+@pytest.mark.parametrize(
+    "spelling", ["detach(x)", "x.detach()", "stop_gradient(x)", "jax.lax.stop_gradient(x)"]
+)
 def test_detach_stops_the_gradient(spelling: str) -> None:
     scope, root = lowered(f"sum(x*{spelling})", {"x": [1.0, 2.0]})
     assert swept(scope, root, 1.0, ["x"])["x"].tolist() == [1.0, 2.0]

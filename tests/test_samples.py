@@ -1,8 +1,9 @@
-"""Every sample prints what stands beside it, its verdicts are those expected of mathematics, and its formulas hold.
+"""Every sample prints what stands beside it, its verdicts are those expected of mathematics, and
+its formulas hold.
 
-A sample is samples/NAME.grad or samples/NAME.jsonl; NAME.out is what its command prints in a pipe, results and
-messages together. A .grad file names its command in its heading; that of a .jsonl file is "gradcli eval -f".
-``python tests/test_samples.py`` writes the .out files anew.
+A sample is samples/NAME.grad or samples/NAME.jsonl; NAME.out is what its command prints in a pipe,
+results and messages together. A .grad file names its command in its heading; that of a .jsonl file
+is "gradcli eval -f". ``python tests/test_samples.py`` writes the .out files anew.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def arguments(path: Path) -> list[str]:
     """What the sample's heading says to type after ``gradcli``."""
     if path.suffix == ".jsonl":
         return ["eval", "-f", f"samples/{path.name}"]
-    (command,) = re.findall(r"^# +gradcli ((?:eval|diff) .*)$", path.read_text("utf-8"), re.MULTILINE)
+    (command,) = re.findall(
+        r"^# +gradcli ((?:eval|diff) .*)$", path.read_text("utf-8"), re.MULTILINE
+    )
     return shlex.split(command)
 
 
@@ -66,7 +69,10 @@ def run(path: Path) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if k not in unwanted}
     environment |= {"NO_COLOR": "1", "TERMINAL_WIDTH": "80", "PYTHONIOENCODING": "utf-8"}
     # the package under test, which need not be the one of the checkout that the samples are in
-    environment |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(gradcli.__file__).resolve().parent.parent)}
+    environment |= {
+        "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": str(Path(gradcli.__file__).resolve().parent.parent),
+    }
     return subprocess.run(
         [sys.executable, "-m", "gradcli.cli.main", *arguments(path)],
         cwd=ROOT,
@@ -87,13 +93,17 @@ DIGITS = re.compile(r"\b(\d+) digits")
 
 
 def skeleton(text: str) -> str:
-    """The text without its numbers, without the remark that few digits are right, and without the blanks that line it up."""
+    """The text without its numbers, without the remark that few digits are right, and without the
+    blanks that line it up.
+    """
     bare = NUMBER.sub("#", re.sub(r", \d+ digits\b", "", text))
     return re.sub(r" *([\[\],]) *", r"\1", re.sub(r" +", " ", bare))
 
 
 def close(found: str, wanted: str) -> bool:
-    """Whether two blocks of output differ by rounding only: to 1e-9, or to the digits for which they vouch if those are fewer."""
+    """Whether two blocks of output differ by rounding only: to 1e-9, or to the digits for which
+    they vouch if those are fewer.
+    """
     digits = [int(n) for n in DIGITS.findall(found) + DIGITS.findall(wanted)]
     tolerance = max(1e-9, 10.0 ** (2 - min(digits, default=17)))
     x, y = ([float(n) for n in NUMBER.findall(DIGITS.sub("", text))] for text in (found, wanted))
@@ -107,22 +117,32 @@ def test_numbers_are_compared_to_rounding():
     assert not close(block, block.replace("1e-07", "2e-07"))
     assert not close(block, block.replace("**2", "**3"))
     assert close(block.replace("16 digits", "4 digits"), block.replace("0.1", "0.100001"))
-    assert skeleton(block) == skeleton(block.replace("[ 0.1,", "[0.10000000001,").replace("16 digits", "9 digits"))
+    assert skeleton(block) == skeleton(
+        block.replace("[ 0.1,", "[0.10000000001,").replace("16 digits", "9 digits")
+    )
     assert skeleton(block) == skeleton(block.replace("agree\n", "agree, 11 digits\n"))
     assert skeleton(block) != skeleton(block.replace("agree", "kink"))
 
 
-@pytest.mark.parametrize("found", sorted({p.stem for p in (ROOT / "samples").iterdir() if p.is_file()}))
+@pytest.mark.parametrize(
+    "found", sorted({p.stem for p in (ROOT / "samples").iterdir() if p.is_file()})
+)
 def test_a_sample_and_its_output_go_together(found):
     suffixes = {p.suffix for p in (ROOT / "samples").glob(f"{found}.*")}
-    assert suffixes in ({".grad", ".out"}, {".jsonl", ".out"}, {".grad", ".out", ".py"})  # the same in Python beside it
+    assert suffixes in (
+        {".grad", ".out"},
+        {".jsonl", ".out"},
+        {".grad", ".out", ".py"},
+    )  # the same in Python beside it
 
 
 @sample
 def test_output(call_cli, path):
     done = call_cli(*arguments(path), cwd=ROOT, together=True)
     wanted = path.with_suffix(".out").read_text("utf-8")
-    for found, expected in zip_longest(done.stdout.split("\n\n"), wanted.split("\n\n"), fillvalue=""):
+    for found, expected in zip_longest(
+        done.stdout.split("\n\n"), wanted.split("\n\n"), fillvalue=""
+    ):
         assert skeleton(found) == skeleton(expected)
         assert close(found, expected), f"found\n{found}\nwanted\n{expected}"
     assert done.returncode == EXITS.get(path.stem, 0)
@@ -145,14 +165,20 @@ def records(path: Path, call_cli: Any) -> list[dict[str, Any]]:
 
 @sample
 def test_verdicts(path, records):
-    judged = {r["expr"]: r["check"]["verdict"] for r in records if r["error"] is None and r.get("check")}
-    assert {expr: verdict for expr, verdict in judged.items() if verdict != "agree"} == VERDICTS.get(path.stem, {})
+    judged = {
+        r["expr"]: r["check"]["verdict"] for r in records if r["error"] is None and r.get("check")
+    }
+    assert {
+        expr: verdict for expr, verdict in judged.items() if verdict != "agree"
+    } == VERDICTS.get(path.stem, {})
 
 
 @sample
 def test_asserts_hold_and_only_records_fail(path, records):
     assert [r["expr"] for r in records if r.get("assert") and not r["assert"]["holds"]] == []
-    assert [r["id"] or r["expr"] for r in records if r["error"]] == (["an error"] if path.stem == "records" else [])
+    assert [r["id"] or r["expr"] for r in records if r["error"]] == (
+        ["an error"] if path.stem == "records" else []
+    )
 
 
 # What `gradcli check` finds in a sample, if anything, by what it finds.
@@ -165,7 +191,9 @@ FINDINGS = {
 @sample
 def test_check(path, call_cli):
     done = call_cli("check", str(path), "--no-cache", "--format", "gitlab")
-    assert Counter(issue["check_name"].removeprefix("gradcli/") for issue in json.loads(done.stdout)) == FINDINGS.get(path.stem, {})
+    assert Counter(
+        issue["check_name"].removeprefix("gradcli/") for issue in json.loads(done.stdout)
+    ) == FINDINGS.get(path.stem, {})
 
 
 @sample
@@ -186,30 +214,43 @@ def test_formulas_give_the_gradient(path, records):
             tolerance = 10.0 ** (2 - min(record["check"]["variables"][name].get("digits", 17), 11))
             fits = np.broadcast_shapes(value.shape, gradient.shape) == gradient.shape
             if not fits or not np.allclose(value, gradient, rtol=tolerance, atol=0, equal_nan=True):
-                wrong.append(f"{record['expr']}: by {name} {formula} is {value}, the gradient {gradient}")
+                wrong.append(
+                    f"{record['expr']}: by {name} {formula} is {value}, the gradient {gradient}"
+                )
     assert wrong == []
 
 
 def context(path: Path, record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The bindings and functions that a record's query sees: a program, and values from outside."""
     if path.suffix == ".jsonl":
-        (given,) = (r for r in map(json.loads, path.read_text("utf-8").splitlines()) if r["id"] == record["id"])
+        (given,) = (
+            r
+            for r in map(json.loads, path.read_text("utf-8").splitlines())
+            if r["id"] == record["id"]
+        )
         text, line = given["expr"], len(given["expr"].splitlines())
         at = given["at"].items()
-        values = {n: load_array(v[1:], DEFAULT, path.parent) if str(v).startswith("@") else numbers(v) for n, v in at}
+        values = {
+            n: load_array(v[1:], DEFAULT, path.parent) if str(v).startswith("@") else numbers(v)
+            for n, v in at
+        }
     else:
         text, line = path.read_text("utf-8"), record["source"]["line"]
         data = (s for s in gradcli.parse(text).statements if isinstance(s, DataBinding))
         values = {s.name: load_array(s.reference, DEFAULT, path.parent) for s in data}
     kept = [
-        s.text for s in gradcli.parse(text).statements if isinstance(s, (Binding, Definition)) and s.source.position(s.span.start)[0] < line
+        s.text
+        for s in gradcli.parse(text).statements
+        if isinstance(s, (Binding, Definition)) and s.source.position(s.span.start)[0] < line
     ]
     return "\n".join(kept), values
 
 
 def evaluated(program: str, at: dict[str, Any]) -> np.ndarray:
     """The value of a program's last query."""
-    return np.asarray(gradcli.evaluate(program, at=at, wrt=[], mode="jacobian", check=False, formula=False).value)
+    return np.asarray(
+        gradcli.evaluate(program, at=at, wrt=[], mode="jacobian", check=False, formula=False).value
+    )
 
 
 def numbers(value: Any) -> np.ndarray:
@@ -220,7 +261,9 @@ def numbers(value: Any) -> np.ndarray:
 def summed(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """An array summed over the axes along which one of this shape was broadcast."""
     lead = array.ndim - len(shape)
-    axes = tuple(i for i in range(array.ndim) if i < lead or (shape[i - lead] == 1 and array.shape[i] != 1))
+    axes = tuple(
+        i for i in range(array.ndim) if i < lead or (shape[i - lead] == 1 and array.shape[i] != 1)
+    )
     with np.errstate(all="ignore"):
         return np.asarray(array.sum(axis=axes)).reshape(shape)
 

@@ -27,7 +27,11 @@ SPECIAL = [
 ]  # fmt: skip
 SPREAD = RANDOM.standard_normal(60) * 10.0 ** RANDOM.uniform(-300, 300, 60)
 POINTS = [*SPECIAL, *(-x for x in SPECIAL), *RANDOM.standard_normal(60), *SPREAD]
-WITH_A_SHORT_WAY = [op for op in registry().values() if op.operator is not None and op.elementwise and op is not pow_]
+WITH_A_SHORT_WAY = [
+    op
+    for op in registry().values()
+    if op.operator is not None and op.elementwise and op is not pow_
+]
 
 
 def same(found: object, expected: object) -> bool:
@@ -94,7 +98,9 @@ def test_a_file_of_queries_takes_the_memory_of_one():
     scope.bind_value("x", np.asarray(2.0))
     program = Program(scope)
     sizes = set()
-    for i, statement in enumerate(statements(["y = x**2\n", *(f"sin(x*{n}.5) + y\n" for n in range(1, 50))])):
+    for i, statement in enumerate(
+        statements(["y = x**2\n", *(f"sin(x*{n}.5) + y\n" for n in range(1, 50))])
+    ):
         assert isinstance(statement, Statement)
         program.execute(statement)
         if i:
@@ -106,13 +112,19 @@ def test_a_file_of_queries_takes_the_memory_of_one():
 
 def test_the_limit_of_nodes_is_one_of_what_is_there(run_cli):
     lines = "".join(f"x*{i} + {i}\n" for i in range(200))
-    done = run_cli("eval", "--no-check", "--format", "jsonl", "--limit", "nodes=20", "-", "x=2", stdin=lines)
+    done = run_cli(
+        "eval", "--no-check", "--format", "jsonl", "--limit", "nodes=20", "-", "x=2", stdin=lines
+    )
     assert done.returncode == 0
-    assert [json.loads(line)["value"] for line in done.stdout.splitlines()] == [3.0 * i for i in range(200)]
+    assert [json.loads(line)["value"] for line in done.stdout.splitlines()] == [
+        3.0 * i for i in range(200)
+    ]
 
 
 def test_a_result_does_not_depend_on_the_lines_before(evaluate_all, evaluate_last):
-    """A sum of three contributions depends on their order in the last digit, and the order on what is made first."""
+    """A sum of three contributions depends on their order in the last digit, and the order on what
+    is made first.
+    """
     text = "tanh(x*x) + 1*x"
     before = "".join(f"1*x + {i}\nx*x*{i} + tanh(x)\n" for i in range(3))
     assert evaluate_all(before + text, x=1.5)[-1].grad == evaluate_last(text, x=1.5).grad
@@ -129,5 +141,7 @@ def test_a_result_does_not_depend_on_the_lines_before(evaluate_all, evaluate_las
     ],
 )
 def test_queries_and_bindings_in_turn(evaluate_all, text, values):
-    found = ["error" if record.error else float(record.value) for record in evaluate_all(text, x=2.0)]
+    found = [
+        "error" if record.error else float(record.value) for record in evaluate_all(text, x=2.0)
+    ]
     assert found == values

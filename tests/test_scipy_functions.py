@@ -1,4 +1,6 @@
-"""SciPy's functions on tensors beside SciPy itself, their gradients beside difference quotients of SciPy's."""
+"""SciPy's functions on tensors beside SciPy itself, their gradients beside difference quotients of
+SciPy's.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ ARRAYS = {
 TEXTS = [
     "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "signal.convolve(v, p)",
     "linalg.cho_solve((np.linalg.cholesky(np.eye(3) + 0.3), True), q)",
-    "signal.convolve(v, p, 'same')", "signal.convolve(p, v, 'valid')", "signal.convolve(a, q, 'full')",
+    "signal.convolve(v, p, 'same')", "signal.convolve(p, v, 'valid')", "signal.convolve(a, q, "
+    "'full')",
     "signal.convolve(a, b, mode='same')",
-    "special.ive(1.5, p)", "special.kve(0.5, p)", "special.rgamma(p)", "special.betainc(1.5, 2.5, p / 4)",
+    "special.ive(1.5, p)", "special.kve(0.5, p)", "special.rgamma(p)", "special.betainc(1.5, 2.5, "
+    "p / 4)",
     "special.gammainc(1.5, p)", "special.gammaincc(1.5, p)", "special.logsumexp(p, b=w)", "special.logsumexp(a, axis=0, keepdims=True)",
     "stats.norm.logpdf(v, 0.5, 2.0)", "stats.norm.logcdf(v)", "stats.t.logpdf(v, 3.5)", "stats.gamma.logpdf(p, w)",
     "stats.beta.pdf(p / 4, w, 2.0)",
@@ -51,7 +55,11 @@ def total(library: Any, text: str, given: dict[str, Any]) -> Any:
 def test_values_and_gradients_are_those_of_scipy(text: str) -> None:
     mine = of(torch.scipy, text, {name: torch.tensor(array) for name, array in copies().items()})
     assert mine.numpy() == pytest.approx(of(scipy, text, copies()), rel=1e-9, abs=1e-12)
-    for name in [name for name in ARRAYS if any(f"{before}{name}{after}" in text for before in "( ," for after in ",) [")]:
+    for name in [
+        name
+        for name in ARRAYS
+        if any(f"{before}{name}{after}" in text for before in "( ," for after in ",) [")
+    ]:
         leaf = torch.tensor(ARRAYS[name], requires_grad=True)
         result = total(torch.scipy, text, {**copies(), name: leaf})
         wanted = np.zeros(leaf.shape)
@@ -100,15 +108,22 @@ def test_numbers_alone_are_doubles(given: Any) -> None:
 
 def test_random_numbers_are_those_of_scipy() -> None:
     found = torch.scipy.stats.norm.rvs(torch.tensor([1.0, -2.0]), scale=0.5, size=2, random_state=3)
-    assert np.array_equal(found, scipy.stats.norm.rvs([1.0, -2.0], scale=0.5, size=2, random_state=3))
+    assert np.array_equal(
+        found, scipy.stats.norm.rvs([1.0, -2.0], scale=0.5, size=2, random_state=3)
+    )
     with pytest.raises(TypeError, match="rvs: a tensor that requires grad loses its gradient"):
         torch.scipy.stats.gamma.rvs(torch.tensor(2.0, requires_grad=True))
 
 
 @pytest.mark.parametrize("name", ["comb", "perm", "factorial"])
 def test_counts_of_what_cannot_be_counted_are_zero(name: str) -> None:
-    """Where the functions of real numbers have values, or none, SciPy has zero: 2.3 things of which 3 are taken, -0.7!."""
-    n, k = np.array([5.5, 3.0, -1.0, -1.5, 2.3, 7.0, 4.0, -0.7]), np.array([2.0, 1.5, 0.0, 2.0, 3.0, -1.0, 4.0, -0.5])
+    """Where the functions of real numbers have values, or none, SciPy has zero: 2.3 things of which
+    3 are taken, -0.7!.
+    """
+    n, k = (
+        np.array([5.5, 3.0, -1.0, -1.5, 2.3, 7.0, 4.0, -0.7]),
+        np.array([2.0, 1.5, 0.0, 2.0, 3.0, -1.0, 4.0, -0.5]),
+    )
     arguments = (n,) if name == "factorial" else (n, k)
     leaf = torch.tensor(n, requires_grad=True)
     found = getattr(torch.scipy.special, name)(leaf, *arguments[1:])
@@ -132,7 +147,9 @@ def test_convolutions_of_shapes_that_do_not_fit() -> None:
     x, y = torch.ones(4, 2), torch.ones(3, 5)
     with pytest.raises(ValueError, match="the same dimensionality"):
         torch.scipy.signal.convolve(x, y[0])
-    with pytest.raises(ValueError, match="One array must be larger than the other along all convolved dimensions"):
+    with pytest.raises(
+        ValueError, match="One array must be larger than the other along all convolved dimensions"
+    ):
         torch.scipy.signal.convolve(x, y, "valid")
     with pytest.raises(GradcliError, match="takes mode='full', 'same' or 'valid', not 'wrap'"):
         torch.scipy.signal.convolve(x, y, "wrap")
@@ -140,10 +157,15 @@ def test_convolutions_of_shapes_that_do_not_fit() -> None:
 
 def test_normal_densities_of_singular_matrices_are_refused() -> None:
     with pytest.raises(torch.linalg.LinAlgError, match="not positive definite"):
-        torch.scipy.stats.multivariate_normal.logpdf(torch.ones(2), None, np.ones((2, 2)), allow_singular=True)
+        torch.scipy.stats.multivariate_normal.logpdf(
+            torch.ones(2), None, np.ones((2, 2)), allow_singular=True
+        )
 
 
-@pytest.mark.parametrize("name", ["iv", "ive", "jv", "kn", "kve", "yn", "expn", "polygamma", "eval_legendre", "eval_hermite"])
+@pytest.mark.parametrize(
+    "name",
+    ["iv", "ive", "jv", "kn", "kve", "yn", "expn", "polygamma", "eval_legendre", "eval_hermite"],
+)
 def test_orders_in_arrays(name: str) -> None:
     orders, x = np.array([[1], [2], [1]]), np.array([0.7, 1.9])
     leaf = torch.tensor(x, requires_grad=True)
@@ -171,14 +193,18 @@ def test_pivots_count_from_zero(trans: int, columns: tuple[int, ...]) -> None:
     assert factors.detach().numpy() == pytest.approx(wanted[0], rel=1e-12)
     assert pivots.tolist() == wanted[1].tolist()
     found = torch.scipy.linalg.lu_solve((factors, pivots), right, trans=trans)
-    assert found.detach().numpy() == pytest.approx(scipy.linalg.lu_solve(wanted, right, trans), rel=1e-9)
+    assert found.detach().numpy() == pytest.approx(
+        scipy.linalg.lu_solve(wanted, right, trans), rel=1e-9
+    )
     found.sum().backward()
     turned = torch.tensor(matrix, requires_grad=True)
     np.linalg.solve(turned.mT if trans else turned, torch.tensor(right)).sum().backward()
     assert leaf.grad.numpy() == pytest.approx(turned.grad.numpy(), rel=1e-8)
 
 
-@pytest.mark.parametrize("name", ["vonmises.mean", "truncnorm.var", "vonmises.std", "truncnorm.mean"])
+@pytest.mark.parametrize(
+    "name", ["vonmises.mean", "truncnorm.var", "vonmises.std", "truncnorm.mean"]
+)
 def test_what_distributions_lack_is_no_function_of_their_arguments(name: str) -> None:
     distribution, method = name.split(".")
     with pytest.raises(AttributeError, match=rf"gradcli has no scipy\.stats\.{name}"):

@@ -1,4 +1,6 @@
-"""Patterns of derivatives, read from the graph, and their colours: never too few entries, and where the structure shows no more."""
+"""Patterns of derivatives, read from the graph, and their colours: never too few entries, and where
+the structure shows no more.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,21 @@ def truths(pattern: Any) -> np.ndarray:
     return np.asarray(pattern.toarray(), bool)
 
 
-@pytest.mark.filterwarnings("ignore:Casting complex values")  # of functions that write into real arrays
-@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.text if isinstance(case, Case) else None)
+@pytest.mark.filterwarnings(
+    "ignore:Casting complex values"
+)  # of functions that write into real arrays
+@pytest.mark.parametrize(
+    "case", EVERY, ids=lambda case: case.text if isinstance(case, Case) else None
+)
 def test_no_entry_is_missing(case: Case) -> None:
-    """The Jacobian that complex steps find in the case's own function has no entry outside of the pattern."""
-    names = {name: np.asarray(x, float) for name, x in case.values.items() if np.asarray(x).dtype.kind == "f"}
+    """The Jacobian that complex steps find in the case's own function has no entry outside of the
+    pattern.
+    """
+    names = {
+        name: np.asarray(x, float)
+        for name, x in case.values.items()
+        if np.asarray(x).dtype.kind == "f"
+    }
     f = gradcli.jacobian(case.text, wrt=tuple(names), sparse=True)
     patterns = f.sparsity(case.values)
     for name, x in names.items():
@@ -30,14 +42,22 @@ def test_no_entry_is_missing(case: Case) -> None:
         for column in range(x.size):
             moved = x.astype(complex)
             moved.flat[column] += 1e-30j
-            slopes = np.imag(np.ravel(case.function(*{**case.values, name: moved}.values()))) / 1e-30
-            depending = abs(slopes) > 1e-12 * abs(slopes).max(initial=0)  # steps leave roundings of each other
-            assert not (depending & ~pattern[:, column]).any(), f"entries {np.flatnonzero(depending).tolist()} depend on {name}[{column}]"
+            slopes = (
+                np.imag(np.ravel(case.function(*{**case.values, name: moved}.values()))) / 1e-30
+            )
+            depending = abs(slopes) > 1e-12 * abs(slopes).max(
+                initial=0
+            )  # steps leave roundings of each other
+            assert not (depending & ~pattern[:, column]).any(), (
+                f"entries {np.flatnonzero(depending).tolist()} depend on {name}[{column}]"
+            )
 
 
 N = 6
 EYE, LOWER = np.eye(N, dtype=bool), np.tril(np.ones((N, N), bool))
-ROWS = np.kron(np.eye(3, dtype=bool), np.ones((1, 2), bool))  # of a matrix of three rows and two columns
+ROWS = np.kron(
+    np.eye(3, dtype=bool), np.ones((1, 2), bool)
+)  # of a matrix of three rows and two columns
 
 # an expression of x, its shape, and what its Jacobian's pattern is, by hand
 EXACT: dict[str, tuple[str, tuple[int, ...], np.ndarray]] = {
@@ -48,7 +68,11 @@ EXACT: dict[str, tuple[str, tuple[int, ...], np.ndarray]] = {
     "in another order": ("flip(x)*2", (N,), EYE[::-1]),
     "rolled": ("roll(x, 1)", (N,), np.roll(EYE, 1, axis=0)),
     "chosen": ("x[[4, 0, 0]]", (N,), EYE[[4, 0, 0]]),
-    "chosen along an axis": ("take_along_axis(x, array([[1], [0], [1]]), axis=1)", (3, 2), EYE[[1, 2, 5]]),
+    "chosen along an axis": (
+        "take_along_axis(x, array([[1], [0], [1]]), axis=1)",
+        (3, 2),
+        EYE[[1, 2, 5]],
+    ),
     "chosen by a step": ("x[::2]", (N,), EYE[::2]),
     "differences": ("diff(x)", (N,), EYE[1:] | EYE[:-1]),
     "a sum": ("sum(x)", (N,), np.ones((1, N), bool)),
@@ -56,22 +80,50 @@ EXACT: dict[str, tuple[str, tuple[int, ...], np.ndarray]] = {
     "norms of rows": ("norm(x, axis=1)", (3, 2), ROWS),
     "the largest of rows": ("max(x, axis=1)", (3, 2), ROWS),
     "logsumexp of rows": ("logsumexp(x, axis=1)", (3, 2), ROWS),
-    "softmax of rows": ("softmax(x, axis=1)", (3, 2), np.kron(np.eye(3, dtype=bool), np.ones((2, 2), bool))),
-    "running sums of rows": ("cumsum(x, axis=1)", (3, 2), np.kron(np.eye(3, dtype=bool), np.ones((2, 2), bool))),
+    "softmax of rows": (
+        "softmax(x, axis=1)",
+        (3, 2),
+        np.kron(np.eye(3, dtype=bool), np.ones((2, 2), bool)),
+    ),
+    "running sums of rows": (
+        "cumsum(x, axis=1)",
+        (3, 2),
+        np.kron(np.eye(3, dtype=bool), np.ones((2, 2), bool)),
+    ),
     "transposed": ("x.T", (3, 2), EYE[[0, 2, 4, 1, 3, 5]]),
     "in another shape": ("reshape(x, (2, 3))*2", (3, 2), EYE),
     "joined": ("concatenate((x[:2], x[4:]))", (N,), EYE[[0, 1, 4, 5]]),
     "stacked": ("stack([x[0], x[3]**2, 1])", (N,), np.array([EYE[0], EYE[3], np.zeros(N, bool)])),
-    "padded": ("pad(x, 1)", (N,), np.concatenate([np.zeros((1, N), bool), EYE, np.zeros((1, N), bool)])),
-    "rows times a matrix": ("x @ [[1, 2], [3, 4]]", (3, 2), np.kron(np.eye(3, dtype=bool), np.ones((2, 2), bool))),
-    "a matrix times columns": ("[[1, 2, 3]] @ x", (3, 2), np.kron(np.ones((1, 3), bool), np.eye(2, dtype=bool))),
+    "padded": (
+        "pad(x, 1)",
+        (N,),
+        np.concatenate([np.zeros((1, N), bool), EYE, np.zeros((1, N), bool)]),
+    ),
+    "rows times a matrix": (
+        "x @ [[1, 2], [3, 4]]",
+        (3, 2),
+        np.kron(np.eye(3, dtype=bool), np.ones((2, 2), bool)),
+    ),
+    "a matrix times columns": (
+        "[[1, 2, 3]] @ x",
+        (3, 2),
+        np.kron(np.ones((1, 3), bool), np.eye(2, dtype=bool)),
+    ),
     "by a condition": ("where(x > 0, x**2, -x)", (N,), EYE),
     "repeated": ("x[0] + x[1:]", (N,), EYE[1:] | EYE[0]),
-    "a mean of each row less": ("x - mean(x, axis=1, keepdims=True)", (3, 2), np.kron(np.eye(3, dtype=bool), np.ones((2, 2), bool))),
+    "a mean of each row less": (
+        "x - mean(x, axis=1, keepdims=True)",
+        (3, 2),
+        np.kron(np.eye(3, dtype=bool), np.ones((2, 2), bool)),
+    ),
     "a derivative inside": ("grad(sum(x**3), x)", (N,), EYE),
     "triangles": ("triu(x)", (2, 3), np.diag([True, True, True, False, True, True])),
     "a diagonal": ("diag(x)", (2, 2), np.eye(4, dtype=bool)[[0, 3]]),
-    "batches of inverses": ("inv(x)", (2, 2, 2), np.kron(np.eye(2, dtype=bool), np.ones((4, 4), bool))),
+    "batches of inverses": (
+        "inv(x)",
+        (2, 2, 2),
+        np.kron(np.eye(2, dtype=bool), np.ones((4, 4), bool)),
+    ),
 }
 
 
@@ -82,23 +134,35 @@ def test_patterns(case: str) -> None:
 
 
 HESSIANS: dict[str, tuple[str, np.ndarray]] = {
-    "Rosenbrock": ("sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)", EYE | np.eye(N, k=1, dtype=bool) | np.eye(N, k=-1, dtype=bool)),
+    "Rosenbrock": (
+        "sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)",
+        EYE | np.eye(N, k=1, dtype=bool) | np.eye(N, k=-1, dtype=bool),
+    ),
     "separable": ("sum(exp(x)) + sum(x)", EYE),
     "an arrow": (
         "sum(x[0]*x[1:]**2)",
-        (EYE & ~np.eye(1, N, dtype=bool).T) | np.array([[i == 0 or j == 0 for j in range(N)] for i in range(N)]),
+        (EYE & ~np.eye(1, N, dtype=bool).T)
+        | np.array([[i == 0 or j == 0 for j in range(N)] for i in range(N)]),
     ),
     "linear": ("sum(3*x) + 2", np.zeros((N, N), bool)),
     "dense": ("sum(x)**2", np.ones((N, N), bool)),
-    "two groups": ("prod(x[:2]) + sum(x[2:])**3", np.kron(np.diag([True, False]), np.ones((3, 3), bool))),
+    "two groups": (
+        "prod(x[:2]) + sum(x[2:])**3",
+        np.kron(np.diag([True, False]), np.ones((3, 3), bool)),
+    ),
 }
 HESSIANS["an arrow"][1][0, 0] = False
-HESSIANS["two groups"] = (HESSIANS["two groups"][0], np.array([[(i < 2) == (j < 2) for j in range(N)] for i in range(N)]))
+HESSIANS["two groups"] = (
+    HESSIANS["two groups"][0],
+    np.array([[(i < 2) == (j < 2) for j in range(N)] for i in range(N)]),
+)
 
 
 @pytest.mark.parametrize("case", HESSIANS)
 def test_patterns_of_hessians(case: str) -> None:
-    """None of the entries that there are is missing; that a product of two has no diagonal is not seen."""
+    """None of the entries that there are is missing; that a product of two has no diagonal is not
+    seen.
+    """
     text, wanted = HESSIANS[case]
     found = truths(gradcli.hessian(text).sparsity(x=(N,))["x"]["x"])
     if case == "two groups":
@@ -115,11 +179,14 @@ def test_two_names() -> None:
     }
 
 
-# -- colours ------------------------------------------------------------------------------------------------------------------
+# -- colours
+# ------------------------------------------------------------------------------------------------------------------
 
 RANDOM = np.random.default_rng(5)
 MATRICES = [
-    RANDOM.random((RANDOM.integers(1, 15), RANDOM.integers(1, 15))) < density for density in (0.05, 0.15, 0.3, 0.6) for _ in range(40)
+    RANDOM.random((RANDOM.integers(1, 15), RANDOM.integers(1, 15))) < density
+    for density in (0.05, 0.15, 0.3, 0.6)
+    for _ in range(40)
 ]
 
 
@@ -135,7 +202,9 @@ def test_entries_of_jacobians_are_read_from_directions() -> None:
         entries = np.where(matrix, RANDOM.normal(size=matrix.shape), 0)
         seeds = np.equal.outer(found.colors, np.arange(found.number)).astype(float)
         derivatives = seeds.T @ entries if back else (entries @ seeds).T
-        np.testing.assert_allclose(derivatives[found.color, found.place], entries[pattern.rows, pattern.columns])
+        np.testing.assert_allclose(
+            derivatives[found.color, found.place], entries[pattern.rows, pattern.columns]
+        )
         fullest = min(matrix.sum(axis=1).max(initial=0), matrix.sum(axis=0).max(initial=0))
         assert fullest <= found.number or found.number == min(matrix.shape) or not matrix.any()
 
@@ -143,13 +212,21 @@ def test_entries_of_jacobians_are_read_from_directions() -> None:
 def test_entries_of_hessians_are_read_from_directions() -> None:
     for matrix in MATRICES:
         size = min(matrix.shape)
-        square = matrix[:size, :size] | matrix[:size, :size].T | (RANDOM.random(size) < 0.5) * np.eye(size, dtype=bool)
+        square = (
+            matrix[:size, :size]
+            | matrix[:size, :size].T
+            | (RANDOM.random(size) < 0.5) * np.eye(size, dtype=bool)
+        )
         pattern = symmetric(of(square))
         found = of_hessian(pattern)
         half = RANDOM.normal(size=square.shape)
         entries = np.where(square, half + half.T, 0)
-        derivatives = (entries @ np.equal.outer(found.colors, np.arange(found.number)).astype(float)).T
-        np.testing.assert_allclose(derivatives[found.color, found.place], entries[pattern.rows, pattern.columns])
+        derivatives = (
+            entries @ np.equal.outer(found.colors, np.arange(found.number)).astype(float)
+        ).T
+        np.testing.assert_allclose(
+            derivatives[found.color, found.place], entries[pattern.rows, pattern.columns]
+        )
 
 
 NUMBERS = {
@@ -169,7 +246,9 @@ def test_ten_thousand_entries(case: str) -> None:
     hessian = f(x=x)[2]["x"]["x"]
     assert f"{number} direction{'s' * (number != 1)} for" in f.plan()
     if case == "tridiagonal":
-        diagonal = np.append(1200 * x[:-1] ** 2 - 400 * x[1:] + 2, 0) + np.append(0, np.full(n - 1, 200.0))
+        diagonal = np.append(1200 * x[:-1] ** 2 - 400 * x[1:] + 2, 0) + np.append(
+            0, np.full(n - 1, 200.0)
+        )
         np.testing.assert_allclose(hessian.diagonal(), diagonal, rtol=1e-12)
         np.testing.assert_allclose(hessian.diagonal(1), -400 * x[:-1], rtol=1e-12)
         np.testing.assert_array_equal(hessian.diagonal(1), hessian.diagonal(-1))
@@ -177,8 +256,12 @@ def test_ten_thousand_entries(case: str) -> None:
 
 
 def test_rows_or_columns_whichever_are_fewer() -> None:
-    """A dense row takes as many colours of columns as it has entries, and one more row: rows it is, and the other way round."""
-    f, g = (gradcli.jacobian(text, sparse=True) for text in ("concatenate((x**2, [sum(x)]))", "x[0]*x"))
+    """A dense row takes as many colours of columns as it has entries, and one more row: rows it is,
+    and the other way round.
+    """
+    f, g = (
+        gradcli.jacobian(text, sparse=True) for text in ("concatenate((x**2, [sum(x)]))", "x[0]*x")
+    )
     x = np.linspace(1, 2, 500)
     assert "2 directions for 1,000 entries" in f.prepare(x=(500,)).plan()
     assert "2 directions for 999 entries" in g.prepare(x=(500,)).plan()

@@ -23,7 +23,9 @@ LARGEST = 1.7976931348623157e308
 
 
 def evaluated(text: str, **values: Any) -> Any:
-    return gradcli.evaluate(text, at=values, wrt=list(values), seed=None, check=False, formula=False)
+    return gradcli.evaluate(
+        text, at=values, wrt=list(values), seed=None, check=False, formula=False
+    )
 
 
 PYTORCH: list[tuple[str, tuple[float, ...], float, tuple[float, ...]]] = [
@@ -81,7 +83,9 @@ BETTER = [
 
 
 @pytest.mark.parametrize(("text", "at", "value", "slopes"), PYTORCH + BETTER, ids=str)
-def test_conventions(text: str, at: tuple[float, ...], value: float, slopes: tuple[float, ...]) -> None:
+def test_conventions(
+    text: str, at: tuple[float, ...], value: float, slopes: tuple[float, ...]
+) -> None:
     found = evaluated(text, **dict(zip("xy", at, strict=False)))
     assert same(found.value, np.asarray(value)), found.value
     for name, slope in zip("xy", slopes, strict=False):
@@ -90,7 +94,11 @@ def test_conventions(text: str, at: tuple[float, ...], value: float, slopes: tup
 
 SCANS = [
     ([-inf, 0.0], [-inf, 0.0], [nan, 1.0]),
-    ([0.0, -inf, 1.0], [0.0, 0.0, 1.3132616875182228], [2.268941421369995, 0.0, 0.7310585786300049]),
+    (
+        [0.0, -inf, 1.0],
+        [0.0, 0.0, 1.3132616875182228],
+        [2.268941421369995, 0.0, 0.7310585786300049],
+    ),
     ([0.0, inf, 1.0], [0.0, inf, inf], [1.0, nan, 0.0]),
     ([1000.0, 0.0, -1000.0], [1000.0, 1000.0, 1000.0], [3.0, 0.0, 0.0]),
     ([], [], []),
@@ -99,32 +107,67 @@ SCANS = [
 
 @pytest.mark.parametrize(("x", "value", "slope"), SCANS)
 def test_logcumsumexp_at_infinity(x: list[float], value: list[float], slope: list[float]) -> None:
-    found = gradcli.evaluate("torch.logcumsumexp(x, 0)", x=x, seed=np.ones(len(x)), check=False, formula=False)
+    found = gradcli.evaluate(
+        "torch.logcumsumexp(x, 0)", x=x, seed=np.ones(len(x)), check=False, formula=False
+    )
     assert same(found.value, np.asarray(value, float))
     assert same(found.grad["x"], np.asarray(slope, float))
 
 
 # The same number however it is called.
 SYNONYMS = [
-    ("torch.polygamma(2, x)", "torch.polygamma(x, 2)", "x.polygamma(2)", "torch.special.polygamma(n=2, input=x)"),
+    (
+        "torch.polygamma(2, x)",
+        "torch.polygamma(x, 2)",
+        "x.polygamma(2)",
+        "torch.special.polygamma(n=2, input=x)",
+    ),
     ("torch.polygamma(0, x)", "digamma(x)", "scipy.special.psi(x)", "torch.special.psi(x)"),
-    ("torch.clamp(x, min=1)", "np.clip(x, 1, None)", "x.clamp_min(1)", "torch.clip(x, 1)", "np.clip(x, a_min=1, a_max=None)"),
+    (
+        "torch.clamp(x, min=1)",
+        "np.clip(x, 1, None)",
+        "x.clamp_min(1)",
+        "torch.clip(x, 1)",
+        "np.clip(x, a_min=1, a_max=None)",
+    ),
     ("torch.round(x, decimals=1)", "np.round(x, 1)", "x.round(1)", "np.around(x, decimals=1)"),
     ("torch.special.expit(x)", "sigmoid(x)", "scipy.special.expit(x)"),
-    ("torch.mvlgamma(x, p=2)", "scipy.special.multigammaln(x, 2)", "torch.special.multigammaln(x, 2)", "x.mvlgamma(2)"),
+    (
+        "torch.mvlgamma(x, p=2)",
+        "scipy.special.multigammaln(x, 2)",
+        "torch.special.multigammaln(x, 2)",
+        "x.mvlgamma(2)",
+    ),
     ("torch.special.zeta(x, 1)", "zeta(x)", "scipy.special.zeta(x)"),
-    ("scipy.special.jv(1, x)", "scipy.special.jn(1, x)", "besselj(1, x)", "scipy.special.j1(x)", "torch.special.bessel_j1(x)"),
+    (
+        "scipy.special.jv(1, x)",
+        "scipy.special.jn(1, x)",
+        "besselj(1, x)",
+        "scipy.special.j1(x)",
+        "torch.special.bessel_j1(x)",
+    ),
     ("scipy.special.iv(0, x)", "torch.special.modified_bessel_i0(x)", "np.i0(x)", "torch.i0(x)"),
     ("scipy.special.sici(x)[0]", "Si(x)"),
     ("sin(x)/x", "torch.special.spherical_bessel_j0(x)", "sinc(x/pi)"),
     ("scipy.special.perm(x, 2)", "x*(x - 1)"),
     ("scipy.special.expi(x)", "Ei(x)", "li(exp(x))"),
     ("scipy.special.exp1(x)", "expn(1, x)", "E1(x)"),
-    ("scipy.special.binom(x, 2)", "binomial(x, 2)", "scipy.special.comb(x, 2, exact=False)", "x*(x - 1)/2"),
+    (
+        "scipy.special.binom(x, 2)",
+        "binomial(x, 2)",
+        "scipy.special.comb(x, 2, exact=False)",
+        "x*(x - 1)/2",
+    ),
     ("scipy.special.factorial(x)", "math.gamma(x + 1)", "factorial(x)"),
     ("torch.lerp(x, 3, 0.25)", "torch.lerp(input=x, end=3, weight=0.25)", "0.75*x + 0.75"),
     ("np.float_power(x, 3)", "torch.float_power(x, exponent=3)", "x**3"),
-    ("torch.gt(x, 1)*x", "torch.ge(x, 1)*x", "np.greater(x, 1)*x", "torch.ne(x, 1)*x", "x*(1 - torch.lt(x, 1))"),
+    (
+        "torch.gt(x, 1)*x",
+        "torch.ge(x, 1)*x",
+        "np.greater(x, 1)*x",
+        "torch.ne(x, 1)*x",
+        "x*(1 - torch.lt(x, 1))",
+    ),
     ("torch.ldexp(x, 3)", "np.ldexp(x, 3)", "8*x"),
     ("torch.add(x, 2, alpha=3)", "x.add(2, alpha=3)", "x.sub(-6)", "x + 6"),
     ("torch.nan_to_num(x)", "np.nan_to_num(x, copy=True, nan=0.0)", "x.nan_to_num()", "x.real"),
@@ -144,9 +187,15 @@ def test_ways_to_call(texts: tuple[str, ...]) -> None:
     [
         ("torch.mvlgamma(x, 0)", "p must be a whole number of at least 1, not 0"),
         ("torch.cumsum(x)", "cumsum needs the argument 'axis'"),
-        ("torch.div(x, 2, rounding_mode='up')", "rounding_mode must be 'floor', 'trunc' or None, not 'up'"),
+        (
+            "torch.div(x, 2, rounding_mode='up')",
+            "rounding_mode must be 'floor', 'trunc' or None, not 'up'",
+        ),
         ("np.round(x, 1.5)", "decimals must be a whole number, not 1.5"),
-        ("torch.logcumsumexp(x, 1)", "logcumsumexp: axis 1 is out of bounds for an array of 0 axes"),
+        (
+            "torch.logcumsumexp(x, 1)",
+            "logcumsumexp: axis 1 is out of bounds for an array of 0 axes",
+        ),
     ],
 )
 def test_unusable_arguments(text: str, message: str) -> None:
@@ -177,52 +226,98 @@ HURWITZ = [
     *((x, q) for x in (-4.97, -4.575, -4.0, -3.6, -2.355, -2.064, -1.5, -0.4, 0.0, 0.3, 0.95) for q in (1e-3, 0.14, 0.5, 1.3, 3.7, 60.0)),
     (1.05, 0.3), (3.0, 1e-3), (8.0, 0.9999), (-4.999, 7.9), (-4.999, 8.1), (-3.0, 0.5), (-4.575, 0.1399),
 ]  # fmt: skip
-RIEMANN = [-0.5, -1.0, -1.25, -2.0000001, -3.9999999999999, -6.0, -12.0000000001, -31.7, -100.3, -152.20180098455603, -253.5, -260.0]
+RIEMANN = [
+    -0.5,
+    -1.0,
+    -1.25,
+    -2.0000001,
+    -3.9999999999999,
+    -6.0,
+    -12.0000000001,
+    -31.7,
+    -100.3,
+    -152.20180098455603,
+    -253.5,
+    -260.0,
+]
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_hurwitz_zeta_is_as_right_as_its_record_says(n: int) -> None:
-    """Where it is negative of x, and near its zeros, what is summed cancels: in long double nine digits are left at the worst."""
+    """Where it is negative of x, and near its zeros, what is summed cancels: in long double nine
+    digits are left at the worst.
+    """
     op = registry()["hurwitz_zeta" if n == 0 else "zeta_slope"]
     static = {"n": n} if n else {}
     wrong = []
     for x, q in HURWITZ + [(x, 1.0) for x in RIEMANN if n == 0 or x > -5]:
         with mpmath.workdps(60):
-            wanted = mpmath.zeta(mpmath.mpf(x), mpmath.mpf(q), n) if q != 1 or n else mpmath.zeta(mpmath.mpf(x))
+            wanted = (
+                mpmath.zeta(mpmath.mpf(x), mpmath.mpf(q), n)
+                if q != 1 or n
+                else mpmath.zeta(mpmath.mpf(x))
+            )
             found = float(op.forward(np.float64(x), np.float64(q), **static))
             off = float(abs(mpmath.mpf(found) - wanted))
         rounds = op.accuracy.rounding
-        own = rounds(np, found, np.float64(x), np.float64(q)) if callable(rounds) else op.accuracy.ulps * abs(found)
+        own = (
+            rounds(np, found, np.float64(x), np.float64(q))
+            if callable(rounds)
+            else op.accuracy.ulps * abs(found)
+        )
         allowed = 2.0**-53 * float(own)
         wide = np.finfo(LONG).eps < 1e-18
         if not off <= allowed or (wide and q != 1 and off > 1e-9 * abs(wanted) and wanted):
-            wrong.append(f"{off / abs(wanted) if wanted else off:.3g}, the record says {allowed:.3g}, at {x}, {q}: {found!r}")
+            wrong.append(
+                f"{off / abs(wanted) if wanted else off:.3g}, the record says {allowed:.3g}, at "
+                f"{x}, {q}: {found!r}"
+            )
     assert wrong == []
 
 
-@pytest.mark.parametrize(("x", "q"), [(-3.6, 0.14), (-4.575, 0.1399), (-4.97, 0.5), (-2.064, 0.001), (-2.0000001, 1.0), (0.5, 0.3)])
+@pytest.mark.parametrize(
+    ("x", "q"),
+    [(-3.6, 0.14), (-4.575, 0.1399), (-4.97, 0.5), (-2.064, 0.001), (-2.0000001, 1.0), (0.5, 0.3)],
+)
 def test_gradients_of_hurwitz_zeta_are_agreed_on(x: float, q: float) -> None:
     record = gradcli.evaluate("zeta(x, q)", x=x, q=q, formula=False)
     assert record.check.verdict == "agree"
-    assert {name: part.verdict.word for name, part in record.check.variables.items()} == {"x": "agree", "q": "agree"}
+    assert {name: part.verdict.word for name, part in record.check.variables.items()} == {
+        "x": "agree",
+        "q": "agree",
+    }
     with mpmath.workdps(40):
-        assert record.grad["x"] == pytest.approx(float(mpmath.zeta(mpmath.mpf(x), mpmath.mpf(q), 1)), rel=1e-9)
+        assert record.grad["x"] == pytest.approx(
+            float(mpmath.zeta(mpmath.mpf(x), mpmath.mpf(q), 1)), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv"])
 def test_a_bessel_function_is_of_one_order(name: str) -> None:
-    with pytest.raises(gradcli.GradcliError, match=f"{name}: the order must be a number, not an array"):
+    with pytest.raises(
+        gradcli.GradcliError, match=f"{name}: the order must be a number, not an array"
+    ):
         gradcli.evaluate(f"sum({name}([0, 1], 2.5))", check=False)
-    with pytest.raises(gradcli.GradcliError, match=f"{name}: the order must be a number, not an array"):
+    with pytest.raises(
+        gradcli.GradcliError, match=f"{name}: the order must be a number, not an array"
+    ):
         gradcli.evaluate(f"sum({name}(x, 2.5))", x=[0.0, 1.0], check=False)
 
 
-@pytest.mark.parametrize(("text", "x", "function"), TAILS, ids=[f"{text} at {x:g}" for text, x, _ in TAILS])
-def test_first_and_second_derivatives_where_formulas_cancel(text: str, x: float, function: Any) -> None:
+@pytest.mark.parametrize(
+    ("text", "x", "function"), TAILS, ids=[f"{text} at {x:g}" for text, x, _ in TAILS]
+)
+def test_first_and_second_derivatives_where_formulas_cancel(
+    text: str, x: float, function: Any
+) -> None:
     first = evaluated(text, x=x)
-    second = gradcli.evaluate(text, x=x, mode="hessian", check=False, formula=False).hessian["x"]["x"]
+    second = gradcli.evaluate(text, x=x, mode="hessian", check=False, formula=False).hessian["x"][
+        "x"
+    ]
     with mpmath.workdps(120):
-        value, slope, curve = (mpmath.diff(lambda v: function(mpmath.mp, v), mpmath.mpf(x), n) for n in range(3))
+        value, slope, curve = (
+            mpmath.diff(lambda v: function(mpmath.mp, v), mpmath.mpf(x), n) for n in range(3)
+        )
     assert first.value == pytest.approx(float(value), rel=1e-12)
     assert first.grad["x"] == pytest.approx(float(slope), rel=1e-12)
     assert second == pytest.approx(float(curve), rel=1e-11)
@@ -239,5 +334,7 @@ def test_polygamma_far_to_the_left_is_reflected(n: int, x: float) -> None:
 
 def test_polygamma_so_far_to_the_left_that_no_sum_ends() -> None:
     x = -1e12 - 0.25
-    assert gradcli.evaluate("polygamma(1, x)", x=x, formula=False).value == pytest.approx(2 * math.pi**2, rel=1e-11)
+    assert gradcli.evaluate("polygamma(1, x)", x=x, formula=False).value == pytest.approx(
+        2 * math.pi**2, rel=1e-11
+    )
     assert gradcli.evaluate("polygamma(1, x)", x=-1e20, formula=False).value == math.inf

@@ -1,4 +1,6 @@
-"""One function, one verdict: what underflows, cancels, branches or is exact is known to the judge however the function is written."""
+"""One function, one verdict: what underflows, cancels, branches or is exact is known to the judge
+however the function is written.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ outer([x], [y])[0, 0]; kron([x], [y])[0]; einsum('i,i', [x], [y]); tensordot([x]
 addcmul(0*x, x, y); lerp(0*x, x, y); bilinear([x], [y], [[[1]]])[0]; cross([x, 0, 0], [0, y, 0])[2]; det([[x, 0], [0, y]])
 """
 SQUARE = (
-    "x*x; square(x); x**2; pow(x, 2); np.power(x, 2); float_power(x, 2); math.pow(x, 2); dot([x], [x]); prod([x, x]); mse_loss([x], [0])"
+    "x*x; square(x); x**2; pow(x, 2); np.power(x, 2); float_power(x, 2); math.pow(x, 2); "
+    "dot([x], [x]); prod([x, x]); mse_loss([x], [0])"
 )
 SUM = """
 x + y; add(x, y); torch.add(x, y); x - (-y); sub(x, -y); rsub(-y, x); sum([x, y]); mean([x, y])*2; cumsum([x, y])[1];
@@ -28,18 +31,49 @@ SIZE = """
 abs(x); absolute(x); fabs(x); np.abs(x); torch.abs(x); norm([x]); maximum(x, -x); max([x, -x]); fmax(x, -x); where(x > 0, x, -x);
 relu(x) + relu(-x); clip(x, 0, None) - clip(x, None, 0); x*sign(x)
 """
-ROOT_OF_SQUARE = "sqrt(x**2); sqrt(x*x); math.sqrt(square(x)); (x**2)**0.5; pow(x*x, 0.5); float_power(x*x, 0.5); hypot(x, 0)"
-LARGER = "maximum(x, y); torch.maximum(x, y); max(x, y); max([x, y]); amax([x, y]); fmax(x, y); where(x >= y, x, y); clip(x, y, None)"
-FALL = "1 - cos(x); subtract(1, cos(x)); 1 - np.cos(x); add(1, -cos(x)); -(cos(x) - 1); sum([1, -cos(x)])"
+ROOT_OF_SQUARE = (
+    "sqrt(x**2); sqrt(x*x); math.sqrt(square(x)); (x**2)**0.5; pow(x*x, 0.5); "
+    "float_power(x*x, 0.5); hypot(x, 0)"
+)
+LARGER = (
+    "maximum(x, y); torch.maximum(x, y); max(x, y); max([x, y]); amax([x, y]); fmax(x, y); "
+    "where(x >= y, x, y); clip(x, y, None)"
+)
+FALL = (
+    "1 - cos(x); subtract(1, cos(x)); 1 - np.cos(x); add(1, -cos(x)); -(cos(x) - 1); sum([1, "
+    "-cos(x)])"
+)
 LOST = "log(exp(x) + exp(y)); ln(sum(exp([x, y]))); np.log(np.exp(x) + np.exp(y))"
-KEPT = "logaddexp(x, y); np.logaddexp(x, y); logsumexp([x, y]); torch.logsumexp([x, y], 0); scipy.special.logsumexp([x, y])"
+KEPT = (
+    "logaddexp(x, y); np.logaddexp(x, y); logsumexp([x, y]); torch.logsumexp([x, y], 0); "
+    "scipy.special.logsumexp([x, y])"
+)
 
 VERDICTS: list[tuple[str, str, dict[str, float], str, dict[str, str]]] = [
-    # what is around the function, its spellings, where, the verdict on the value, and those on the slopes
-    ("an underflow", PRODUCT.replace("x/(1/y);", ""), {"x": 1e-200, "y": 1e-200}, "ILL_CONDITIONED", {"x": "AGREE", "y": "AGREE"}),
-    ("1e300*", PRODUCT.replace("x/(1/y);", ""), {"x": 1e-200, "y": 1e-200}, "ILL_CONDITIONED", {"x": "AGREE", "y": "AGREE"}),
+    # what is around the function, its spellings, where, the verdict on the value, and those on the
+    # slopes
+    (
+        "an underflow",
+        PRODUCT.replace("x/(1/y);", ""),
+        {"x": 1e-200, "y": 1e-200},
+        "ILL_CONDITIONED",
+        {"x": "AGREE", "y": "AGREE"},
+    ),
+    (
+        "1e300*",
+        PRODUCT.replace("x/(1/y);", ""),
+        {"x": 1e-200, "y": 1e-200},
+        "ILL_CONDITIONED",
+        {"x": "AGREE", "y": "AGREE"},
+    ),
     ("1e300*", SQUARE, {"x": 1e-170}, "ILL_CONDITIONED", {"x": "AGREE"}),
-    ("whole numbers", SUM, {"x": 2.0**52, "y": 1.0 - 2.0**52}, "AGREE", {"x": "AGREE", "y": "AGREE"}),
+    (
+        "whole numbers",
+        SUM,
+        {"x": 2.0**52, "y": 1.0 - 2.0**52},
+        "AGREE",
+        {"x": "AGREE", "y": "AGREE"},
+    ),
     ("kinks", SIZE, {"x": 0.0}, "AGREE", {"x": "KINK"}),
     ("kinks", LARGER, {"x": 1.0, "y": 1.0}, "AGREE", {"x": "KINK", "y": "KINK"}),
     ("roots", ROOT_OF_SQUARE, {"x": 0.0}, "AGREE", {"x": "UNDEFINED"}),
@@ -54,14 +88,18 @@ def spellings(texts: str) -> list[str]:
 
 
 CASES = [
-    pytest.param(f"{around}({text})" if "*" in around else text, at, value, slopes, id=f"{around}: {text}")
+    pytest.param(
+        f"{around}({text})" if "*" in around else text, at, value, slopes, id=f"{around}: {text}"
+    )
     for around, texts, at, value, slopes in VERDICTS
     for text in spellings(texts)
 ]
 
 
 @pytest.mark.parametrize(("text", "at", "value", "slopes"), CASES)
-def test_every_spelling_gets_the_verdict_of_the_function(text: str, at: dict[str, float], value: str, slopes: dict[str, str]) -> None:
+def test_every_spelling_gets_the_verdict_of_the_function(
+    text: str, at: dict[str, float], value: str, slopes: dict[str, str]
+) -> None:
     check = gradcli.evaluate(text, at=at, formula=False).check
     assert check is not None
     assert check.value is not None
@@ -82,25 +120,39 @@ def claimed(text: str, claim: ClaimInput) -> Any:
     return checked(text, {"x": 2.0}, (claim,))
 
 
-EQUAL = "sqrt(x)*sqrt(x); sqrt(x)**2; x**0.5*x**0.5; math.sqrt(x)*np.sqrt(x); 1/rsqrt(x)**2; cbrt(x)**3; prod([sqrt(x), sqrt(x)])"
+EQUAL = (
+    "sqrt(x)*sqrt(x); sqrt(x)**2; x**0.5*x**0.5; math.sqrt(x)*np.sqrt(x); 1/rsqrt(x)**2; "
+    "cbrt(x)**3; prod([sqrt(x), sqrt(x)])"
+)
 
 
 @pytest.mark.parametrize("text", spellings(EQUAL))
-def test_every_spelling_of_an_algebraic_number_is_compared_exactly(text: str, call_cli: Any) -> None:
+def test_every_spelling_of_an_algebraic_number_is_compared_exactly(
+    text: str, call_cli: Any
+) -> None:
     """Floats have sqrt(2)**2 above 2; neither side is the larger."""
-    done = call_cli("check", "--format", "jsonl", "-e", f"assert {text} <= x and {text} >= x", "x=2")
-    assert {claim["verdict"] for claim in json.loads(done.stdout)["check"]["claims"]} == {"agree"}, f"{text} is 2"
+    done = call_cli(
+        "check", "--format", "jsonl", "-e", f"assert {text} <= x and {text} >= x", "x=2"
+    )
+    assert {claim["verdict"] for claim in json.loads(done.stdout)["check"]["claims"]} == {
+        "agree"
+    }, f"{text} is 2"
 
 
 N = 300_000
 RANDOM = np.random.default_rng(7)
 LARGE = {"x": RANDOM.standard_normal(N), "y": RANDOM.uniform(0.5, 2.0, N)}
-INNER = "sum(x*y); np.sum(np.multiply(x, y)); dot(x, y); vdot(x, y); inner(x, y); vecdot(x, y); x @ y; tensordot(x, y, axes=1)"
+INNER = (
+    "sum(x*y); np.sum(np.multiply(x, y)); dot(x, y); vdot(x, y); inner(x, y); vecdot(x, y); x "
+    "@ y; tensordot(x, y, axes=1)"
+)
 
 
 @pytest.mark.parametrize("text", spellings(INNER))
 def test_every_spelling_is_known_to_the_judge_of_large_arrays(text: str) -> None:
     check = gradcli.evaluate(text, at=LARGE, formula=False).check
     assert check is not None
-    assert {name: part.verdict.name for name, part in check.variables.items()} == dict.fromkeys("xy", "AGREE"), check.reason
+    assert {name: part.verdict.name for name, part in check.variables.items()} == dict.fromkeys(
+        "xy", "AGREE"
+    ), check.reason
     assert {part.decided_by for part in check.variables.values()} == {"double"}, check.reason

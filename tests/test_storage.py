@@ -1,4 +1,6 @@
-"""Files that are written whole or not at all, and what is kept between runs: broken entries, two writers, full disks, bounds."""
+"""Files that are written whole or not at all, and what is kept between runs: broken entries, two
+writers, full disks, bounds.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-# -- entries -------------------------------------------------------------------------------------------------------------
+# -- entries
+# -------------------------------------------------------------------------------------------------------------
 
 
 def edited(path: Path, old: bytes, new: bytes) -> None:
@@ -65,7 +68,10 @@ BROKEN = {
     "a folder": instead(Path.mkdir),
     "a pipe": instead(os.mkfifo) if os.name == "posix" else None,
     "a device": instead(lambda path: path.symlink_to("/dev/zero")),
-    "a link": lambda path: (path.rename(path.with_name("elsewhere")), path.symlink_to(path.with_name("elsewhere"))),
+    "a link": lambda path: (
+        path.rename(path.with_name("elsewhere")),
+        path.symlink_to(path.with_name("elsewhere")),
+    ),
 }
 
 
@@ -81,7 +87,16 @@ def test_a_broken_entry_is_a_miss(damage: Callable[[Path], Any], cache: Path) ->
     assert (verdict_cache.recall(KEY) is None) == path.is_dir()
 
 
-@pytest.mark.parametrize("change", [{"variables": []}, {"claims": [{}]}, {"value": {"kinks": "no"}}, {"rewrite": 5}, {"verdict": 1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"variables": []},
+        {"claims": [{}]},
+        {"value": {"kinks": "no"}},
+        {"rewrite": 5},
+        {"verdict": 1},
+    ],
+)
 def test_an_entry_that_is_whole_and_says_something_else_is_a_miss(change: dict[str, Any]) -> None:
     """As another version of the code might write it, under a digest that is right."""
     verdict_cache.remember(KEY, AGREED)
@@ -149,7 +164,9 @@ def test_code_that_is_no_file_is_not_waited_for(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("problem", ["full", "read-only"])
-def test_where_nothing_can_be_kept_there_are_misses(problem: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_can_be_kept_there_are_misses(
+    problem: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
@@ -171,9 +188,16 @@ def test_all_stores_are_listed_and_cleared(call_cli: Any, cache: Path) -> None:
     assert list(cache.iterdir()) == []
 
 
-def test_the_same_function_of_other_numbers_is_not_differentiated_again(call_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_function_of_other_numbers_is_not_differentiated_again(
+    call_cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def decided(x: str) -> set[str]:
-        (record,) = map(json.loads, call_cli("check", "-e", "sin(a*x)**2 + x/7", "a=3", f"x={x}", "--format", "jsonl").stdout.splitlines())
+        (record,) = map(
+            json.loads,
+            call_cli(
+                "check", "-e", "sin(a*x)**2 + x/7", "a=3", f"x={x}", "--format", "jsonl"
+            ).stdout.splitlines(),
+        )
         return {part["decided_by"] for part in record["check"]["variables"].values()}
 
     assert decided("0.3") == {"symbolic"}
@@ -181,7 +205,8 @@ def test_the_same_function_of_other_numbers_is_not_differentiated_again(call_cli
     assert decided("0.4") == {"symbolic"}
 
 
-# -- files ---------------------------------------------------------------------------------------------------------------
+# -- files
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_what_fails_midway_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -199,7 +224,9 @@ def test_what_fails_midway_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
-def test_a_full_disk_is_said_and_leaves_the_file_as_it_was(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_said_and_leaves_the_file_as_it_was(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "file"
     path.write_text("old")
 
@@ -219,7 +246,11 @@ def test_mode_and_links_stay(tmp_path: Path) -> None:
     path.chmod(0o640)
     link.symlink_to(path)
     write_whole(link, b"new")
-    assert (link.is_symlink(), path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (True, "new", 0o640)
+    assert (link.is_symlink(), path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (
+        True,
+        "new",
+        0o640,
+    )
     before = os.umask(0o027)
     try:
         write_whole(tmp_path / "other", b"new")
@@ -230,7 +261,9 @@ def test_mode_and_links_stay(tmp_path: Path) -> None:
 
 
 @POSIX
-def test_what_cannot_be_replaced_is_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_replaced_is_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file that is mounted by itself, as into containers."""
     path = tmp_path / "file"
     path.write_text("old and long")
@@ -262,13 +295,17 @@ def test_of_several_files_all_are_written_or_none(call_cli: Any, tmp_path: Path)
 @POSIX
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_report_that_cannot_be_written_leaves_the_others(call_cli: Any, tmp_path: Path) -> None:
-    done = call_cli("check", "-e", "x**2", "x=2", "--report", "junit=/dev/full", "--report", "json=out.json")
+    done = call_cli(
+        "check", "-e", "x**2", "x=2", "--report", "junit=/dev/full", "--report", "json=out.json"
+    )
     assert (done.returncode, done.stdout.split(" in ")[0]) == (2, "1 passed")
     assert done.stderr == "error[output]: cannot write '/dev/full': No space left on device\n"
     assert "x**2" in (tmp_path / "out.json").read_text()
 
 
-def test_expectations_are_not_recorded_in_a_file_that_has_changed(call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expectations_are_not_recorded_in_a_file_that_has_changed(
+    call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text('{"expr": "x**2", "at": {"x": 2}}\n')
     whole = expectations._with_expectation
@@ -283,13 +320,29 @@ def test_expectations_are_not_recorded_in_a_file_that_has_changed(call_cli: Any,
     assert "error[input]: 'r.jsonl' has changed in the meantime: nothing is recorded" in done.stderr
 
 
-GONE = "import os, sys, tempfile; os.chdir(tempfile.mkdtemp()); os.rmdir(os.getcwd()); from gradcli.__main__ import run; run()"
+GONE = (
+    "import os, sys, tempfile; os.chdir(tempfile.mkdtemp()); os.rmdir(os.getcwd()); from "
+    "gradcli.__main__ import run; run()"
+)
 
 
 @POSIX
 def test_a_current_folder_that_is_gone(tmp_path: Path) -> None:
     (tmp_path / "a.grad").write_text("x = 2\nx**2\n")
-    arguments = ["check", str(tmp_path / "a.grad"), "--report", "sarif=-", "--report", f"junit={tmp_path / 'o.xml'}"]
-    done = subprocess.run([sys.executable, "-c", GONE, *arguments], capture_output=True, text=True, env=plain_environment(), check=False)
+    arguments = [
+        "check",
+        str(tmp_path / "a.grad"),
+        "--report",
+        "sarif=-",
+        "--report",
+        f"junit={tmp_path / 'o.xml'}",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", GONE, *arguments],
+        capture_output=True,
+        text=True,
+        env=plain_environment(),
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "o.xml").exists()

@@ -1,4 +1,8 @@
-"""Arrays that are kept in chunks: Zarr's stores, HDF5's datasets, Parquet's columns. What is no number, or leads elsewhere, is refused."""
+"""Arrays that are kept in chunks:
+
+Zarr's stores, HDF5's datasets, Parquet's columns. What is no number, or leads elsewhere, is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +49,15 @@ def test_zarr(zarr, tmp_path, version):
     assert np.array_equal(load_array(f"{tmp_path / 'g.zarr'}:deep/x", DEFAULT), X)
     assert load_array(f"{tmp_path / 'g.zarr'}:n", DEFAULT).dtype.kind == "i"
     name = str(tmp_path / "g.zarr")
-    assert refused(name) == (f"'{name}' needs a key", f"write @{name}:KEY with KEY one of deep/x, n")
+    assert refused(name) == (
+        f"'{name}' needs a key",
+        f"write @{name}:KEY with KEY one of deep/x, n",
+    )
     assert refused(f"{name}:deep/y") == (f"'{name}' has no key 'deep/y'", "did you mean 'deep/x'?")
-    assert refused(f"{tmp_path / 'x.zarr'}:k")[0] == f"'{tmp_path / 'x.zarr'}' is one array; it has no parts"
+    assert (
+        refused(f"{tmp_path / 'x.zarr'}:k")[0]
+        == f"'{tmp_path / 'x.zarr'}' is one array; it has no parts"
+    )
 
 
 def test_zarr_runs_nothing(zarr, tmp_path):
@@ -62,17 +72,27 @@ def test_zarr_runs_nothing(zarr, tmp_path):
     assert "pickle" in message
     text = zarr.create_array(str(tmp_path / "t.zarr"), shape=(2,), dtype=str)
     text[:] = ["a", "b"]
-    assert "its codec vlen-utf8 is none that numbers are packed with" in refused(tmp_path / "t.zarr")[0]
+    assert (
+        "its codec vlen-utf8 is none that numbers are packed with"
+        in refused(tmp_path / "t.zarr")[0]
+    )
 
 
 def test_a_store_in_a_record_stays_in_its_folder(zarr, tmp_path):
     zarr.create_array(str(tmp_path / "x.zarr"), data=X, chunks=(50, 3))
     assert np.array_equal(load_array("x.zarr", DEFAULT, tmp_path), X)
     assert "leads out of the folder" in refused(tmp_path / "x.zarr", tmp_path)[0]
-    (chunk,) = [path for path in (tmp_path / "x.zarr").rglob("*") if path.is_file() and path.suffix != ".json"]
+    (chunk,) = [
+        path
+        for path in (tmp_path / "x.zarr").rglob("*")
+        if path.is_file() and path.suffix != ".json"
+    ]
     chunk.rename(tmp_path / "elsewhere")
     chunk.symlink_to(tmp_path / "elsewhere")
-    assert refused("x.zarr", tmp_path)[0] == "'x.zarr' has links in it, which could lead out of its folder"
+    assert (
+        refused("x.zarr", tmp_path)[0]
+        == "'x.zarr' has links in it, which could lead out of its folder"
+    )
 
 
 def test_hdf5(h5py, tmp_path):
@@ -87,7 +107,10 @@ def test_hdf5(h5py, tmp_path):
     name = str(tmp_path / "a.h5")
     assert np.array_equal(load_array(f"{name}:x", DEFAULT), X)
     assert load_array(f"{name}:g/n", DEFAULT).tolist() == [0, 1, 2, 3, 4]
-    assert refused(name) == (f"'{name}' needs a key", f"write @{name}:KEY with KEY one of g/n, s, v, x")
+    assert refused(name) == (
+        f"'{name}' needs a key",
+        f"write @{name}:KEY with KEY one of g/n, s, v, x",
+    )
     assert refused(f"{name}:away") == (f"'{name}:away' is a link to another file", "name that file")
     assert refused(f"{name}:v") == (f"'{name}:v' lies in other files", "copy it into one")
     assert "not real numbers" in refused(f"{name}:s")[0]
@@ -98,7 +121,14 @@ def test_hdf5(h5py, tmp_path):
 def test_parquet(parquet, tmp_path):
     import pyarrow
 
-    table = pyarrow.table({"a": X[:, 0], "n": pyarrow.array([None, *range(49)]), "s": ["t"] * 50, "k": np.arange(50, dtype=np.int32)})
+    table = pyarrow.table(
+        {
+            "a": X[:, 0],
+            "n": pyarrow.array([None, *range(49)]),
+            "s": ["t"] * 50,
+            "k": np.arange(50, dtype=np.int32),
+        }
+    )
     parquet.write_table(table, tmp_path / "t.parquet", row_group_size=20)
     name = str(tmp_path / "t.parquet")
     assert np.array_equal(load_array(f"{name}:a", DEFAULT), X[:, 0])
@@ -106,7 +136,10 @@ def test_parquet(parquet, tmp_path):
     assert refused(name)[0] == f"'{name}' needs a key"
     assert refused(f"{name}:b")[0] == f"'{name}' has no key 'b'"
     assert refused(f"{name}:s")[0] == f"the column 's' of '{name}' holds string, not real numbers"
-    assert refused(f"{name}:n")[0] == f"the column 'n' of '{name}' has missing values among rows 1 to 20"
+    assert (
+        refused(f"{name}:n")[0]
+        == f"the column 'n' of '{name}' has missing values among rows 1 to 20"
+    )
 
 
 @pytest.mark.parametrize("suffix", [".zarr", ".h5", ".parquet"])

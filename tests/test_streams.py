@@ -1,4 +1,6 @@
-"""Where programs, records, settings and baselines are read from: files, pipes and terminals where streams are read, and nothing else."""
+"""Where programs, records, settings and baselines are read from: files, pipes and terminals where
+streams are read, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -71,14 +73,18 @@ def test_a_pipe_in_a_folder_is_an_error_of_its_own(run_cli, folder, jobs):
 
 
 def test_what_a_shell_hands_over(run_cli, tmp_path):
-    """As `-f <(command)` and `x=@<(command)`: data that such a program names are looked for in the current folder."""
+    """As `-f <(command)` and `x=@<(command)`: data that such a program names are looked for in the
+    current folder.
+    """
     np.save(tmp_path / "y.npy", np.array([10.0, 20.0]))
     program, data = os.pipe(), os.pipe()
     for pipe, text in ((program, b"y = @y.npy\nsum(x*y)\n"), (data, b"a b\n1 2\n3 4\n")):
         os.write(pipe[1], text)
         os.close(pipe[1])
     arguments = ("-f", f"/dev/fd/{program[0]}", f"x=@/dev/fd/{data[0]}:b")
-    done = run_cli("eval", "--no-check", "--format", "jsonl", *arguments, pass_fds=(program[0], data[0]))
+    done = run_cli(
+        "eval", "--no-check", "--format", "jsonl", *arguments, pass_fds=(program[0], data[0])
+    )
     os.close(program[0])
     os.close(data[0])
     assert json.loads(done.stdout)["value"] == 100
@@ -86,18 +92,35 @@ def test_what_a_shell_hands_over(run_cli, tmp_path):
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0"])
 def test_names_of_standard_input(call_cli, name):
-    done = call_cli("eval", "--no-check", "--format", "jsonl", "sum(x)", f"x=@{name}", stdin="1 2\n")
+    done = call_cli(
+        "eval", "--no-check", "--format", "jsonl", "sum(x)", f"x=@{name}", stdin="1 2\n"
+    )
     assert json.loads(done.stdout)["value"] == 3
 
 
 FILES_OF_A_CHECK = {
     "settings": (["--config", "pipe.grad"], "error[usage]: 'pipe.grad' is a pipe, not a file"),
-    "a folder of settings": (["--config", "folder"], "error[usage]: 'folder' is a folder, not a file"),
+    "a folder of settings": (
+        ["--config", "folder"],
+        "error[usage]: 'folder' is a folder, not a file",
+    ),
     "a baseline": (["--baseline", "pipe.grad"], "error[input]: 'pipe.grad' is a pipe, not a file"),
-    "a key of many parts": (["--config", "key.toml"], "error[usage]: 'key.toml', line 2: a key of more than 100 parts"),
-    "a key of many parts in quotes": (["--config", "quoted.toml"], "error[usage]: 'quoted.toml', line 1: a key of more than 100 parts"),
-    "large settings": (["--config", "large.toml"], "error[usage]: 'large.toml' is over the limit of 1,048,576 bytes"),
-    "deep settings": (["--config", "deep.toml"], "error[usage]: cannot read 'deep.toml': it is nested too deeply"),
+    "a key of many parts": (
+        ["--config", "key.toml"],
+        "error[usage]: 'key.toml', line 2: a key of more than 100 parts",
+    ),
+    "a key of many parts in quotes": (
+        ["--config", "quoted.toml"],
+        "error[usage]: 'quoted.toml', line 1: a key of more than 100 parts",
+    ),
+    "large settings": (
+        ["--config", "large.toml"],
+        "error[usage]: 'large.toml' is over the limit of 1,048,576 bytes",
+    ),
+    "deep settings": (
+        ["--config", "deep.toml"],
+        "error[usage]: cannot read 'deep.toml': it is nested too deeply",
+    ),
 }
 
 
@@ -113,11 +136,14 @@ def test_files_of_a_check(call_cli, folder, options, line):
 def test_settings_of_long_lines_are_read(call_cli, folder):
     """Points in strings are no parts of keys."""
     listed = ", ".join(f"'a.b.c=={i}.0.1'" for i in range(500))
-    (folder / "own.toml").write_text(f"[project]\ndependencies = [{listed}]\n[tool.gradcli]\nfail-on = ['kink']\n")
+    (folder / "own.toml").write_text(
+        f"[project]\ndependencies = [{listed}]\n[tool.gradcli]\nfail-on = ['kink']\n"
+    )
     assert call_cli("check", "-e", "abs(x)", "x=0", "--config", "own.toml").returncode == 1
 
 
-# -- files that change while they are read ----------------------------------------------------------------------------
+# -- files that change while they are read
+# ----------------------------------------------------------------------------
 
 
 def swapped(monkeypatch, change) -> None:
@@ -155,7 +181,12 @@ def test_a_file_that_shrinks(monkeypatch, folder):
         return header
 
     monkeypatch.setattr("gradcli.files.npy.header_of", then_shrink)
-    with pytest.raises(GradcliError, match=re.escape("cannot read 'x.npy': it ends before the array does, as a file that was cut off")):
+    with pytest.raises(
+        GradcliError,
+        match=re.escape(
+            "cannot read 'x.npy': it ends before the array does, as a file that was cut off"
+        ),
+    ):
         load_array("x.npy", DEFAULT)
 
 

@@ -1,4 +1,7 @@
-"""Whatever the process has set: NumPy's error state, warnings as errors, locales, ways to start processes. Results are the same."""
+"""Whatever the process has set:
+
+NumPy's error state, warnings as errors, locales, ways to start processes. Results are the same.
+"""
 
 from __future__ import annotations
 
@@ -68,14 +71,22 @@ def results(setting: str | None) -> str:
     options, line = SETTINGS[setting] if setting else ([], "")
     program = RESULTS.replace("SETTINGS", line)
     done = subprocess.run(
-        [sys.executable, *options, "-c", program, json.dumps(ASKED)], capture_output=True, text=True, env=environment(), check=False
+        [sys.executable, *options, "-c", program, json.dumps(ASKED)],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, ""), f"{setting}:\n{done.stderr[-3000:]}"
     return done.stdout
 
 
 def environment(**names: str) -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LANG", "PYTHONUTF8", "PYTHONWARNINGS")} | names
+    return {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("LC_ALL", "LANG", "PYTHONUTF8", "PYTHONWARNINGS")
+    } | names
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -89,7 +100,9 @@ LOCALES = [
     {"LC_ALL": "tr_TR.UTF-8"},
     {"LC_ALL": "de_DE.UTF-8"},
 ]
-PROGRAM = "# größer als ½\nα = 2.5\nİ = 1e3\nı = 3\nassert α*İ == 2500\nf(x) = x**2*ı\nf(α)\n'schön'\n"
+PROGRAM = (
+    "# größer als ½\nα = 2.5\nİ = 1e3\nı = 3\nassert α*İ == 2500\nf(x) = x**2*ı\nf(α)\n'schön'\n"
+)
 
 
 def checked(names: dict[str, str], folder: Path, *arguments: str) -> tuple[int, bytes]:
@@ -114,11 +127,16 @@ def in_utf8(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[
     (folder / "p.grad").write_text(PROGRAM, encoding="utf-8")
     (folder / "t.csv").write_text("größe,b\n1.5,2\n2.5,3\n", encoding="utf-8")
     (folder / "d.grad").write_text("x = @t.csv:größe\nsum(x**2)\n", encoding="utf-8")
-    return folder, [checked({"LC_ALL": "C.UTF-8"}, folder, *arguments, "--format", "jsonl") for arguments in READ]
+    return folder, [
+        checked({"LC_ALL": "C.UTF-8"}, folder, *arguments, "--format", "jsonl")
+        for arguments in READ
+    ]
 
 
 @pytest.mark.parametrize("names", LOCALES, ids=lambda names: names["LC_ALL"])
-def test_files_are_read_alike_in_every_locale(names: dict[str, str], in_utf8: tuple[Path, list[tuple[int, bytes]]]) -> None:
+def test_files_are_read_alike_in_every_locale(
+    names: dict[str, str], in_utf8: tuple[Path, list[tuple[int, bytes]]]
+) -> None:
     """Numbers have points, files are UTF-8, letters fold as Unicode says."""
     folder, wanted = in_utf8
     for arguments, (code, output) in zip(READ, wanted, strict=True):
@@ -133,7 +151,8 @@ def json_lines(output: bytes) -> list[object]:
 def test_an_argument_that_the_locale_cannot_read_is_told(tmp_path: Path) -> None:
     code, said = checked(LOCALES[1], tmp_path, "eval", "α**2", "α=3")
     assert (code, said.decode("ascii").splitlines()) == (
-        2, ["error[usage]: the locale, whose encoding is ascii, cannot read '\\u03b1**2'", " = help: set LC_ALL=C.UTF-8, or PYTHONUTF8=1"],
+        2, ["error[usage]: the locale, whose encoding is ascii, cannot read '\\u03b1**2'", " = "
+        "help: set LC_ALL=C.UTF-8, or PYTHONUTF8=1"],
     )  # fmt: skip
 
 
@@ -154,7 +173,10 @@ if __name__ == "__main__":
         print(json.dumps([work(f), pool.map(work, [f, called, pickle.loads(pickle.dumps(called))])]))
 """
 METHODS = [
-    pytest.param(m, marks=pytest.mark.skipif(m not in get_all_start_methods(), reason=f"no {m} here")) for m in ("spawn", "forkserver")
+    pytest.param(
+        m, marks=pytest.mark.skipif(m not in get_all_start_methods(), reason=f"no {m} here")
+    )
+    for m in ("spawn", "forkserver")
 ]
 
 
@@ -162,7 +184,13 @@ METHODS = [
 def test_compiled_functions_go_to_other_processes(method: str, tmp_path: Path) -> None:
     """Whether they were called or not."""
     (tmp_path / "work.py").write_text(STARTED)
-    done = subprocess.run([sys.executable, "work.py", method], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "work.py", method],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     here, there = json.loads(done.stdout)
     assert there == [here] * 3
@@ -183,10 +211,25 @@ def test_checks_in_several_processes_however_they_start(method: str, tmp_path: P
     (tmp_path / "gradcli_as_elsewhere.py").write_text(AS_ELSEWHERE)
     for i in range(4):
         (tmp_path / f"{i}.grad").write_text(f"x = {i}.\nx**2\nassert x == {i if i != 2 else 9}\n")
-    (tmp_path / "mine.py").write_text("def loss(x):\n    return (x**2).sum()\n\n\ndef slope(x):\n    return 2*x\n")
+    (tmp_path / "mine.py").write_text(
+        "def loss(x):\n    return (x**2).sum()\n\n\ndef slope(x):\n    return 2*x\n"
+    )
     runs: list[tuple[list[str], int, str]] = [
         (["check", ".", "-j", "2"], 1, "1 failed, 7 passed"),
-        (["check", "--function", "mine:loss", "--gradient", "mine:slope", "--at", "x=1,2", "--no-cache"], 0, "1 passed"),
+        (
+            [
+                "check",
+                "--function",
+                "mine:loss",
+                "--gradient",
+                "mine:slope",
+                "--at",
+                "x=1,2",
+                "--no-cache",
+            ],
+            0,
+            "1 passed",
+        ),
     ]
     for arguments, code, counts in runs:
         done = subprocess.run(
@@ -233,7 +276,9 @@ run()
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else None,
 )  # fmt: skip
-def test_commands_need_nothing_that_only_posix_has(arguments: list[str], code: int, last: str | None, tmp_path: Path) -> None:
+def test_commands_need_nothing_that_only_posix_has(
+    arguments: list[str], code: int, last: str | None, tmp_path: Path
+) -> None:
     """Neither its signals and modules, nor a fork."""
     (tmp_path / "a.grad").write_text("x = 3.\nx**2\nassert x == 3\n")
     np.save(tmp_path / "x.npy", np.array([1.0, 2.0]))
@@ -259,14 +304,23 @@ run()
 
 
 def test_a_file_that_cannot_be_replaced_stays_as_it_was(tmp_path: Path) -> None:
-    """As on Windows, where one that is mapped or open is held: nothing is lost, and nothing is left beside it."""
+    """As on Windows, where one that is mapped or open is held: nothing is lost, and nothing is left
+    beside it.
+    """
     path = tmp_path / "x.npy"
     np.save(path, np.array([1.0, 2.0]))
     before = path.read_bytes()
     arguments = ["eval", "sum(x**2)", "x=@x.npy", "--save", "x=x.npy", "--no-check"]
-    done = subprocess.run([sys.executable, "-c", REPLACED, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", REPLACED, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (
-        2, "error[output]: cannot write 'x.npy': The process cannot access the file because it is being used by another process\n",
+        2, "error[output]: cannot write 'x.npy': The process cannot access the file because it is "
+        "being used by another process\n",
     )  # fmt: skip
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.npy"]

@@ -1,4 +1,6 @@
-"""The tangent of a view is that view of its base's tangent: under every transformation, whichever began to move first."""
+"""The tangent of a view is that view of its base's tangent: under every transformation, whichever
+began to move first.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,41 @@ import gradcli as torch
 import gradcli.autograd.forward_ad as fw
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
-VIEWS: list[tuple[str, Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]]] = [  # of a matrix of 3 by 4, by NumPy, too
+VIEWS: list[
+    tuple[str, Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]]
+] = [  # of a matrix of 3 by 4, by NumPy, too
     ("diagonal", lambda x: x.diagonal(), np.diagonal),
     ("diagonal above", lambda x: x.t().diagonal(1), lambda a: np.diagonal(a.T, 1)),
-    ("unfold", lambda x: x.unfold(1, 2, 1), lambda a: np.lib.stride_tricks.sliding_window_view(a, 2, axis=1)),
-    ("as_strided", lambda x: x.as_strided((3, 2), (1, 4), 1), lambda a: a.reshape(-1)[[[1, 5], [2, 6], [3, 7]]]),
-    ("as_strided, entries twice", lambda x: x.as_strided((3, 2), (1, 1)), lambda a: a.reshape(-1)[[[0, 1], [1, 2], [2, 3]]]),
+    (
+        "unfold",
+        lambda x: x.unfold(1, 2, 1),
+        lambda a: np.lib.stride_tricks.sliding_window_view(a, 2, axis=1),
+    ),
+    (
+        "as_strided",
+        lambda x: x.as_strided((3, 2), (1, 4), 1),
+        lambda a: a.reshape(-1)[[[1, 5], [2, 6], [3, 7]]],
+    ),
+    (
+        "as_strided, entries twice",
+        lambda x: x.as_strided((3, 2), (1, 1)),
+        lambda a: a.reshape(-1)[[[0, 1], [1, 2], [2, 3]]],
+    ),
     ("select", lambda x: x.select(1, 2), lambda a: a[:, 2]),
     ("narrow", lambda x: x.narrow(1, 1, 2), lambda a: a[:, 1:3]),
     ("a row of columns", lambda x: x[:, ::2][1], lambda a: a[:, ::2][1]),
     ("transposed, flat", lambda x: x.t().reshape(-1), lambda a: a.T.reshape(-1)),
     ("expand", lambda x: x[None].expand(2, 3, 4), lambda a: np.broadcast_to(a, (2, 3, 4))),
     ("split", lambda x: x.split(3, 1)[1], lambda a: a[:, 3:]),
-    ("movedim", lambda x: x.unflatten(1, (2, 2)).movedim(0, -1), lambda a: np.moveaxis(a.reshape(3, 2, 2), 0, -1)),
+    (
+        "movedim",
+        lambda x: x.unflatten(1, (2, 2)).movedim(0, -1),
+        lambda a: np.moveaxis(a.reshape(3, 2, 2), 0, -1),
+    ),
 ]
-over_views = pytest.mark.parametrize(("view", "by_numpy"), [pytest.param(v, n, id=name) for name, v, n in VIEWS])
+over_views = pytest.mark.parametrize(
+    ("view", "by_numpy"), [pytest.param(v, n, id=name) for name, v, n in VIEWS]
+)
 X = torch.tensor(np.arange(12.0).reshape(3, 4) + 1)
 
 
@@ -42,22 +64,34 @@ def test_jacobians_of_views(view: Any, by_numpy: Any) -> None:
     wanted = one_hot(by_numpy)
     for taken in (jacfwd, jacrev):
         assert taken(view)(X).numpy() == pytest.approx(wanted)
-        assert taken(lambda x: view((x.t() * 1).t()))(X).numpy() == pytest.approx(wanted)  # laid out in another order
+        assert taken(lambda x: view((x.t() * 1).t()))(X).numpy() == pytest.approx(
+            wanted
+        )  # laid out in another order
     rows = wanted.reshape(-1, 12)
-    assert hessian(lambda x: (view(x) ** 2).sum())(X).numpy().reshape(12, 12) == pytest.approx(2 * rows.T @ rows)
+    assert hessian(lambda x: (view(x) ** 2).sum())(X).numpy().reshape(12, 12) == pytest.approx(
+        2 * rows.T @ rows
+    )
 
 
 @over_views
 def test_gradients_by_what_examples_share(view: Any, by_numpy: Any) -> None:
     rows = one_hot(by_numpy).reshape(-1, 12)
     weights = np.stack([np.arange(len(rows)) + 1.0, np.arange(len(rows)) ** 2.0])
-    found = vmap(lambda w: grad(lambda x: (w * view(x).reshape(-1)).sum())(X))(torch.tensor(weights))
+    found = vmap(lambda w: grad(lambda x: (w * view(x).reshape(-1)).sum())(X))(
+        torch.tensor(weights)
+    )
     assert found.numpy().reshape(2, 12) == pytest.approx(weights @ rows)
 
 
 def written(x: Any) -> tuple[Any, ...]:
-    """Views of a base that begins to move after they were taken: itself, by another view, and as a whole."""
-    base = torch.zeros(2, 3, dtype=torch.float64) + x * 0 if x.ndim > 1 else torch.zeros(2, 3, dtype=torch.float64)
+    """Views of a base that begins to move after they were taken: itself, by another view, and as a
+    whole.
+    """
+    base = (
+        torch.zeros(2, 3, dtype=torch.float64) + x * 0
+        if x.ndim > 1
+        else torch.zeros(2, 3, dtype=torch.float64)
+    )
     row, corner, across = base[0], base[0][1:], base.t()[2]
     base.copy_(x)
     row.mul_(3.0)
@@ -92,7 +126,9 @@ def by_example(t: Any) -> Any:
 )
 def test_views_that_are_older_than_the_motion(tangents: Any) -> None:
     found = tangents(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64))
-    if isinstance(found, torch.Tensor):  # of the sum of the squares: a row that is tripled is so twice
+    if isinstance(
+        found, torch.Tensor
+    ):  # of the sum of the squares: a row that is tripled is so twice
         assert found.numpy() == pytest.approx(BASE * [[3], [1]])
         return
     for part, wanted in zip(found, WRITTEN, strict=True):
@@ -103,7 +139,11 @@ def test_tangents_follow_what_is_written_through_views() -> None:
     tangent = torch.arange(6.0).reshape(3, 2).t()
     with fw.dual_level():
         x = fw.make_dual(torch.ones(2, 3), tangent)
-        kept, diagonal, across = fw.unpack_dual(x[0]).tangent, x.diagonal(), x.as_strided((2,), (3,), 1)
+        kept, diagonal, across = (
+            fw.unpack_dual(x[0]).tangent,
+            x.diagonal(),
+            x.as_strided((2,), (3,), 1),
+        )
         diagonal.mul_(10.0)
         assert kept.tolist() == [0.0, 2.0, 4.0]  # of another view, taken before
         assert fw.unpack_dual(x).tangent.tolist() == [[0.0, 2.0, 4.0], [1.0, 30.0, 5.0]]
@@ -133,7 +173,10 @@ def test_what_is_rearranged_in_place_moves_so(rearrange: Any, wanted: Any) -> No
     assert tangent.tolist() == wanted
     assert (value - 1).tolist() == wanted
     assert vmap(function)(torch.stack([t, t + 1]))[1].tolist() == (tangent + 1).tolist()
-    assert jacfwd(function)(t).reshape(-1, 6).matmul(t.reshape(-1)).tolist() == tangent.reshape(-1).tolist()
+    assert (
+        jacfwd(function)(t).reshape(-1, 6).matmul(t.reshape(-1)).tolist()
+        == tangent.reshape(-1).tolist()
+    )
 
 
 def test_entries_that_are_one_place_in_memory_move_by_themselves() -> None:
@@ -141,7 +184,10 @@ def test_entries_that_are_one_place_in_memory_move_by_themselves() -> None:
         shared = fw.make_dual(torch.ones(3).expand(2, 3), torch.arange(6.0).reshape(2, 3))
         assert fw.unpack_dual(shared.diagonal()).tangent.tolist() == [0.0, 4.0]
     for view in (lambda x: x.diagonal(), lambda x: x.unfold(0, 1, 1)[1, 1, 0]):
-        slopes = [grad(lambda x: view(x).sum())(x).tolist() for x in (torch.ones(3).expand(3, 3), torch.ones(3, 3))]  # noqa: B023
+        slopes = [
+            grad(lambda x: view(x).sum())(x).tolist()  # noqa: B023
+            for x in (torch.ones(3).expand(3, 3), torch.ones(3, 3))
+        ]
         assert slopes[0] == slopes[1]
 
 
@@ -158,7 +204,8 @@ def test_copies_in_order_are_copies_of_each_example() -> None:
     assert vmap(function)(x).tolist() == x.transpose(1, 2).tolist()
 
 
-# -- where all columns of a Jacobian cannot be computed at once ---------------------------------------------------
+# -- where all columns of a Jacobian cannot be computed at once
+# ---------------------------------------------------
 
 
 def filled(x: Any) -> Any:
@@ -177,17 +224,28 @@ FILLED = [[2.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
 
 
 def test_jacobians_of_functions_that_write_to_new_tensors() -> None:
-    """The value is the same for all columns, so that it may decide what is done, and be written to."""
+    """The value is the same for all columns, so that it may decide what is done, and be
+    written to.
+    """
     assert jacfwd(filled)(POINT).tolist() == jacrev(filled)(POINT).tolist() == FILLED
-    assert hessian(lambda x: (filled(x) ** 2).sum())(POINT).tolist() == [[10.0, 8.0], [8.0, 4.0]]  # of x^2 y^2 + x^2 + y^2
+    assert hessian(lambda x: (filled(x) ** 2).sum())(POINT).tolist() == [
+        [10.0, 8.0],
+        [8.0, 4.0],
+    ]  # of x^2 y^2 + x^2 + y^2
     assert jacfwd(branching)(POINT).tolist() == [[4.0, 0.0], [8.0, 12.0]]
-    assert hessian(lambda x: branching(x).sum())(POINT).tolist() == [[12.0, 12.0], [12.0, 12.0]]  # of x^4 + x y^3
+    assert hessian(lambda x: branching(x).sum())(POINT).tolist() == [
+        [12.0, 12.0],
+        [12.0, 12.0],
+    ]  # of x^4 + x y^3
     assert jacfwd(lambda x: x * x.sum().item())(POINT).tolist() == [[3.0, 0.0], [0.0, 3.0]]
     columns, aux = jacfwd(lambda x: (branching(x), x.sum()), has_aux=True)(POINT)
     assert (columns.tolist(), aux.item()) == ([[4.0, 0.0], [8.0, 12.0]], 3.0)
 
 
-@pytest.mark.parametrize("taken", [lambda f, x: jacfwd(f)(x), lambda f, x: torch.func.linearize(f, x)[1](torch.eye(2)[1])])
+@pytest.mark.parametrize(
+    "taken",
+    [lambda f, x: jacfwd(f)(x), lambda f, x: torch.func.linearize(f, x)[1](torch.eye(2)[1])],
+)
 def test_arguments_that_are_written_to_are_so_once(taken: Any) -> None:
     x = torch.tensor([1.0, 2.0])
 
@@ -200,7 +258,9 @@ def test_arguments_that_are_written_to_are_so_once(taken: Any) -> None:
 
 
 def test_what_a_function_writes_it_writes_once() -> None:
-    """Columns that are computed one after the other see what the first one saw, and leave what one of them leaves."""
+    """Columns that are computed one after the other see what the first one saw, and leave what one
+    of them leaves.
+    """
 
     def function(x: Any, y: Any, turned: Any) -> Any:
         y.mul_(2.0)
@@ -213,7 +273,10 @@ def test_what_a_function_writes_it_writes_once() -> None:
     assert jacfwd(function)(x, y, turned).tolist() == [[4.0, 0.0], [0.0, 24.0]]  # of 2 y x^2
     assert (y.tolist(), turned.tolist()) == ([2.0, 6.0], [[1.0], [2.0]])
     base = torch.tensor([[1.0, 3.0]])
-    assert hessian(lambda x, y: (y.sub_(x.sum()) * 0 + x**2).sum())(x, base[0]).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert hessian(lambda x, y: (y.sub_(x.sum()) * 0 + x**2).sum())(x, base[0]).tolist() == [
+        [2.0, 0.0],
+        [0.0, 2.0],
+    ]
     assert base.tolist() == [[-2.0, 0.0]]
     total = torch.zeros(2)
     with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
@@ -232,7 +295,12 @@ def test_columns_have_graphs_of_their_own() -> None:
 
     at = POINT.numpy() ** 2  # of sin(x^2)^2, twice
     wanted = np.diag(2 * np.sin(2 * at) + 8 * at * np.cos(2 * at))
-    for second in (jacrev(jacfwd(function)), jacfwd(jacrev(function)), jacfwd(jacfwd(function)), jacrev(jacrev(function))):
+    for second in (
+        jacrev(jacfwd(function)),
+        jacfwd(jacrev(function)),
+        jacfwd(jacfwd(function)),
+        jacrev(jacrev(function)),
+    ):
         assert second(POINT).numpy() == pytest.approx(wanted)
 
 
@@ -247,8 +315,13 @@ def test_what_examples_share_is_not_written_to() -> None:
         x[0] = w
         return (x**2).sum()
 
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
-        vmap(lambda w: jvp(lambda x: function(x, w), (torch.ones(3),), (torch.ones(3) * w,)))(torch.arange(2.0))
+    with pytest.raises(
+        RuntimeError,
+        match="more than one element of the written-to tensor refers to a single memory location",
+    ):
+        vmap(lambda w: jvp(lambda x: function(x, w), (torch.ones(3),), (torch.ones(3) * w,)))(
+            torch.arange(2.0)
+        )
 
 
 def test_offsets_in_the_memory_of_an_example() -> None:
@@ -266,7 +339,9 @@ def test_products_are_in_the_graph_though_the_value_is_not() -> None:
 
 
 def test_a_result_that_is_there_twice_leaves_its_level_once() -> None:
-    """The tangent of the one is not looked for behind the other: here it is that of a view of what all columns share."""
+    """The tangent of the one is not looked for behind the other: here it is that of a view of what
+    all columns share.
+    """
 
     def function(x: Any) -> Any:
         row = x[None]
@@ -285,7 +360,8 @@ WHOLE = "only Tensors of floating point dtype can require gradients. This one is
         (lambda whole: jvp(lambda x: x * 1.0, (whole,), (POINT,)), WHOLE),
         (
             lambda whole: jvp(lambda x: x, (POINT,), (whole,)),
-            "a tangent of torch.Size([2]) and torch.int64 is none of the primal, which has torch.Size([2]) and torch.float64",
+            "a tangent of torch.Size([2]) and torch.int64 is none of the primal, which has "
+            "torch.Size([2]) and torch.float64",
         ),
         (jacfwd(lambda x: x * 1.0), WHOLE),
     ],

@@ -1,4 +1,7 @@
-"""How operations on tensors run, whatever they compute: NumPy's warnings, operations inside of others, forms of calls."""
+"""How operations on tensors run, whatever they compute:
+
+NumPy's warnings, operations inside of others, forms of calls.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,9 @@ def test_an_operation_may_run_inside_of_another() -> None:
 
 
 def test_what_is_kept_of_a_result_does_not_change_with_an_operand() -> None:
-    """An operation that gives its operand back has a result with memory of its own, and so has what backward reads."""
+    """An operation that gives its operand back has a result with memory of its own, and so has what
+    backward reads.
+    """
 
     def forward(before: Any) -> Any:
         return lambda x, axis: x
@@ -118,7 +123,9 @@ def test_a_rule_that_reads_what_is_not_kept_fails() -> None:
 
 
 def test_calls_of_a_form_that_is_known_have_the_same_graph() -> None:
-    """The first call is recorded step by step; those that follow compute with arrays, and have a node for each step, too."""
+    """The first call is recorded step by step; those that follow compute with arrays, and have a
+    node for each step, too.
+    """
     slopes, seconds = [], []
     for _ in range(3):
         x = torch.tensor([[0.5, 2.0, -1.0]], dtype=torch.float64, requires_grad=True)
@@ -153,12 +160,17 @@ def test_channels_are_dropped_as_a_whole(name: str, shape: tuple[int, ...], chan
     torch.manual_seed(3)
     found = getattr(torch.nn.functional, name)(torch.ones(shape), 0.5)
     assert found.shape == shape
-    rows = [row if type(row) is list else [row] for row in found.reshape(*shape[:channels], -1).flatten(0, channels - 1).tolist()]
+    rows = [
+        row if type(row) is list else [row]
+        for row in found.reshape(*shape[:channels], -1).flatten(0, channels - 1).tolist()
+    ]
     assert {len(set(row)) for row in rows} == {1}
     assert {row[0] for row in rows} == {0.0, 2.0}
 
 
 @pytest.mark.parametrize(("name", "rank"), [("dropout1d", 1), ("dropout1d", 4), ("dropout2d", 1)])
 def test_inputs_without_channels_are_refused(name: str, rank: int) -> None:
-    with pytest.raises(RuntimeError, match=f"{name}: channels are axes of at least 2, not of {rank}"):
+    with pytest.raises(
+        RuntimeError, match=f"{name}: channels are axes of at least 2, not of {rank}"
+    ):
         getattr(torch.nn.functional, name)(torch.ones((2,) * rank), 0.5)

@@ -1,4 +1,6 @@
-"""``torch.save`` and ``torch.load``: files that hold data alone, and PyTorch's own, of which nothing is run."""
+"""``torch.save`` and ``torch.load``: files that hold data alone, and PyTorch's own, of which
+nothing is run.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def there_and_back(x: Any) -> Any:
     return torch.load(buffer)
 
 
-@pytest.mark.parametrize("kind", ["float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool"])
+@pytest.mark.parametrize(
+    "kind", ["float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool"]
+)
 @pytest.mark.parametrize("shape", [(), (0, 2), (2, 3)])
 def test_tensors_come_back(kind: str, shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(0).uniform(0, 100, shape)
@@ -51,7 +55,10 @@ def test_structures_come_back(tmp_path: Path) -> None:
 
 
 def test_what_is_no_data_is_refused() -> None:
-    with pytest.raises(TypeError, match="tensors, numbers, strings, lists, tuples and dictionaries of them, not function"):
+    with pytest.raises(
+        TypeError,
+        match="tensors, numbers, strings, lists, tuples and dictionaries of them, not function",
+    ):
         torch.save({"f": there_and_back}, io.BytesIO())
     with pytest.raises(TypeError, match="runs nothing that is in a file"):
         torch.load(io.BytesIO(), weights_only=False)
@@ -80,7 +87,8 @@ def pytorch_file(instructions: bytes, **storages: bytes) -> io.BytesIO:
     return buffer
 
 
-# A matrix of strides (1, 2), {"w": tensor}, in the instructions that PyTorch 2.13 writes for it (pickletools shows them).
+# A matrix of strides (1, 2), {"w": tensor}, in the instructions that PyTorch 2.13 writes for it
+# (pickletools shows them).
 MATRIX = (
     b"\x80\x02}q\x00X\x01\x00\x00\x00wq\x01ctorch._utils\n_rebuild_tensor_v2\nq\x02((X\x07\x00\x00\x00storageq\x03ctorch\nFloatStorage\nq\x04"
     b"X\x01\x00\x00\x000q\x05X\x03\x00\x00\x00cpuq\x06K\x04tq\x07QK\x00K\x02K\x02\x86q\x08K\x01K\x02\x86q\t\x89ccollections\nOrderedDict\nq\n)"
@@ -95,14 +103,21 @@ def test_tensors_of_pytorch_are_read() -> None:
 
 def test_nothing_in_a_file_is_run(tmp_path: Path) -> None:
     planted = pytorch_file(pickle.dumps({"x": Planted(tmp_path / "made")}, 2))
-    with pytest.raises(pickle.UnpicklingError, match=r"asks for (posix|nt)\.mkdir; gradcli reads tensors"):
+    with pytest.raises(
+        pickle.UnpicklingError, match=r"asks for (posix|nt)\.mkdir; gradcli reads tensors"
+    ):
         torch.load(planted)
     assert not (tmp_path / "made").exists()
     with pytest.raises(pickle.UnpicklingError, match=r"asks for collections\.defaultdict"):
-        torch.load(pytorch_file(pickle.dumps(OrderedDict, 2).replace(b"OrderedDict", b"defaultdict")))
+        torch.load(
+            pytorch_file(pickle.dumps(OrderedDict, 2).replace(b"OrderedDict", b"defaultdict"))
+        )
 
 
-@pytest.mark.parametrize("change", [(b"K\x04tq\x07QK\x00", b"K\x04tq\x07QK\x09"), (b"K\x01K\x02\x86q\t", b"K\x01K\x7f\x86q\t")])
+@pytest.mark.parametrize(
+    "change",
+    [(b"K\x04tq\x07QK\x00", b"K\x04tq\x07QK\x09"), (b"K\x01K\x02\x86q\t", b"K\x01K\x7f\x86q\t")],
+)
 def test_tensors_outside_of_their_storage_are_refused(change: tuple[bytes, bytes]) -> None:
     assert change[0] in MATRIX
     with pytest.raises(RuntimeError, match="outside of its storage"):

@@ -1,4 +1,6 @@
-"""Keywords, lists and parameters of functions on tensors: used, with their gradients, or refused as PyTorch refuses them."""
+"""Keywords, lists and parameters of functions on tensors: used, with their gradients, or refused as
+PyTorch refuses them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ MEAN = X[M].mean()
 
 def of(text: str) -> tuple[Any, Any, Any]:
     """What a call gives for a tensor x and a number c, and the gradients of its sum."""
-    x, c = torch.tensor(X, requires_grad=True), torch.tensor(2.5, dtype=torch.float64, requires_grad=True)
+    x, c = (
+        torch.tensor(X, requires_grad=True),
+        torch.tensor(2.5, dtype=torch.float64, requires_grad=True),
+    )
     result = eval(text, {"np": np, "torch": torch, "F": F, "M": M, "x": x, "c": c})
     result.sum().backward()
     return result, x.grad, c.grad
@@ -36,16 +41,20 @@ def of(text: str) -> tuple[Any, Any, Any]:
         ("np.std(x, where=M)", M * (X - MEAN) / N / X[M].std()),
         ("np.prod(x, where=M, initial=2.)", M * 120 / X), ("np.nansum(x, where=M)", 1.0 * M), ("np.nanmean(x, where=M)", M / N),
         ("np.nanstd(x, where=M)", M * (X - MEAN) / N / X[M].std()),
-        ("np.add.reduce(x, where=M, axis=1)", 1.0 * M), ("np.add.reduce(x, 1, None, None, True, 5.)", np.ones((2, 3))),
+        ("np.add.reduce(x, where=M, axis=1)", 1.0 * M), ("np.add.reduce(x, 1, None, None, True, "
+        "5.)", np.ones((2, 3))),
         ("np.multiply.reduce(x, axis=1, where=M)", np.where(M, [[3], [20]] / X, 0)),
         ("np.maximum.reduce(x, initial=3., axis=None)", X == 5),
-        ("np.sum(x, dtype=np.float64)", np.ones((2, 3))), ("np.concatenate([x, x], dtype=np.float64)", 2 * np.ones((2, 3))),
+        ("np.sum(x, dtype=np.float64)", np.ones((2, 3))), ("np.concatenate([x, x], "
+        "dtype=np.float64)", 2 * np.ones((2, 3))),
         ("np.einsum('ij->i', x, optimize=True)", np.ones((2, 3))),
     ],
 )  # fmt: skip
 def test_keywords_of_numpy_are_used(text: str, gradient: Any) -> None:
     result, slope, _ = of(text)
-    assert result.detach().numpy() == pytest.approx(eval(text, {"np": np, "x": X, "M": M}), rel=1e-14)
+    assert result.detach().numpy() == pytest.approx(
+        eval(text, {"np": np, "x": X, "M": M}), rel=1e-14
+    )
     assert slope.numpy() == pytest.approx(np.asarray(gradient, float), rel=1e-13)
 
 
@@ -68,7 +77,9 @@ def test_keywords_of_numpy_are_used(text: str, gradient: Any) -> None:
         ("np.select([M], [x * c])", X[M].sum()), ("np.select([M, x < -3], [x, c], c)", 2),
     ],
 )  # fmt: skip
-def test_tensors_in_lists_and_parameters_keep_their_gradients_in_numpy(text: str, slope: float) -> None:
+def test_tensors_in_lists_and_parameters_keep_their_gradients_in_numpy(
+    text: str, slope: float
+) -> None:
     result, _, found = of(text)
     assert result.dtype == torch.float64
     assert found.item() == pytest.approx(slope, rel=1e-13)
@@ -113,7 +124,10 @@ def test_inplace_writes() -> None:
     x = torch.tensor([-1.0, 2.0])
     assert F.relu(x, inplace=True) is x
     assert x.tolist() == [0.0, 2.0]
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         F.relu(torch.ones(2, requires_grad=True), inplace=True)
 
 

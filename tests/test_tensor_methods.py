@@ -15,7 +15,9 @@ DOUBLE = torch.float64
 
 
 def leaf(*shape: int, dtype: Any = DOUBLE, requires_grad: bool = True) -> Any:
-    entries = np.linspace(0.2, 0.7, int(np.prod(shape))).reshape(shape) + (np.eye(*shape) if len(shape) == 2 else 0.0)
+    entries = np.linspace(0.2, 0.7, int(np.prod(shape))).reshape(shape) + (
+        np.eye(*shape) if len(shape) == 2 else 0.0
+    )
     return torch.tensor(entries, dtype=dtype, requires_grad=requires_grad)
 
 
@@ -28,8 +30,14 @@ def test_anomalies_are_shown_where_they_were_made() -> None:
     seed = torch.tensor(float("nan"), dtype=y.dtype)
     with (
         anomalies,
-        pytest.warns(UserWarning, match=r"Error detected in SumBackward0. Traceback of forward call(.|\n)*\.log\(\)"),
-        pytest.raises(RuntimeError, match=r"'SumBackward0' returned nan values in its 0th output. Element \[0, 0\]"),
+        pytest.warns(
+            UserWarning,
+            match=r"Error detected in SumBackward0. Traceback of forward call(.|\n)*\.log\(\)",
+        ),
+        pytest.raises(
+            RuntimeError,
+            match=r"'SumBackward0' returned nan values in its 0th output. Element \[0, 0\]",
+        ),
     ):
         y.backward(seed)
 
@@ -64,7 +72,8 @@ def test_a_subclass_calls_the_method_that_it_overrides() -> None:
     assert calls == ["own"]
 
 
-# -- calls that differ in their tensors only -------------------------------------------------------------------------------
+# -- calls that differ in their tensors only
+# -------------------------------------------------------------------------------
 
 
 def test_a_softmax_passes_few_functions_of_ours() -> None:
@@ -88,12 +97,19 @@ def test_a_softmax_passes_few_functions_of_ours() -> None:
 def test_one_tensor_twice_is_not_two_tensors() -> None:
     x, y = leaf(2, 2), leaf(2, 2) * 3
     for first, second in ((x, x), (x, y), (x, x), (y, x)):
-        assert torch.mul(first, second).tolist() == (first.numpy(force=True) * second.numpy(force=True)).tolist()
+        assert (
+            torch.mul(first, second).tolist()
+            == (first.numpy(force=True) * second.numpy(force=True)).tolist()
+        )
 
 
 def test_equal_constants_of_other_types_and_signs_are_other_calls() -> None:
     x = torch.tensor([1.0, -1.0])
-    assert [torch.copysign(x, zero).tolist() for zero in (0.0, -0.0, 0.0)] == [[1, 1], [-1, -1], [1, 1]]
+    assert [torch.copysign(x, zero).tolist() for zero in (0.0, -0.0, 0.0)] == [
+        [1, 1],
+        [-1, -1],
+        [1, 1],
+    ]
     assert [torch.sum(x, 0, keep).shape for keep in (False, True, False)] == [(), (1,), ()]
 
 
@@ -124,12 +140,25 @@ def log_softmax(x: np.ndarray) -> Any:
 def test_the_next_call_of_a_form_is_of_its_own_tensors(text: str, wanted: Any) -> None:
     for seed in range(3):
         random = np.random.default_rng(seed)
-        x, y, i = random.uniform(0.1, 1.0, (3, 3)), random.uniform(0.1, 1.0, (3, 3)), random.integers(0, 3, 3)
+        x, y, i = (
+            random.uniform(0.1, 1.0, (3, 3)),
+            random.uniform(0.1, 1.0, (3, 3)),
+            random.integers(0, 3, 3),
+        )
         leaves = [torch.tensor(array, requires_grad=True) for array in (x, y)]
         labels = torch.tensor(i)
 
         def function(*tensors: Any, labels: Any = labels) -> Any:
-            return eval(text, {"torch": torch, "F": torch.nn.functional, "x": tensors[0], "y": tensors[1], "i": labels})
+            return eval(
+                text,
+                {
+                    "torch": torch,
+                    "F": torch.nn.functional,
+                    "x": tensors[0],
+                    "y": tensors[1],
+                    "i": labels,
+                },
+            )
 
         np.testing.assert_allclose(function(*leaves).numpy(force=True), wanted(x, y, i), rtol=1e-12)
         assert torch.autograd.gradcheck(function, leaves)

@@ -1,4 +1,6 @@
-"""Tensors and the language share rules and sweep: every case gives the same numbers on tensors, to any order."""
+"""Tensors and the language share rules and sweep: every case gives the same numbers on tensors, to
+any order.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ from gradcli.tensors.core.trace import NOT_KEPT
 from gradcli.tensors.dispatch.apply import apply
 
 over_cases = pytest.mark.parametrize(
-    "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in EVERY]
+    "case",
+    [
+        pytest.param(
+            c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()
+        )
+        for c in EVERY
+    ],
 )
 
 
@@ -31,22 +39,33 @@ def on_tensors(scope: Scope, root: Expr, tensors: dict[str, Any], dtype: str = "
         if node in table:
             continue
         if node.op is None:
-            value = scope.values[node] if node.is_leaf else constant_value(node.payload, np.dtype(dtype), node.kind)
+            value = (
+                scope.values[node]
+                if node.is_leaf
+                else constant_value(node.payload, np.dtype(dtype), node.kind)
+            )
             table[node] = torch.tensor(np.asarray(value))
         elif node.op is output:
             table[node] = table[node.operand][node.static["place"]]
         else:
-            table[node] = apply(node.op, [None if o is None else table[o] for o in node.operands], node.static)
+            table[node] = apply(
+                node.op, [None if o is None else table[o] for o in node.operands], node.static
+            )
     return table[root]
 
 
 def leaves(case: Case, dtype: Any = torch.float64) -> dict[str, Any]:
-    return {name: torch.tensor(np.asarray(value, float), dtype=dtype, requires_grad=True) for name, value in case.values.items()}
+    return {
+        name: torch.tensor(np.asarray(value, float), dtype=dtype, requires_grad=True)
+        for name, value in case.values.items()
+    }
 
 
 @over_cases
 def test_same_numbers_as_the_language(case: Case) -> None:
-    """Values kept for backward are the only ones that rules read: what is not kept has a shape and nothing else."""
+    """Values kept for backward are the only ones that rules read: what is not kept has a shape and
+    nothing else.
+    """
     scope, root = lowered(case.text, case.values)
     tensors = leaves(case)
     result = on_tensors(scope, root, tensors)
@@ -57,7 +76,9 @@ def test_same_numbers_as_the_language(case: Case) -> None:
         result.backward(torch.tensor(seed))
     for name, slope in wanted.items():
         found = tensors[name].grad
-        assert (np.zeros(slope.shape) if found is None else found.numpy()) == pytest.approx(slope, rel=1e-12, abs=1e-13), name
+        assert (np.zeros(slope.shape) if found is None else found.numpy()) == pytest.approx(
+            slope, rel=1e-12, abs=1e-13
+        ), name
 
 
 @over_cases
@@ -69,7 +90,9 @@ def test_second_derivatives_by_the_graph_of_the_first(case: Case) -> None:
         return
     weights = torch.tensor(np.random.default_rng(4).standard_normal(root.shape))
     xs = list(tensors.values())
-    first = torch.autograd.grad((result * result * weights).sum(), xs, create_graph=True, materialize_grads=True)
+    first = torch.autograd.grad(
+        (result * result * weights).sum(), xs, create_graph=True, materialize_grads=True
+    )
     total = sum((part * part).sum() for part in first)
     again = torch.autograd.grad(total, xs, allow_unused=True, materialize_grads=True)
 
@@ -84,14 +107,25 @@ def test_second_derivatives_by_the_graph_of_the_first(case: Case) -> None:
         base = np.asarray(value, float)
         direction = np.random.default_rng(5).standard_normal(base.shape)
         if base.ndim > 1 and np.array_equal(base, np.swapaxes(base, -1, -2)):
-            direction = direction + np.swapaxes(direction, -1, -2)  # of symmetric matrices only one triangle is read
-        if base.ndim > 1 and (np.array_equal(base, np.tril(base)) or np.array_equal(base, np.triu(base))):
+            direction = direction + np.swapaxes(
+                direction, -1, -2
+            )  # of symmetric matrices only one triangle is read
+        if base.ndim > 1 and (
+            np.array_equal(base, np.tril(base)) or np.array_equal(base, np.triu(base))
+        ):
             direction = direction * (base != 0)  # and so of triangular ones
         estimates = [
-            (size_of_gradient(name, base + h * direction) - size_of_gradient(name, base - h * direction)) / (2 * h) for h in (1e-3, 5e-4)
+            (
+                size_of_gradient(name, base + h * direction)
+                - size_of_gradient(name, base - h * direction)
+            )
+            / (2 * h)
+            for h in (1e-3, 5e-4)
         ]
         wanted = (4 * estimates[1] - estimates[0]) / 3
-        assert float((found.numpy() * direction).sum()) == pytest.approx(wanted, rel=1e-4, abs=1e-4 * max(1.0, abs(wanted))), name
+        assert float((found.numpy() * direction).sum()) == pytest.approx(
+            wanted, rel=1e-4, abs=1e-4 * max(1.0, abs(wanted))
+        ), name
 
 
 # whose rank is decided by a tolerance for float64
@@ -99,7 +133,13 @@ FLOAT32 = [c for c in EVERY if "of rank one" not in c.reason]
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in FLOAT32]
+    "case",
+    [
+        pytest.param(
+            c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()
+        )
+        for c in FLOAT32
+    ],
 )
 def test_float32_stays_float32(case: Case) -> None:
     scope, root = lowered(case.text, case.values)

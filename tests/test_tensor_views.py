@@ -1,6 +1,8 @@
-"""Views share memory, versions and history with their base; what cannot be followed is refused; anomalies name their lines.
+"""Views share memory, versions and history with their base; what cannot be followed is refused;
+anomalies name their lines.
 
-What PyTorch prints of views, of writing through them and of programs of both drawn at random stands in tests/scripts.
+What PyTorch prints of views, of writing through them and of programs of both drawn at random stands
+in tests/scripts.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ def leaf() -> Any:
     return torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=DOUBLE, requires_grad=True)
 
 
-# -- regions of memory: what stands where is written by hand ------------------------------------------------------------
+# -- regions of memory: what stands where is written by hand
+# ------------------------------------------------------------
 
 ROWS = {"source": (3, 1)}  # a matrix of three columns, row by row
 COLUMNS = {"source": (1, 2)}  # the same kept column by column
@@ -34,18 +37,30 @@ PLACES = [
     ("a column", {"size": (2,), "stride": (3,), "offset": 2, **ROWS}, [2, 5]),
     ("windows", {"size": (2, 2), "stride": (1, 1), "offset": 0, **ROWS}, [[0, 1], [1, 2]]),
     ("repeated", {"size": (2, 2), "stride": (0, 3), "offset": 1, **ROWS}, [[1, 4], [1, 4]]),
-    ("in memory's order", {"size": (6,), "stride": (1,), "offset": 0, **COLUMNS}, [0, 3, 1, 4, 2, 5]),
+    (
+        "in memory's order",
+        {"size": (6,), "stride": (1,), "offset": 0, **COLUMNS},
+        [0, 3, 1, 4, 2, 5],
+    ),
     ("beyond the array", {"size": (2,), "stride": (1,), "offset": 5, **ROWS}, [5, None]),
     ("before the array", {"size": (2,), "stride": (1,), "offset": -1, **ROWS}, [None, 0]),
-    ("nothing", {"size": (0, 2), "stride": (1, 1), "offset": 0, **ROWS}, np.zeros((0, 2), int).tolist()),
+    (
+        "nothing",
+        {"size": (0, 2), "stride": (1, 1), "offset": 0, **ROWS},
+        np.zeros((0, 2), int).tolist(),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("place", "wanted"), [case[1:] for case in PLACES], ids=[case[0] for case in PLACES])
+@pytest.mark.parametrize(
+    ("place", "wanted"), [case[1:] for case in PLACES], ids=[case[0] for case in PLACES]
+)
 def test_regions_of_memory(place: Any, wanted: Any) -> None:
     x = np.arange(10.0, 16.0).reshape(2, 3)
     indices = np.array(wanted, dtype=object).reshape(place["size"])
-    taken = np.array([0.0 if i is None else x.flat[i] for i in indices.reshape(-1)]).reshape(indices.shape)
+    taken = np.array([0.0 if i is None else x.flat[i] for i in indices.reshape(-1)]).reshape(
+        indices.shape
+    )
     assert as_strided(x, **place).tolist() == taken.tolist()
     new = np.arange(1.0, 1.0 + indices.size).reshape(indices.shape)
     written = x.copy()
@@ -55,7 +70,8 @@ def test_regions_of_memory(place: Any, wanted: Any) -> None:
     assert as_strided_scatter(x, new, **place).tolist() == written.tolist()
 
 
-# -- derivatives through them, held against the reference and against differences -----------------------------------------
+# -- derivatives through them, held against the reference and against differences
+# -----------------------------------------
 
 WRITES: dict[str, Callable[[Any, Any], Any]] = {
     "diagonal": lambda y, b: y.diagonal().mul_(b),
@@ -64,7 +80,9 @@ WRITES: dict[str, Callable[[Any, Any], Any]] = {
     "a row, then a column": lambda y, b: (y[0].mul_(b[0]), y[:, 1].copy_(b)),
     "a view of a view": lambda y, b: y.t()[1:].select(1, 0).exp_(),
     "strides": lambda y, b: y.as_strided((2,), (2,), 1).mul_(b),
-    "indices of columns": lambda y, b: y.__setitem__((slice(None), [2, 0]), y[:, :2].clone() * b[0]),
+    "indices of columns": lambda y, b: y.__setitem__(
+        (slice(None), [2, 0]), y[:, :2].clone() * b[0]
+    ),
     "a mask": lambda y, b: y.__setitem__(y > 2.5, b[1]),
 }
 
@@ -93,7 +111,9 @@ def test_second_derivatives_through_views() -> None:
 
 
 def test_second_derivatives_are_held_against_the_reference() -> None:
-    """What a node has kept of its result is known in a trace: differences, which take thousands of runs, are not needed."""
+    """What a node has kept of its result is known in a trace: differences, which take thousands of
+    runs, are not needed.
+    """
     runs = 0
 
     def function(x: Any, b: Any) -> Any:
@@ -104,7 +124,9 @@ def test_second_derivatives_are_held_against_the_reference() -> None:
         return y
 
     b = torch.tensor([[0.5, -1.5], [2.0, 0.25]], dtype=DOUBLE, requires_grad=True)
-    assert gradgradcheck(function, (leaf(), b), (torch.ones(2, 3, dtype=DOUBLE, requires_grad=True),))
+    assert gradgradcheck(
+        function, (leaf(), b), (torch.ones(2, 3, dtype=DOUBLE, requires_grad=True),)
+    )
     assert runs < 20
 
 
@@ -115,7 +137,8 @@ def test_of_one_memory_a_gradient_is_shared() -> None:
     assert x.grad.tolist() == [1.0, 1.0]
 
 
-# -- what was found on trial ----------------------------------------------------------------------------------------------
+# -- what was found on trial
+# ----------------------------------------------------------------------------------------------
 
 
 def test_views_that_were_copies() -> None:
@@ -162,14 +185,18 @@ def test_lists_as_indices() -> None:
 def test_bytes_and_additions_by_index_put() -> None:
     x = torch.ones(3)
     with pytest.warns(UserWarning, match="torch.uint8 is now deprecated"):
-        x.index_put_((torch.tensor([1, 0, 1], dtype=torch.uint8),), torch.tensor([2.0, 3.0]), accumulate=True)
+        x.index_put_(
+            (torch.tensor([1, 0, 1], dtype=torch.uint8),), torch.tensor([2.0, 3.0]), accumulate=True
+        )
     x.index_put_((torch.tensor([0, 0]),), torch.tensor([1.0, 1.0]), accumulate=True)
     assert x.tolist() == [5.0, 1.0, 4.0]
 
 
 def test_masks_of_bytes() -> None:
     x = torch.arange(3.0)
-    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated") as seen:
+    with pytest.warns(
+        UserWarning, match="indexing with dtype torch.uint8 is now deprecated"
+    ) as seen:
         assert x[torch.tensor([1, 0, 1], dtype=torch.uint8)].tolist() == [0.0, 2.0]
     assert seen[0].filename == __file__
 
@@ -196,59 +223,93 @@ def test_read_only_arrays_are_not_written_to() -> None:
     array = np.ones(3)
     array.flags.writeable = False
     x = torch.from_numpy(array)
-    for write in (lambda: x.add_(1), x.zero_, lambda: x.__setitem__(0, 2.0), lambda: x[1:].fill_(3.0)):
+    for write in (
+        lambda: x.add_(1),
+        x.zero_,
+        lambda: x.__setitem__(0, 2.0),
+        lambda: x[1:].fill_(3.0),
+    ):
         with pytest.raises(RuntimeError, match="read-only"):
             write()
     assert array.tolist() == [1.0, 1.0, 1.0]
 
 
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: torch.zeros(2)[0.0], IndexError, r"only integers, slices \(`:`\), .* are valid indices \(got float\)"),
+    (lambda: torch.zeros(2)[0.0], IndexError, r"only integers, slices \(`:`\), .* are valid "
+    r"indices \(got float\)"),
     (lambda: torch.zeros(2)["a":"b"], TypeError, "object cannot be interpreted as an integer"),
     (lambda: torch.zeros(2)[::0], ValueError, "step must be greater than zero"),
     (lambda: torch.zeros(())[0], IndexError, "too many indices for tensor of dimension 0"),
     (lambda: torch.zeros(2)[0, 0], IndexError, "too many indices for tensor of dimension 1"),
     (lambda: torch.zeros(2)[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
-    (lambda: torch.zeros(2)[torch.tensor([0.5])], IndexError, "tensors used as indices must be long, int, byte or bool tensors"),
-    (lambda: torch.zeros(2).__setitem__(slice(None), torch.ones(3)), RuntimeError, r"shapes \(3,\) and \(2,\) do not broadcast"),
-    (lambda: torch.zeros(4).__setitem__([0, 1], torch.ones(3)), RuntimeError, r"shape mismatch: value tensor of shape \[3\] cannot be"),
-    (lambda: torch.zeros(2).copy_(torch.ones(1, 2)), RuntimeError, r"output with shape \[2\] doesn't match the broadcast shape \[1, 2\]"),
-    (lambda: torch.zeros(2).fill_(torch.ones(2)), RuntimeError, "fill_ only supports 0-dimension value tensor"),
-    (lambda: torch.zeros(2).view(3), RuntimeError, r"cannot reshape array of size 2 into shape \(3,\)"),
-    (lambda: torch.zeros(2, 3).t().view(6), RuntimeError, "view size is not compatible with input tensor's size and stride"),
-    (lambda: torch.zeros(2)[torch.tensor([1], dtype=torch.int16)], IndexError, "tensors used as indices must be long, int, byte or bool"),
-    (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together with shapes"),
-    (lambda: torch.zeros(2).__setitem__([0], torch.ones(1, dtype=DOUBLE)), RuntimeError, "Index put requires the source and destination"),
-    (lambda: torch.zeros(2).__setitem__([0], torch.ones(3, dtype=DOUBLE)), RuntimeError, r"shape mismatch: value tensor of shape \[3\]"),
-    (lambda: torch.zeros(3).view(DOUBLE), TypeError, "shape must be a whole number or a list of them"),
-    (lambda: torch.zeros(2, 3).expand(3), RuntimeError, r"expand: the shape \(3,\) has fewer axes than the array of shape \(2, 3\)"),
-    (lambda: torch.zeros(2, 3).select(0, 5), IndexError, "select: there is no entry 5 along an axis of 2"),
-    (lambda: torch.zeros(2, 3).narrow(0, 1, 5), RuntimeError, "narrow: no 5 entries from 1 on along an axis of 2"),
-    (lambda: torch.zeros(2, 3).unfold(0, 5, 1), RuntimeError, "unfold: no windows of 5 entries at steps of 1 in an axis of 2"),
-    (lambda: torch.zeros(2).diagonal(), IndexError, "axis 1 is out of bounds for an array of 1 axes"),
+    (lambda: torch.zeros(2)[torch.tensor([0.5])], IndexError, "tensors used as indices must be "
+    "long, int, byte or bool tensors"),
+    (lambda: torch.zeros(2).__setitem__(slice(None), torch.ones(3)), RuntimeError, r"shapes "
+    r"\(3,\) and \(2,\) do not broadcast"),
+    (lambda: torch.zeros(4).__setitem__([0, 1], torch.ones(3)), RuntimeError, r"shape mismatch: "
+    r"value tensor of shape \[3\] cannot be"),
+    (lambda: torch.zeros(2).copy_(torch.ones(1, 2)), RuntimeError, r"output with shape \[2\] "
+    r"doesn't match the broadcast shape \[1, 2\]"),
+    (lambda: torch.zeros(2).fill_(torch.ones(2)), RuntimeError, "fill_ only supports 0-dimension "
+    "value tensor"),
+    (lambda: torch.zeros(2).view(3), RuntimeError, r"cannot reshape array of size 2 into shape "
+    r"\(3,\)"),
+    (lambda: torch.zeros(2, 3).t().view(6), RuntimeError, "view size is not compatible with input "
+    "tensor's size and stride"),
+    (lambda: torch.zeros(2)[torch.tensor([1], dtype=torch.int16)], IndexError, "tensors used as "
+    "indices must be long, int, byte or bool"),
+    (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together "
+    r"with shapes"),
+    (lambda: torch.zeros(2).__setitem__([0], torch.ones(1, dtype=DOUBLE)), RuntimeError, "Index "
+    "put requires the source and destination"),
+    (lambda: torch.zeros(2).__setitem__([0], torch.ones(3, dtype=DOUBLE)), RuntimeError, r"shape "
+    r"mismatch: value tensor of shape \[3\]"),
+    (lambda: torch.zeros(3).view(DOUBLE), TypeError, "shape must be a whole number or a list of "
+    "them"),
+    (lambda: torch.zeros(2, 3).expand(3), RuntimeError, r"expand: the shape \(3,\) has fewer axes "
+    r"than the array of shape \(2, 3\)"),
+    (lambda: torch.zeros(2, 3).select(0, 5), IndexError, "select: there is no entry 5 along an "
+    "axis of 2"),
+    (lambda: torch.zeros(2, 3).narrow(0, 1, 5), RuntimeError, "narrow: no 5 entries from 1 on "
+    "along an axis of 2"),
+    (lambda: torch.zeros(2, 3).unfold(0, 5, 1), RuntimeError, "unfold: no windows of 5 entries at "
+    "steps of 1 in an axis of 2"),
+    (lambda: torch.zeros(2).diagonal(), IndexError, "axis 1 is out of bounds for an array of 1 "
+    "axes"),
     (lambda: torch.zeros(2).split(-1), RuntimeError, "split: parts of -1 entries cannot make up 2"),
-    (lambda: torch.zeros(2).split([1, 3]), RuntimeError, r"split: the sizes \(1, 3\) are not of 2 entries in all"),
-    (lambda: torch.tensor(1.0).unbind(), RuntimeError, "unbind needs an array of at least one axis, not a number"),
-    (lambda: torch.tensor(1.0).chunk(2), RuntimeError, "chunk needs an array of at least one axis, not a number"),
+    (lambda: torch.zeros(2).split([1, 3]), RuntimeError, r"split: the sizes \(1, 3\) are not of 2 "
+    r"entries in all"),
+    (lambda: torch.tensor(1.0).unbind(), RuntimeError, "unbind needs an array of at least one "
+    "axis, not a number"),
+    (lambda: torch.tensor(1.0).chunk(2), RuntimeError, "chunk needs an array of at least one "
+    "axis, not a number"),
     (lambda: torch.zeros(2, 3).permute(0, 0), RuntimeError, "repeated axis in transpose"),
     (lambda: torch.zeros(2, 3).permute(0), RuntimeError, "axes don't match array"),
-    (lambda: torch.zeros(2, 3).movedim((0, 0), (0, 1)), RuntimeError, r"axis \(0, 0\) names an axis twice"),
-    (lambda: torch.zeros(1, 2, 3).t(), RuntimeError, r"t needs an array of 0 to 2 axes, not of shape \(1, 2, 3\)"),
-    (lambda: torch.zeros(2, 3).flatten(1, 0), RuntimeError, "flatten: start_dim must not come after end_dim"),
-    (lambda: torch.zeros(3).unflatten(0, (2, 2)), RuntimeError, r"unflatten: an axis of 3 entries cannot have the shape \(2, 2\)"),
-    (lambda: torch.zeros(3).vsplit(1), RuntimeError, r"vsplit needs an array of at least 2 axes, not of shape \(3,\)"),
+    (lambda: torch.zeros(2, 3).movedim((0, 0), (0, 1)), RuntimeError, r"axis \(0, 0\) names an "
+    r"axis twice"),
+    (lambda: torch.zeros(1, 2, 3).t(), RuntimeError, r"t needs an array of 0 to 2 axes, not of "
+    r"shape \(1, 2, 3\)"),
+    (lambda: torch.zeros(2, 3).flatten(1, 0), RuntimeError, "flatten: start_dim must not come "
+    "after end_dim"),
+    (lambda: torch.zeros(3).unflatten(0, (2, 2)), RuntimeError, r"unflatten: an axis of 3 entries "
+    r"cannot have the shape \(2, 2\)"),
+    (lambda: torch.zeros(3).vsplit(1), RuntimeError, r"vsplit needs an array of at least 2 axes, "
+    r"not of shape \(3,\)"),
     (lambda: torch.zeros(3).hsplit(2), RuntimeError, "split: 3 entries have no 2 equal parts"),
     (lambda: torch.zeros(3).H, RuntimeError, "tensor.H is of matrices"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "kind", "message"), REFUSED, ids=[message[:50] for _, _, message in REFUSED])
+@pytest.mark.parametrize(
+    ("make", "kind", "message"), REFUSED, ids=[message[:50] for _, _, message in REFUSED]
+)
 def test_what_is_refused(make: Any, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=message):
         make()
 
 
-# -- anomalies ------------------------------------------------------------------------------------------------------------
+# -- anomalies
+# ------------------------------------------------------------------------------------------------------------
 
 
 class Broken(torch.autograd.Function):
@@ -268,10 +329,16 @@ def test_an_anomaly_names_its_line() -> None:
     with warnings.catch_warnings(record=True) as seen, torch.autograd.set_detect_anomaly(True):
         warnings.simplefilter("always")
         y = Broken.apply(x * 2)  # here
-        with pytest.raises(RuntimeError, match=r"Function 'BrokenBackward' returned nan values in its 0th output\. Element \[1\]"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"Function 'BrokenBackward' returned nan values in its 0th output\. Element "
+            r"\[1\]",
+        ):
             y.backward()
     (told,) = [str(w.message) for w in seen]
-    assert told.startswith("Error detected in BrokenBackward. Traceback of forward call that caused the error:\n")
+    assert told.startswith(
+        "Error detected in BrokenBackward. Traceback of forward call that caused the error:\n"
+    )
     assert "y = Broken.apply(x * 2)  # here" in told
     assert "gradcli/tensors" not in told
 
@@ -281,14 +348,21 @@ def test_an_anomaly_tells_what_was_infinite_before() -> None:
     with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
         warnings.simplefilter("ignore")
         y = Broken.apply(x.log())
-        with pytest.raises(RuntimeError, match=r"The first value before it that is not finite: element \[0\] of log is -inf of 0\.0\."):
+        with pytest.raises(
+            RuntimeError,
+            match=r"The first value before it that is not finite: element \[0\] of log is -inf of "
+            r"0\.0\.",
+        ):
             y.backward()
 
 
 @pytest.mark.parametrize(
     ("mode", "told"),
     [
-        (lambda: torch.autograd.set_detect_anomaly(True), "No forward pass information available. Enable detect anomaly during forward"),
+        (
+            lambda: torch.autograd.set_detect_anomaly(True),
+            "No forward pass information available. Enable detect anomaly during forward",
+        ),
         (lambda: torch.autograd.set_detect_anomaly(True, check_nan=False), None),
     ],
 )
@@ -312,7 +386,10 @@ def test_infinite_gradients_pass() -> None:
 
 
 def test_the_mode_warns_of_itself() -> None:
-    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled") as seen, torch.autograd.detect_anomaly():
+    with (
+        pytest.warns(UserWarning, match="Anomaly Detection has been enabled") as seen,
+        torch.autograd.detect_anomaly(),
+    ):
         pass
     assert seen[0].filename == __file__
 
@@ -336,8 +413,17 @@ for _ in range(2):
     (x * x).sum().backward(create_graph=True)
 torch.autograd.grad((x * x).sum(), x, create_graph=True)
 """
-    done = subprocess.run([sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stderr.count("Using backward() with create_graph=True will create a reference cycle") == 1
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert (
+        done.stderr.count("Using backward() with create_graph=True will create a reference cycle")
+        == 1
+    )
 
 
 def test_dirty_tensors_that_are_no_inputs_are_warned_of() -> None:

@@ -1,4 +1,6 @@
-"""What a person sees on a terminal of 80 columns: tables, what is too wide for them, colours of failures, and a prompt."""
+"""What a person sees on a terminal of 80 columns: tables, what is too wide for them, colours of
+failures, and a prompt.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 @pytest.fixture
 def on_a_terminal(tmp_path):
-    """Run gradcli on a terminal, type lines into it when it waits for them, and give what it shows and its exit code."""
+    """Run gradcli on a terminal, type lines into it when it waits for them, and give what it shows
+    and its exit code.
+    """
 
     def run(*arguments, typed=(), columns=80, **variables):
         import fcntl
@@ -26,7 +30,14 @@ def on_a_terminal(tmp_path):
         import struct
         import termios
 
-        dropped = ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS", "LINES", "TERMINAL_WIDTH")
+        dropped = (
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "GITHUB_ACTIONS",
+            "COLUMNS",
+            "LINES",
+            "TERMINAL_WIDTH",
+        )
         environment = {name: value for name, value in os.environ.items() if name not in dropped}
         environment |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **variables}
         process, terminal = pty.fork()
@@ -44,16 +55,23 @@ def on_a_terminal(tmp_path):
                     shown += os.read(terminal, 1 << 16)
                 except OSError:  # the other end is closed
                     break
-        return shown.replace(b"\0", b"").replace(b"\r\n", b"\n").decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        return shown.replace(b"\0", b"").replace(
+            b"\r\n", b"\n"
+        ).decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
     return run
 
 
 def test_a_matrix_stands_below_the_table_where_it_is_too_wide(on_a_terminal):
-    shown, code = on_a_terminal("eval", "sum(w*x)", "w=-reshape(arange(1, 49), (6, 8))/7", "x=ones((6, 8))", "--wrt", "x")
+    shown, code = on_a_terminal(
+        "eval", "sum(w*x)", "w=-reshape(arange(1, 49), (6, 8))/7", "x=ones((6, 8))", "--wrt", "x"
+    )
     lines = STYLE.sub("", shown).splitlines()
     begin, end = lines.index("  x ="), next(i for i, line in enumerate(lines) if "✓ agree" in line)
-    numbers = [float(word) for word in re.findall(r"[-\d.]+", " ".join(lines[begin + 1 : end]).partition("d/dx")[0])]
+    numbers = [
+        float(word)
+        for word in re.findall(r"[-\d.]+", " ".join(lines[begin + 1 : end]).partition("d/dx")[0])
+    ]
     assert (code, numbers) == (0, [-i / 7 for i in range(1, 49)])
     assert max(map(len, lines)) <= 80
     assert end - begin - 1 <= 18  # eight numbers of twenty characters in three lines
@@ -64,11 +82,22 @@ def test_formulas_and_notes_are_broken_between_words(on_a_terminal):
     shown, code = on_a_terminal("eval", long, "x=0", "y=0.12345678901234567", "--no-check")
     lines = STYLE.sub("", shown).splitlines()
     assert (code, max(map(len, lines)) <= 80) == (0, True)
-    formula = " ".join(line.strip() for line in lines[lines.index(next(line for line in lines if line.startswith("  d/dx"))) :])
+    formula = " ".join(
+        line.strip()
+        for line in lines[lines.index(next(line for line in lines if line.startswith("  d/dx"))) :]
+    )
     assert formula.startswith("d/dx = ")
     assert formula.partition("d/dy")[0].count("(") == formula.partition("d/dy")[0].count(")")
-    shown, _ = on_a_terminal("eval", "x*a", "x=1", *(f"an_unused_name_of_a_long_kind_{i}=0.12345678901234567" for i in range(3)), "a=nan")
-    notes = [line for line in STYLE.sub("", shown).splitlines() if line.startswith(("  note", " " * 9))]
+    shown, _ = on_a_terminal(
+        "eval",
+        "x*a",
+        "x=1",
+        *(f"an_unused_name_of_a_long_kind_{i}=0.12345678901234567" for i in range(3)),
+        "a=nan",
+    )
+    notes = [
+        line for line in STYLE.sub("", shown).splitlines() if line.startswith(("  note", " " * 9))
+    ]
     assert max(map(len, notes)) <= 80
 
 
@@ -120,7 +149,9 @@ FAILURES = """\
 
 {red}1 failed, 1 error, 1 passed, 1 xfailed in # s{off}
 """
-COLOURED = FAILURES.format(red="\x1b[1;31m", dim="\x1b[2m", caret="\x1b[31m", help="\x1b[36m", off="\x1b[0m")
+COLOURED = FAILURES.format(
+    red="\x1b[1;31m", dim="\x1b[2m", caret="\x1b[31m", help="\x1b[36m", off="\x1b[0m"
+)
 PLAIN = FAILURES.format(red="", dim="", caret="", help="", off="")
 
 
@@ -132,7 +163,9 @@ def test_failures_have_colours(on_a_terminal, tmp_path):
     (tmp_path / "c.grad").write_text(CASES)
     shown, code = on_a_terminal("check", "c.grad", "--no-cache")
     assert (code, timeless(shown).endswith(COLOURED)) == (2, True)
-    assert timeless(on_a_terminal("check", "c.grad", "--no-cache", "--color", "never")[0]).endswith(PLAIN)
+    assert timeless(on_a_terminal("check", "c.grad", "--no-cache", "--color", "never")[0]).endswith(
+        PLAIN
+    )
     assert timeless(on_a_terminal("check", "c.grad", "--no-cache", NO_COLOR="1")[0]).endswith(PLAIN)
 
 
@@ -143,7 +176,8 @@ def test_colours_where_they_are_asked_for(call_cli, tmp_path):
     verbose = call_cli("check", "c.grad", "--color", "always", "-v").stdout.splitlines()[:4]
     assert verbose == [
         "\x1b[1;31mfailed\x1b[0m   c.grad:2:1  assert x**2 == 5  mismatch", "\x1b[32mpassed\x1b[0m   c.grad:3:1  x**2  agree",
-        "\x1b[1;31merror\x1b[0m    c.grad:4:1  sqr(x)", "\x1b[33mxfailed\x1b[0m  c.grad:5:1  assert x == 3  known",
+        "\x1b[1;31merror\x1b[0m    c.grad:4:1  sqr(x)", "\x1b[33mxfailed\x1b[0m  c.grad:5:1  "
+        "assert x == 3  known",
     ]  # fmt: skip
 
 
@@ -153,9 +187,14 @@ def test_quiet_checks_of_folders(call_cli, tmp_path):
         (tmp_path / name).write_text("assert 1 == 1\n" if "no" not in name else "assert 1 == 2\n")
     done = call_cli("check", ".", "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    (tmp_path / "b" / "r.jsonl").write_text('{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}\n')
+    (tmp_path / "b" / "r.jsonl").write_text(
+        '{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}\n'
+    )
     done = call_cli("check", ".", "-q")
-    assert (done.returncode, timeless(done.stdout).splitlines()[-1]) == (1, "1 failed, 2 passed in # s")
+    assert (done.returncode, timeless(done.stdout).splitlines()[-1]) == (
+        1,
+        "1 failed, 2 passed in # s",
+    )
     assert "b/r.jsonl:1" in done.stdout
     lines = call_cli("check", ".", "-v").stdout.splitlines()[:3]
     assert [line.split()[1] for line in lines] == ["a.grad:1:1", "b/c.grad:1:1", "b/r.jsonl:1"]
@@ -163,23 +202,36 @@ def test_quiet_checks_of_folders(call_cli, tmp_path):
 
 REFUSED = {
     "quiet json": (["-q", "--format", "json"],
-        ["--quiet is about the text report, which is not asked for", " = help: add --report text=-, or leave --quiet out"]),
+        ["--quiet is about the text report, which is not asked for", " = help: add --report "
+        "text=-, or leave --quiet out"]),
     "coloured json": (["--color", "always", "--report", "json=-"],
-        ["--color always is about the text report, which is not asked for", " = help: add --report text=-, or leave --color always out"]),
-    "quiet and verbose": (["-q", "-v"], ["--verbose and --quiet exclude each other", " = help: leave one of them out"]),
-    "another colour": (["--color", "blue"], ["--color must be one of auto, always, never, not 'blue'"]),
+        ["--color always is about the text report, which is not asked for", " = help: add "
+        "--report text=-, or leave --color always out"]),
+    "quiet and verbose": (["-q", "-v"], ["--verbose and --quiet exclude each other", " = help: "
+    "leave one of them out"]),
+    "another colour": (["--color", "blue"], ["--color must be one of auto, always, never, not "
+    "'blue'"]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("options", "lines"), REFUSED.values(), ids=REFUSED)
 def test_options_without_effect(call_cli, options, lines):
     done = call_cli("check", "-e", "1", *options)
-    assert (done.returncode, done.stderr.splitlines()) == (2, [f"error[usage]: {lines[0]}", *lines[1:]])
+    assert (done.returncode, done.stderr.splitlines()) == (
+        2,
+        [f"error[usage]: {lines[0]}", *lines[1:]],
+    )
 
 
 def test_lines_are_edited_at_the_prompt(on_a_terminal):
     pytest.importorskip("readline")
-    typed = [b"x**3\x7f2\r", b"\x1b[A + 1\r", b"sum([x,\r", b"2])\r", b"\x04"]  # a letter taken back; the line before, called back
+    typed = [
+        b"x**3\x7f2\r",
+        b"\x1b[A + 1\r",
+        b"sum([x,\r",
+        b"2])\r",
+        b"\x04",
+    ]  # a letter taken back; the line before, called back
     shown, code = on_a_terminal("eval", "-", "x=3", "--no-check", "--no-formula", typed=typed)
     plain = CONTROL.sub("", shown)
     assert code == 0

@@ -1,4 +1,6 @@
-"""Textbook notation: what has one reading has that meaning, what has two is refused with both, and suggestions can be read."""
+"""Textbook notation: what has one reading has that meaning, what has two is refused with both, and
+suggestions can be read.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ AT = {
     "x": 1.25, "y": 0.75, "z": 2.5, "a": 1.5, "b": 0.4, "c": 2.25, "h": 0.8, "k": 0.6, "m": 1.1, "n": 3.0, "r": 1.7, "s": 0.9, "t": 0.35,
     "v": 2.2, "w": 1.3, "g": 9.8, "A": 1.9, "G": 0.7, "L": 2.4, "P": 120.0, "q_1": 0.3, "q_2": 0.5, "m_1": 3.5, "m_2": 4.5, "φ": 0.3,
 }  # fmt: skip
-_MEANING = {**{name: getattr(math, name) for name in dir(math) if name[0] != "_" and name not in ("e", "pi")}, "math": math, **AT}
+_MEANING = {
+    **{
+        name: getattr(math, name)
+        for name in dir(math)
+        if name[0] != "_" and name not in ("e", "pi")
+    },
+    "math": math,
+    **AT,
+}
 
 
 def value(text: str) -> gradcli.Record:
@@ -34,7 +44,9 @@ def value(text: str) -> gradcli.Record:
 def test_what_has_one_reading_means_that(text, meaning):
     wanted = eval(meaning, {"abs": abs, "max": max}, _MEANING)  # the table's own text
     record = value(text)
-    assert float(record.value) == pytest.approx(wanted, rel=1e-12, abs=1e-13), f"{text} was read as {record.read_as}"
+    assert float(record.value) == pytest.approx(wanted, rel=1e-12, abs=1e-13), (
+        f"{text} was read as {record.read_as}"
+    )
 
 
 @pytest.mark.parametrize("text", [text for text in READ if ";" not in text])
@@ -54,10 +66,13 @@ def test_what_has_two_readings_is_refused_with_both(text):
     assert readings, caught.value.render()
     for reading in readings:
         for statement in parse_statements(Source(reading), 10_000):
-            assert not isinstance(statement, GradcliError), f"{text}: the suggestion {reading!r} cannot be read"
+            assert not isinstance(statement, GradcliError), (
+                f"{text}: the suggestion {reading!r} cannot be read"
+            )
 
 
-# -- names decide -------------------------------------------------------------------------------------------------------------
+# -- names decide
+# -------------------------------------------------------------------------------------------------------------
 
 BY_NAMES = {  # programs, their values at x = 1.25, and how they were read
     "x(x + 1)": (1.25 * 2.25, "x*(x + 1)"),
@@ -76,7 +91,10 @@ BY_NAMES = {  # programs, their values at x = 1.25, and how they were read
 @pytest.mark.parametrize(("text", "expected"), BY_NAMES.items(), ids=BY_NAMES)
 def test_names_that_are_values_are_factors(text, expected):
     record = value(text)
-    assert (float(record.value), record.read_as) == (pytest.approx(expected[0], rel=1e-14), expected[1])
+    assert (float(record.value), record.read_as) == (
+        pytest.approx(expected[0], rel=1e-14),
+        expected[1],
+    )
 
 
 def test_a_quotient_of_names_with_values_is_no_derivative():
@@ -92,7 +110,18 @@ def test_a_compiled_function_reads_a_name_as_it_is_called():
 
 def test_records_of_one_form_keep_their_readings(evaluate_all):
     """Texts that differ in words alone: a product, a function without brackets, a mask, a call."""
-    lines = ["a x + 0", "ln x + 0", "a x + 0", "ln x + 0", "a x + 0", "ln x + 0", "a(x) + 0", "exp(x) + 0", "a(x) + 0", "exp(x) + 0"] * 3
+    lines = [
+        "a x + 0",
+        "ln x + 0",
+        "a x + 0",
+        "ln x + 0",
+        "a x + 0",
+        "ln x + 0",
+        "a(x) + 0",
+        "exp(x) + 0",
+        "a(x) + 0",
+        "exp(x) + 0",
+    ] * 3
     found = evaluate_all("a = 3; x = 2\n" + "\n".join(lines))
     wanted = [{"a": 6.0, "l": math.log(2), "e": math.exp(2)}[line[0]] for line in lines]
     assert [float(record.value) for record in found] == pytest.approx(wanted)
@@ -119,11 +148,16 @@ def test_no_note_without_a_reason():
     assert not any("number here" in warning for warning in value("2e2x").warnings)
 
 
-# -- suggestions can be read ------------------------------------------------------------------------------------------------------
+# -- suggestions can be read
+# ------------------------------------------------------------------------------------------------------
 
 
 def _refused() -> list[str]:
-    return [str(parameter.values[0]) for part in (TWO_READINGS, SYNTAX, NAMES, ARGUMENTS, SHAPES) for parameter in part] + [*MASKS]
+    return [
+        str(parameter.values[0])
+        for part in (TWO_READINGS, SYNTAX, NAMES, ARGUMENTS, SHAPES)
+        for parameter in part
+    ] + [*MASKS]
 
 
 @pytest.mark.parametrize("text", [*dict.fromkeys(_refused())])
@@ -132,7 +166,9 @@ def test_suggestions_of_errors_can_be_read(text):
         gradcli.evaluate(text, at=BINDINGS)
     for suggestion in offers(caught.value.help or ""):
         for statement in parse_statements(Source(suggestion), 10_000):
-            assert not isinstance(statement, GradcliError), f"{text}: {suggestion!r} of {caught.value.help!r} cannot be read"
+            assert not isinstance(statement, GradcliError), (
+                f"{text}: {suggestion!r} of {caught.value.help!r} cannot be read"
+            )
 
 
 _WORDS = (
@@ -143,7 +179,9 @@ _WORDS = (
 
 
 def test_whatever_is_read_is_printed_as_it_was_read():
-    """Random texts of the notation: read or refused with suggestions that are input, and printed as what is read back the same."""
+    """Random texts of the notation: read or refused with suggestions that are input, and printed as
+    what is read back the same.
+    """
     random = Random(24)
     read = 0
     for _ in range(4_000):
@@ -151,7 +189,10 @@ def test_whatever_is_read_is_printed_as_it_was_read():
         for statement in parse_statements(Source(text), 10_000):
             if isinstance(statement, AmbiguousError):
                 for suggestion in offers(statement.help or ""):
-                    assert not any(isinstance(s, GradcliError) for s in parse_statements(Source(suggestion), 10_000)), (
+                    assert not any(
+                        isinstance(s, GradcliError)
+                        for s in parse_statements(Source(suggestion), 10_000)
+                    ), (
                         text,
                         statement.help,
                     )
@@ -171,18 +212,24 @@ LONG = {
 }  # fmt: skip
 DEEP = {
     "functions": ("ln ", "x", ""), "bars": ("|", "x", "|"), "calls": ("x(", "x", ")"), "groups": ("(", "x", ")"),
-    "indices": ("x[", "0", "]"), "every rule": ("a or b and not c < d | e & f + g*-h^(", "x", " if y else z)"),
+    "indices": ("x[", "0", "]"), "every rule": ("a or b and not c < d | e & f + g*-h^(", "x", " "
+    "if y else z)"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", thinned(pytest.param(text, id=name) for name, text in LONG.items()))
+@pytest.mark.parametrize(
+    "text", thinned(pytest.param(text, id=name) for name, text in LONG.items())
+)
 def test_no_length_is_too_much(text):
     (statement,) = parse_statements(Source(text), 10_000_000)
     assert isinstance(statement, Query)
     assert rewritten(statement.expression)
 
 
-@pytest.mark.parametrize(("opening", "inner", "closing"), thinned(pytest.param(*case, id=name) for name, case in DEEP.items()))
+@pytest.mark.parametrize(
+    ("opening", "inner", "closing"),
+    thinned(pytest.param(*case, id=name) for name, case in DEEP.items()),
+)
 def test_depth_is_limited(opening, inner, closing):
     (read,) = parse_statements(Source(opening * 5_000 + inner + closing * 5_000), 10_000_000)
     assert isinstance(read, Query)
@@ -197,7 +244,9 @@ def test_the_record_and_the_text_say_how_it_was_read(call_cli):
     assert done.stdout.splitlines()[:2] == ["x^2 sin 3x", "  read as  x**2*sin(3*x)"]
     record = json.loads(call_cli("eval", "ln|x|", "x=2", "--no-check", "--format", "jsonl").stdout)
     assert (record["expr"], record["read_as"]) == ("ln|x|", "ln(abs(x))")
-    assert "read_as" not in json.loads(call_cli("eval", "log(x)", "x=2", "--no-check", "--format", "jsonl").stdout)
+    assert "read_as" not in json.loads(
+        call_cli("eval", "log(x)", "x=2", "--no-check", "--format", "jsonl").stdout
+    )
 
 
 def test_an_assert_says_how_it_was_read(evaluate_all):

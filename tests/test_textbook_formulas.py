@@ -1,4 +1,6 @@
-"""Formulas as textbooks print them: at most an operation longer than the book's own answers, and equal to what they were made of."""
+"""Formulas as textbooks print them: at most an operation longer than the book's own answers, and
+equal to what they were made of.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from gradcli.language.statements import parse_expression
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.reference.tape import ReferenceTape
 
-# A function of x, and its derivative as exercise sets print it (OpenStax, Calculus 1; Paul's Online Notes, Calculus I; both chapter 3).
+# A function of x, and its derivative as exercise sets print it (OpenStax, Calculus 1; Paul's Online
+# Notes, Calculus I; both chapter 3).
 DERIVATIVES = """
 x**7 : 7*x**6
 5*x**3 - x + 1 : 15*x**2 - 1
@@ -156,7 +159,10 @@ a/(1 + b*exp(-k*x)) : a*b*k*exp(-k*x)/(1 + b*exp(-k*x))**2
 
 def operations(text: str) -> int:
     """Signs, operators and calls."""
-    return sum(isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Call)) for node in ast.walk(ast.parse(text, mode="eval")))
+    return sum(
+        isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Call))
+        for node in ast.walk(ast.parse(text, mode="eval"))
+    )
 
 
 LONGER = {"3*x*(18*x**4 + 13/(x + 1))"}  # where little is tried, by more than one operation
@@ -195,10 +201,16 @@ def value(node: Expr, leaves: dict[Expr, mpmath.mpf]) -> mpmath.mpf | None:
 
 
 def equal(x: mpmath.mpf | None, y: mpmath.mpf | None) -> bool:
-    return x is not None and y is not None and abs(x - y) <= mpmath.mpf(10) ** -12 * (abs(y) + mpmath.mpf(10) ** -6)
+    return (
+        x is not None
+        and y is not None
+        and abs(x - y) <= mpmath.mpf(10) ** -12 * (abs(y) + mpmath.mpf(10) ** -6)
+    )
 
 
-@pytest.mark.parametrize("line", thinned(pytest.param(line, id=line.split(" : ")[0]) for line in DERIVATIVES))
+@pytest.mark.parametrize(
+    "line", thinned(pytest.param(line, id=line.split(" : ")[0]) for line in DERIVATIVES)
+)
 def test_a_derivative_is_the_books(line: str) -> None:
     function, book = line.split(" : ")
     scope = scope_of(NAMES)
@@ -209,11 +221,16 @@ def test_a_derivative_is_the_books(line: str) -> None:
     assert text is not None
     assert textbook(raw).shape == ()
     more = operations(text) - operations(book)
-    assert more <= 1 or function in LONGER, f"{text} has {more} operations more than the book's {book}"
+    assert more <= 1 or function in LONGER, (
+        f"{text} has {more} operations more than the book's {book}"
+    )
     assert lowered(scope, text) is found, f"{text} does not read back"
     tried = 0
     for x in POINTS:
-        leaves = {scope.names[name]: mpmath.mpf(x if name == "x" else number) for name, number in NAMES.items()}
+        leaves = {
+            scope.names[name]: mpmath.mpf(x if name == "x" else number)
+            for name, number in NAMES.items()
+        }
         wanted = value(answer, leaves)
         if wanted is None or value(raw, leaves) is None:
             continue
@@ -230,26 +247,49 @@ ONE = st.sampled_from([
     "1/({})", "sec({})", "cosh({})", "sinh({})", "tanh({})", "atan({})", "asin({})", "({})**(1/3)",
     "e**({})", "2**({})", "sign({})", "({})**1.5",
 ])  # fmt: skip
-TWO = st.sampled_from(["({})+({})", "({})-({})", "({})*({})", "({})/({})", "({})*({})", "({})**({})", "sqrt(({})*({}))", "log(({})/({}))"])
+TWO = st.sampled_from(
+    [
+        "({})+({})",
+        "({})-({})",
+        "({})*({})",
+        "({})/({})",
+        "({})*({})",
+        "({})**({})",
+        "sqrt(({})*({}))",
+        "log(({})/({}))",
+    ]
+)
 
 
 def expressions() -> st.SearchStrategy[str]:
     return st.recursive(
         ATOMS,
         lambda inner: st.one_of(
-            st.builds(lambda form, a: form.format(a), ONE, inner), st.builds(lambda form, a, b: form.format(a, b), TWO, inner, inner)
+            st.builds(lambda form, a: form.format(a), ONE, inner),
+            st.builds(lambda form, a, b: form.format(a, b), TWO, inner, inner),
         ),
         max_leaves=7,
     )
 
 
-EDGES = [(0.7, 1.3), (-0.7, 1.3), (0.7, -1.3), (-2.3, -0.4), (1.0, 2.0), (0.25, 0.5), (-1.0, 3.0), (2.0, 1.0)]
+EDGES = [
+    (0.7, 1.3),
+    (-0.7, 1.3),
+    (0.7, -1.3),
+    (-2.3, -0.4),
+    (1.0, 2.0),
+    (0.25, 0.5),
+    (-1.0, 3.0),
+    (2.0, 1.0),
+]
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(expressions())
 def test_what_is_shorter_is_equal(text: str) -> None:
-    """An expression and its derivative, simplified, have the same values wherever they had any, in 40 digits."""
+    """An expression and its derivative, simplified, have the same values wherever they had any, in
+    40 digits.
+    """
     scope = scope_of({"x": 0.7, "y": 1.3, "a": 0.6})
     try:
         nodes = [lowered(scope, text), slope(scope, text)]
@@ -259,14 +299,26 @@ def test_what_is_shorter_is_equal(text: str) -> None:
         for effort in ("quick", "thorough"):
             short = textbook(node, effort=effort)
             for x, y in EDGES:
-                leaves = dict(zip([scope.names[name] for name in ("x", "y", "a")], map(mpmath.mpf, (x, y, 0.6)), strict=True))
+                leaves = dict(
+                    zip(
+                        [scope.names[name] for name in ("x", "y", "a")],
+                        map(mpmath.mpf, (x, y, 0.6)),
+                        strict=True,
+                    )
+                )
                 wanted = value(node, leaves)
                 if wanted is None or abs(wanted) > mpmath.mpf(10) ** 15:
                     continue
                 found = value(short, leaves)
-                if found is None:  # a factor that is zero here was cancelled the other way round: nearby it has a value
+                if (
+                    found is None
+                    # a factor that is zero here was cancelled the other way round: nearby it has a
+                    # value
+                ):
                     continue
-                assert equal(found, wanted), f"{formula(node)} is {wanted} at x = {x}, y = {y}; {formula(short)} is {found}"
+                assert equal(found, wanted), (
+                    f"{formula(node)} is {wanted} at x = {x}, y = {y}; {formula(short)} is {found}"
+                )
 
 
 def test_what_is_equal_by_arithmetic_becomes_nothing() -> None:
@@ -294,9 +346,15 @@ def test_what_holds_for_all_signs(text: str, wanted: str) -> None:
     assert formula(textbook(lowered(scope_of(NAMES), text))) == wanted
 
 
-@pytest.mark.parametrize(("opening", "closing"), [("sin(", ")"), ("1 + x*(", ")"), ("sqrt(1 + ", ")")])
-def test_brackets_within_brackets_are_no_deeper_than_pythons_stack(opening: str, closing: str) -> None:
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("sin(", ")"), ("1 + x*(", ")"), ("sqrt(1 + ", ")")]
+)
+def test_brackets_within_brackets_are_no_deeper_than_pythons_stack(
+    opening: str, closing: str
+) -> None:
     """What is nested too deeply for a textbook is given back as few rules leave it."""
     node = lowered(scope_of(NAMES), 300 * opening + "x" + 300 * closing)
-    (slope,) = transforms.vjp(node, [next(leaf for leaf in reachable([node]) if leaf.is_leaf)], transforms.ones_like(node))
+    (slope,) = transforms.vjp(
+        node, [next(leaf for leaf in reachable([node]) if leaf.is_leaf)], transforms.ones_like(node)
+    )
     assert reachable([textbook(slope, effort="thorough")])

@@ -1,4 +1,6 @@
-"""How operations are written, as their records say: in Python the floats that NumPy gives, in the language what means the same."""
+"""How operations are written, as their records say: in Python the floats that NumPy gives, in the
+language what means the same.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,23 @@ from gradcli.ops.registry import OPERATORS, record_named, registry
 from gradcli.ops.spec import Op
 from gradcli.ops.text import BINDING
 
-NUMBERS = (-math.inf, -2.5, -1.0, -0.3, -0.0, 0.0, 1e-320, 0.3, 0.7, 1.0, 2.0, 30.5, 1e200, math.inf, math.nan)
+NUMBERS = (
+    -math.inf,
+    -2.5,
+    -1.0,
+    -0.3,
+    -0.0,
+    0.0,
+    1e-320,
+    0.3,
+    0.7,
+    1.0,
+    2.0,
+    30.5,
+    1e200,
+    math.inf,
+    math.nan,
+)
 IN_PYTHON = [op for op in registry().values() if op.in_python]
 
 
@@ -25,16 +43,22 @@ def in_python(op: Op, operands: tuple[Any, ...]) -> Any:
     """What Python's floats give; None where they raise."""
     names = [f"x{place}" for place in range(len(operands))]
     try:
-        return eval(op.in_python.format(*names), {**vars(math), **dict(zip(names, operands, strict=True))})
+        return eval(
+            op.in_python.format(*names), {**vars(math), **dict(zip(names, operands, strict=True))}
+        )
     except (ArithmeticError, ValueError):
         return None
 
 
 @pytest.mark.parametrize("op", IN_PYTHON, ids=lambda op: op.name)
 def test_python_s_floats_give_what_numpy_s_do_or_raise(op: Op) -> None:
-    """To the bit, but for functions of the C library, which may be as far from NumPy's as both may be from the truth."""
+    """To the bit, but for functions of the C library, which may be as far from NumPy's as both may
+    be from the truth.
+    """
     found = 0
-    for operands in product(*[(False, True) if name == "condition" else NUMBERS for name in op.operands]):
+    for operands in product(
+        *[(False, True) if name == "condition" else NUMBERS for name in op.operands]
+    ):
         value = in_python(op, operands)
         if value is None:
             continue
@@ -46,7 +70,9 @@ def test_python_s_floats_give_what_numpy_s_do_or_raise(op: Op) -> None:
             assert abs(value - wanted) <= 2 * op.accuracy.ulps * math.ulp(wanted), text
         else:
             np.testing.assert_array_equal(np.asarray(value), np.asarray(wanted), err_msg=text)
-            assert np.isnan(wanted) or np.signbit(float(value)) == np.signbit(float(wanted)), f"the sign of zero: {text}"
+            assert np.isnan(wanted) or np.signbit(float(value)) == np.signbit(float(wanted)), (
+                f"the sign of zero: {text}"
+            )
     assert found, f"{op.name} raises for everything"
 
 
@@ -54,7 +80,11 @@ def test_every_operator_of_the_language_is_one_public_operation() -> None:
     """But for ``&``, which is ``and`` of masks, with NumPy's binding."""
     operators = sorted({*BINDING} - {"&"})
     assert sorted(OPERATORS) == operators
-    written = [op.text.sign for op in registry().values() if op.text.sign and op.public and len(op.operands) == 2]
+    written = [
+        op.text.sign
+        for op in registry().values()
+        if op.text.sign and op.public and len(op.operands) == 2
+    ]
     assert sorted(written) == operators
 
 
@@ -64,7 +94,9 @@ def node_of(op: Op, static: dict[str, Any]) -> Expr:
 
 
 def ways() -> Iterator[tuple[Op, dict[str, Any]]]:
-    """Elementwise operations with a form of their own in the language, by the static parameters that there is one for."""
+    """Elementwise operations with a form of their own in the language, by the static parameters
+    that there is one for.
+    """
     for op in registry().values():
         written = op.text.written
         if op.elementwise and written is not None and not op.text.sign:
@@ -72,14 +104,22 @@ def ways() -> Iterator[tuple[Op, dict[str, Any]]]:
                 yield op, dict(zip(op.static, key, strict=True))
 
 
-@pytest.mark.parametrize(("op", "static"), list(ways()), ids=lambda part: part.name if isinstance(part, Op) else str(part))
+@pytest.mark.parametrize(
+    ("op", "static"),
+    list(ways()),
+    ids=lambda part: part.name if isinstance(part, Op) else str(part),
+)
 def test_what_is_written_means_the_operation(op: Op, static: dict[str, Any]) -> None:
     text = formula(node_of(op, static))
     assert text is not None
     values = {name: 1.7 + 0.6 * place for place, name in enumerate(op.operands)}
-    found = gradcli.evaluate(text, at=values, wrt=(), check=False, formula=False, mode="jacobian").value
+    found = gradcli.evaluate(
+        text, at=values, wrt=(), check=False, formula=False, mode="jacobian"
+    ).value
     wanted = op.forward(*values.values(), **static)
-    assert found == pytest.approx(wanted, rel=1e-9), f"{text} is {found} at {values}, {op.name} {wanted}"
+    assert found == pytest.approx(wanted, rel=1e-9), (
+        f"{text} is {found} at {values}, {op.name} {wanted}"
+    )
 
 
 SIGNS = {
@@ -93,7 +133,10 @@ SIGNS = {
 def test_latex(name: str) -> None:
     op = record_named(name)
     assert isinstance(op, Op)
-    assert latex(node_of(op, dict(op.static))).replace(r"\mathrm{condition}", "condition") == SIGNS[name]
+    assert (
+        latex(node_of(op, dict(op.static))).replace(r"\mathrm{condition}", "condition")
+        == SIGNS[name]
+    )
 
 
 def test_indices_of_indices_in_latex() -> None:

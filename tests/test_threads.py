@@ -1,4 +1,6 @@
-"""Large loops are shared by threads: with the same bits, and nothing left behind after errors, interrupts and forks."""
+"""Large loops are shared by threads: with the same bits, and nothing left behind after errors,
+interrupts and forks.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ def gradient(text: str = TEXT) -> tuple[Any, np.ndarray]:
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     used: set[str] = set()
     take = blocks.take
-    monkeypatch.setattr("gradcli.plans.blocks.take", lambda size: (used.add(threading.current_thread().name), take(size))[1])
+    monkeypatch.setattr(
+        "gradcli.plans.blocks.take",
+        lambda size: (used.add(threading.current_thread().name), take(size))[1],
+    )
     found = []
     for count in ("1", "2", "7"):
         monkeypatch.setenv("OMP_NUM_THREADS", count)
@@ -50,7 +55,9 @@ def test_threads_are_as_many_as_are_allowed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.filterwarnings("error")
-def test_what_is_not_finite_in_another_thread_gives_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_finite_in_another_thread_gives_no_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     x = np.where(np.arange(700_000) % 1000 == 0, 0.0, 2.0)
     value, grads = gradcli.value_and_grad("sum(1/x + log(x))")(x=x)
@@ -70,14 +77,20 @@ def blocks_that(fail: Any) -> Any:
     return blocks
 
 
-def test_lists_are_in_order_with_the_rest_of_the_rows_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_are_in_order_with_the_rest_of_the_rows_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for count in ("1", "4"):
         monkeypatch.setenv("OMP_NUM_THREADS", count)
-        assert threads.together(blocks_that(lambda: None), 1003, 10) == [[*range(0, 1000, 10), 1000]]
+        assert threads.together(blocks_that(lambda: None), 1003, 10) == [
+            [*range(0, 1000, 10), 1000]
+        ]
         assert threads.together(lambda begin, end, step: (), 1003, 10) == []
 
 
-def test_where_the_system_gives_no_threads_the_caller_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_system_gives_no_threads_the_caller_does_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def none(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -90,7 +103,9 @@ def test_where_the_system_gives_no_threads_the_caller_does_all(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, FloatingPointError])
-def test_an_error_in_any_thread_is_raised_and_ends_the_others(error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_any_thread_is_raised_and_ends_the_others(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
 
     def fail() -> None:
@@ -103,7 +118,9 @@ def test_an_error_in_any_thread_is_raised_and_ends_the_others(error: type[BaseEx
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
-def test_an_interrupt_waits_for_the_blocks_that_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_waits_for_the_blocks_that_are_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     out = np.zeros_like(X)
     f = gradcli.value_and_grad(TEXT)
@@ -135,7 +152,11 @@ def test_long_rows_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block is one row at least, and each thread has registers of its own."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     shared = []
-    monkeypatch.setattr(blocks, "together", lambda *arguments: (shared.append(arguments), threads.together(*arguments))[1])
+    monkeypatch.setattr(
+        blocks,
+        "together",
+        lambda *arguments: (shared.append(arguments), threads.together(*arguments))[1],
+    )
     y = np.arange(16.0).reshape(16, 1)
     for columns, count in ((50_000, 1), (100_000, 0)):
         shared.clear()

@@ -1,4 +1,6 @@
-"""Facts of records for tensors, against NumPy and Python: operators, and what reductions put together."""
+"""Facts of records for tensors, against NumPy and Python: operators, and what reductions put
+together.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,39 @@ from gradcli.ops.axes import folds
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
 
-OPERATORS = {op.operator.__name__: op for op in registry().values() if op.operator and len(op.operands) == 2}
+OPERATORS = {
+    op.operator.__name__: op for op in registry().values() if op.operator and len(op.operands) == 2
+}
 FOLDS = [op for op in registry().values() if folds(op)]
 
 
 @pytest.mark.parametrize("op", FOLDS, ids=lambda op: op.name)
 def test_a_reduction_folds_entries_by_the_operation_that_it_names(op: Op) -> None:
     entries = [3.0, -2.0, 0.5, 4.0]
-    wanted = reduce({"add": operator.add, "mul": operator.mul, "maximum": max, "minimum": min}[folds(op)], entries)
+    wanted = reduce(
+        {"add": operator.add, "mul": operator.mul, "maximum": max, "minimum": min}[folds(op)],
+        entries,
+    )
     assert op.forward(np.array(entries), axis=None, keepdims=False) == wanted
 
 
 def test_all_of_pythons_arithmetic_is_there() -> None:
-    assert set(OPERATORS) == {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "eq", "ne", "lt", "le", "gt", "ge"}
+    assert set(OPERATORS) == {
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+    }
 
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))
@@ -39,10 +61,14 @@ def test_an_operator_is_the_operation_that_names_it(name: str) -> None:
     assert np.array_equal(found, getattr(operator, name)(x, y))
 
 
-@pytest.mark.parametrize("name", sorted(name for name, op in OPERATORS.items() if op.result != "bool" and op.elementwise))
+@pytest.mark.parametrize(
+    "name", sorted(name for name, op in OPERATORS.items() if op.result != "bool" and op.elementwise)
+)
 def test_operators_from_the_right_and_in_place(name: str) -> None:
     x = np.array([2.0, 3.0, 0.5])
-    assert np.array_equal(getattr(operator, name)(7.5, torch.tensor(x)).numpy(), getattr(operator, name)(7.5, x))
+    assert np.array_equal(
+        getattr(operator, name)(7.5, torch.tensor(x)).numpy(), getattr(operator, name)(7.5, x)
+    )
     t = kept = torch.tensor(x)
     t = getattr(operator, f"i{name}")(t, 2.0)
     assert t is kept
@@ -59,15 +85,23 @@ def test_whole_operands_give_whole_results() -> None:
 
 
 def copies(x: Any) -> list[Any]:
-    return [copy.copy(x), copy.deepcopy(x), *(pickle.loads(pickle.dumps(x, protocol)) for protocol in range(2, 6))]
+    return [
+        copy.copy(x),
+        copy.deepcopy(x),
+        *(pickle.loads(pickle.dumps(x, protocol)) for protocol in range(2, 6)),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "int64", "bool"])
 def test_tensors_are_copied_and_pickled(kind: str) -> None:
-    x = torch.tensor([[1, 0], [3, 4]], dtype=getattr(torch, kind), requires_grad=kind.startswith("float"))
+    x = torch.tensor(
+        [[1, 0], [3, 4]], dtype=getattr(torch, kind), requires_grad=kind.startswith("float")
+    )
     for again in copies(x):
         assert type(again) is torch.Tensor
-        assert again.tolist() == ([[True, False], [True, True]] if kind == "bool" else [[1, 0], [3, 4]])
+        assert again.tolist() == (
+            [[True, False], [True, True]] if kind == "bool" else [[1, 0], [3, 4]]
+        )
         assert (again.dtype, again.requires_grad, again.grad_fn) == (x.dtype, x.requires_grad, None)
     for again in copies(x.dtype):
         assert again is x.dtype
@@ -88,4 +122,9 @@ def test_a_deep_copy_has_memory_and_a_gradient_of_its_own() -> None:
 
 
 def test_records_name_what_they_fold() -> None:
-    assert {op.name: find(folds(op)).name for op in FOLDS} == {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+    assert {op.name: find(folds(op)).name for op in FOLDS} == {
+        "sum": "add",
+        "prod": "mul",
+        "max": "maximum",
+        "min": "minimum",
+    }

@@ -1,6 +1,8 @@
-"""PyTorch's functions on tensors with every keyword of their signatures, beside its recorded results: used as it uses them, or refused.
+"""PyTorch's functions on tensors with every keyword of their signatures, beside its recorded
+results: used as it uses them, or refused.
 
-Each number in a keyword's place is a tensor that requires grad, too: it takes part in the graph, or the call is refused.
+Each number in a keyword's place is a tensor that requires grad, too: it takes part in the graph, or
+the call is refused.
 """
 
 from __future__ import annotations
@@ -17,11 +19,21 @@ from keywords.calls import VALUES
 
 import gradcli as torch
 
-RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "keywords.json").read_text("utf-8"))["torch"]
-NAMES = sorted({match.group(1) for text in RECORDED if (match := re.match(r"((?:torch|F)[\w.]*|\(.*?\)\.\w+)\(", text))})
-# Below 1, where PyTorch's zeta is no number, ours is the analytic continuation; the signs of singular vectors are NumPy's.
+RECORDED: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "data" / "keywords.json").read_text("utf-8")
+)["torch"]
+NAMES = sorted(
+    {
+        match.group(1)
+        for text in RECORDED
+        if (match := re.match(r"((?:torch|F)[\w.]*|\(.*?\)\.\w+)\(", text))
+    }
+)
+# Below 1, where PyTorch's zeta is no number, ours is the analytic continuation; the signs of
+# singular vectors are NumPy's.
 DIFFERENT = ("torch.special.zeta(M, N)", "torch.svd(M", "(M).svd(")
-# Where only a device's layout or memory is asked for, of constructors, or a list in the place of a tensor: so many calls.
+# Where only a device's layout or memory is asked for, of constructors, or a list in the place of a
+# tensor: so many calls.
 NOT_TAKEN = 30
 _NUMBER = re.compile(r", (\w+)=(\d+\.\d+)\)$")
 
@@ -34,7 +46,9 @@ def run(text: str, **more: Any) -> Any:
     given = {name: torch.tensor(array) for name, array in VALUES.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return eval(text, {"torch": torch, "F": torch.nn.functional, "inf": float("inf"), **given, **more})
+        return eval(
+            text, {"torch": torch, "F": torch.nn.functional, "inf": float("inf"), **given, **more}
+        )
 
 
 def plain(result: Any) -> Any:
@@ -45,7 +59,11 @@ def plain(result: Any) -> Any:
 
 def same(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, dict) or isinstance(theirs, dict):
-        if not isinstance(mine, dict) or not isinstance(theirs, dict) or len(mine["parts"]) != len(theirs["parts"]):
+        if (
+            not isinstance(mine, dict)
+            or not isinstance(theirs, dict)
+            or len(mine["parts"]) != len(theirs["parts"])
+        ):
             return False
         return all(map(same, mine["parts"], theirs["parts"]))
     if theirs is None:
@@ -54,8 +72,12 @@ def same(mine: Any, theirs: Any) -> bool:
     if not wanted.size:
         return not mine.size  # a list of nothing has lost its shape
     given = mine.astype(float)
-    given = np.where(np.abs(given) > 1e308, np.copysign(np.inf, given), given)  # as they were recorded
-    return mine.shape == wanted.shape and np.allclose(given, wanted, rtol=1e-6, atol=1e-9, equal_nan=True)
+    given = np.where(
+        np.abs(given) > 1e308, np.copysign(np.inf, given), given
+    )  # as they were recorded
+    return mine.shape == wanted.shape and np.allclose(
+        given, wanted, rtol=1e-6, atol=1e-9, equal_nan=True
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,7 +87,9 @@ def test_every_keyword_is_used_or_refused(name: str) -> None:
             result = run(text)
         except (TypeError, RuntimeError, AttributeError, ValueError, IndexError):
             continue
-        assert text.startswith(DIFFERENT) or same(plain(result), RECORDED[text]), f"{text}: {result}, not {RECORDED[text]}"
+        assert text.startswith(DIFFERENT) or same(plain(result), RECORDED[text]), (
+            f"{text}: {result}, not {RECORDED[text]}"
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,6 @@
-"""The command line as people write it: options given twice, suffixes of --out, what check, export and explain read, labels of nodes."""
+"""The command line as people write it: options given twice, suffixes of --out, what check, export
+and explain read, labels of nodes.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,19 @@ SAMPLES = Path(__file__).parent.parent / "samples"
 # --- Options that are given twice
 
 ADD_UP = {
-    "wrt": (["eval", "x*y*z", "x=2", "y=3", "z=5", "--wrt", "z", "--wrt", "x"], {"z": 6.0, "x": 15.0}),
-    "wrt, listed": (["eval", "x*y*z", "x=2", "y=3", "z=5", "--wrt", "z,y", "--wrt", "x"], {"z": 6.0, "y": 10.0, "x": 15.0}),
+    "wrt": (
+        ["eval", "x*y*z", "x=2", "y=3", "z=5", "--wrt", "z", "--wrt", "x"],
+        {"z": 6.0, "x": 15.0},
+    ),
+    "wrt, listed": (
+        ["eval", "x*y*z", "x=2", "y=3", "z=5", "--wrt", "z,y", "--wrt", "x"],
+        {"z": 6.0, "y": 10.0, "x": 15.0},
+    ),
     "wrt, a name twice": (["eval", "x*y", "x=2", "y=3", "--wrt", "x", "--wrt", "x"], {"x": 3.0}),
-    "freeze": (["eval", "x*y*z", "x=2", "y=3", "z=5", "--freeze", "z", "--freeze", "x"], {"y": 10.0}),
+    "freeze": (
+        ["eval", "x*y*z", "x=2", "y=3", "z=5", "--freeze", "z", "--freeze", "x"],
+        {"y": 10.0},
+    ),
 }
 
 
@@ -44,7 +55,21 @@ def test_names_to_differentiate_by_add_up_in_every_command(call_cli):
     assert json.loads(call_cli("diff", "x*y*z", "--wrt", "x", "--wrt", "z", "--no-check", "--format", "jsonl").stdout)["derivative"] == {
         "x": "y*z", "z": "x*y",
     }  # fmt: skip
-    table = call_cli("plot", "x*a", "x=0..1", "a=2", "--wrt", "x", "--wrt", "a", "--points", "2", "--no-check", "--format", "csv").stdout
+    table = call_cli(
+        "plot",
+        "x*a",
+        "x=0..1",
+        "a=2",
+        "--wrt",
+        "x",
+        "--wrt",
+        "a",
+        "--points",
+        "2",
+        "--no-check",
+        "--format",
+        "csv",
+    ).stdout
     assert "d/dx,d/da" in table.splitlines()[0]
     assert list(gradcli.differentiate("a x^3", wrt="x").derivative) == ["x"]
     assert list(gradcli.differentiate("a x^3", "a", wrt=["x"]).derivative) == ["a", "x"]
@@ -77,13 +102,28 @@ def test_any_other_option_that_is_given_twice_is_refused(call_cli, option, argum
 
 
 REFUSED = {
-    "two claims": (["check", "x**2", "x=3", "--grad", "x=6", "--grad", "x=2*x"], "two claims of the gradient by 'x'"),
-    "two claims, one a formula": (["check", "-e", "x", "x=3", "--grad", "x=1", "--grad-formula", "x=1"], "two claims"),
+    "two claims": (
+        ["check", "x**2", "x=3", "--grad", "x=6", "--grad", "x=2*x"],
+        "two claims of the gradient by 'x'",
+    ),
+    "two claims, one a formula": (
+        ["check", "-e", "x", "x=3", "--grad", "x=1", "--grad-formula", "x=1"],
+        "two claims",
+    ),
     "no name": (["eval", "x", "x=1", "--wrt", ""], "--wrt names nothing"),
-    "an empty name": (["eval", "x", "x=1", "--wrt", "x", "--wrt", ""], "--wrt 'x,' has an empty name"),
-    "an empty name to freeze": (["export", "x*y", "--freeze", "x,,y"], "--freeze 'x,,y' has an empty name"),
+    "an empty name": (
+        ["eval", "x", "x=1", "--wrt", "x", "--wrt", ""],
+        "--wrt 'x,' has an empty name",
+    ),
+    "an empty name to freeze": (
+        ["export", "x*y", "--freeze", "x,,y"],
+        "--freeze 'x,,y' has an empty name",
+    ),
     "no seed": (["explain", "x", "x=1", "--seed", ""], "--seed has no value"),
-    "a covariance twice": (["eval", "x*y", "x=1±1", "y=1±1", "--cov", "x,y=0.1", "--cov", "y,x=0.2"], "given twice"),
+    "a covariance twice": (
+        ["eval", "x*y", "x=1±1", "y=1±1", "--cov", "x,y=0.1", "--cov", "y,x=0.2"],
+        "given twice",
+    ),
 }
 
 
@@ -110,7 +150,9 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize(("file", "command", "begins"), [(file, *how) for file, how in WRITTEN.items()], ids=WRITTEN)
+@pytest.mark.parametrize(
+    ("file", "command", "begins"), [(file, *how) for file, how in WRITTEN.items()], ids=WRITTEN
+)
 def test_the_suffix_of_a_file_says_what_is_written(call_cli, tmp_path, file, command, begins):
     done = call_cli(command, "x**2*y", "x=2", "y=3", "--out", file)
     assert (done.returncode, done.stdout) == (0, "")
@@ -118,13 +160,28 @@ def test_the_suffix_of_a_file_says_what_is_written(call_cli, tmp_path, file, com
 
 
 UNWRITTEN = {
-    "another suffix of export": (["export", "x", "--out", "f.rs"], "the suffixes are .py, .c, .js, .tex"),
+    "another suffix of export": (
+        ["export", "x", "--out", "f.rs"],
+        "the suffixes are .py, .c, .js, .tex",
+    ),
     "no suffix": (["export", "x", "--out", "f"], "a suffix says what is written"),
-    "another suffix of explain": (["explain", "x", "x=1", "--out", "p.png"], ".svg, .html, .json, .md, .tex, .txt"),
-    "another target": (["export", "x", "--to", "c", "--out", "f.py"], "--out f.py and --to c contradict each other"),
+    "another suffix of explain": (
+        ["explain", "x", "x=1", "--out", "p.png"],
+        ".svg, .html, .json, .md, .tex, .txt",
+    ),
+    "another target": (
+        ["export", "x", "--to", "c", "--out", "f.py"],
+        "--out f.py and --to c contradict each other",
+    ),
     "another library": (["export", "x", "--to", "jax", "--out", "f.js"], "write --out f.py"),
-    "another format": (["explain", "x", "x=1", "--format", "html", "--out", "p.svg"], "write --out p.html"),
-    "text into a picture": (["explain", "x", "x=1", "--format", "text", "--out", "p.svg"], "contradict"),
+    "another format": (
+        ["explain", "x", "x=1", "--format", "html", "--out", "p.svg"],
+        "write --out p.html",
+    ),
+    "text into a picture": (
+        ["explain", "x", "x=1", "--format", "text", "--out", "p.svg"],
+        "contradict",
+    ),
 }
 
 
@@ -198,11 +255,17 @@ def _arguments_of(function: str) -> str:
 
 
 EXPORTED = {
-    "two names": (["x*sin(y)", "--to", "c"], "const double *x, const double *y, double *grad_x, double *grad_y"),
+    "two names": (
+        ["x*sin(y)", "--to", "c"],
+        "const double *x, const double *y, double *grad_x, double *grad_y",
+    ),
     "js": (["x*sin(y)", "--to", "js"], "{ x, y }"),
     "beside an array": (["a*x", "x=1,2,3", "--to", "numpy"], "*, a, x"),
     "a product of names": (["a x^2", "--to", "numpy"], "*, a, x"),
-    "held": (["x*y", "--freeze", "y", "--to", "c"], "const double *x, const double *y, double *grad_x"),
+    "held": (
+        ["x*y", "--freeze", "y", "--to", "c"],
+        "const double *x, const double *y, double *grad_x",
+    ),
     "a function": (["f(t) = t**2; f(u)*k", "--to", "js"], "{ k, u }"),
 }
 
@@ -240,7 +303,9 @@ STEPS = {
 def test_steps_need_no_values(call_cli, arguments, wanted):
     done = call_cli("explain", *arguments, "--steps", "--no-check", "--format", "json")
     assert done.returncode == 0, done.stderr
-    assert {name: steps[-1]["formula"] for name, steps in json.loads(done.stdout)["steps"].items()} == wanted
+    assert {
+        name: steps[-1]["formula"] for name, steps in json.loads(done.stdout)["steps"].items()
+    } == wanted
 
 
 # --- Labels: each node's text has the node's value
@@ -257,7 +322,8 @@ LABELLED = [
     "sum([x**2, y])", "[x,y].sum()", "[[x,y],[y,x]] @ [x,1]", "[[1,2],[3,4]] @ p", "sum(p*[1,2])", "-[x,y]", "np.array([x,y])*2",
     "np.dot([x,y],[y,z])", "norm([x,y])", "sum([[x,y],[y,x]])", "(M+1).pow(2).t()", "(p*2).mean()", "F.relu(x-1)", "torch.std(p)",
     "where(x > 0, x, -x)", "x^2 if x > 0 else sin^2 x", "p[0]*p[1]", "softmax(p)[0]", "cross_entropy(p, 0)", "einsum('i,i->', p, q)",
-    "f(u) = u sin u; f(2)", "f(u) = u**2 + 1; f(3x)", "f(u) = u**2+1; f'(2x)", "f(u) = sin(u); f''(x)", "u = 2x; sin^2(u)",
+    "f(u) = u sin u; f(2)", "f(u) = u**2 + 1; f(3x)", "f(u) = u**2+1; f'(2x)", "f(u) = sin(u); "
+    "f''(x)", "u = 2x; sin^2(u)",
     "u = [x, 2x]; u[0]*u[1]", "u = x**2; u += 1; 2u", "u, o = x, y; u*o", "1e3x", "x × y", "x ÷ y", "x − y", "-x²", "2⁻¹x", "x^½",
 ]  # fmt: skip
 
@@ -272,7 +338,9 @@ def _explained(text: str) -> gradcli.Explanation:
 
 def _program(names: dict[str, Any], lines: list[str]) -> Program:
     """A program with these values, after these lines."""
-    program = Programs(values={name: np.asarray(value, float) for name, value in names.items()}).fresh(0)
+    program = Programs(
+        values={name: np.asarray(value, float) for name, value in names.items()}
+    ).fresh(0)
     for statement in statements([f"{line}\n" for line in lines]):
         if not isinstance(statement, Query):
             program.execute(statement)
@@ -296,10 +364,17 @@ def test_the_text_of_a_node_has_its_value(text):
         if node.text is None or node.call is not None or node.op == "leaf":
             continue
         before = lines[: len(lines) - 1 if node.statement is None else node.statement]
-        np.testing.assert_allclose(_value(node.text, AT, before), node.value, rtol=1e-12, err_msg=f"node {node.id}: {node.text}")
+        np.testing.assert_allclose(
+            _value(node.text, AT, before),
+            node.value,
+            rtol=1e-12,
+            err_msg=f"node {node.id}: {node.text}",
+        )
 
 
-@pytest.mark.parametrize("text", [text for text in LABELLED if "f(u)" not in text and "u, o" not in text])
+@pytest.mark.parametrize(
+    "text", [text for text in LABELLED if "f(u)" not in text and "u, o" not in text]
+)
 def test_the_formula_of_an_edge_has_its_value(text):
     lines = text.split("; ")
     explanation = _explained("\n".join(lines))
@@ -307,7 +382,9 @@ def test_the_formula_of_an_edge_has_its_value(text):
     for part in explanation.backward:
         if part.partial is None or part.local is None or np.ndim(part.local):
             continue
-        np.testing.assert_allclose(_value(part.partial, names, lines[:-1]), part.local, rtol=1e-9, err_msg=part.partial)
+        np.testing.assert_allclose(
+            _value(part.partial, names, lines[:-1]), part.local, rtol=1e-9, err_msg=part.partial
+        )
 
 
 def test_nodes_of_the_samples_have_texts_of_their_value(monkeypatch):
@@ -316,9 +393,16 @@ def test_nodes_of_the_samples_have_texts_of_their_value(monkeypatch):
     for path in sorted(SAMPLES.glob("*.grad")):
         lines = path.read_text("utf-8").splitlines(keepends=True)
         options = Options(check=False, formula=False)
-        for explanation in Explanations(Inputs(None, {}, [path.name], None), Programs(), options, 0).answers():
+        for explanation in Explanations(
+            Inputs(None, {}, [path.name], None), Programs(), options, 0
+        ).answers():
             for node in explanation.nodes:
-                if node.text is None or node.call is not None or not node.operands or node.spelling == node.text:
+                if (
+                    node.text is None
+                    or node.call is not None
+                    or not node.operands
+                    or node.spelling == node.text
+                ):
                     continue
                 tried += 1
                 programs = Programs()
@@ -330,5 +414,10 @@ def test_nodes_of_the_samples_have_texts_of_their_value(monkeypatch):
                 (query,) = statements([f"({node.text})" if "\n" in node.text else node.text])
                 found = program.execute(query).value
                 value = forward([found], program.scope.values)[found]
-                np.testing.assert_allclose(value, node.value, rtol=1e-9, err_msg=f"{path.name}, node {node.id}: {node.text}")
+                np.testing.assert_allclose(
+                    value,
+                    node.value,
+                    rtol=1e-9,
+                    err_msg=f"{path.name}, node {node.id}: {node.text}",
+                )
     assert tried > 200

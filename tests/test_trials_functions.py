@@ -1,4 +1,6 @@
-"""Gradients of functions that write into what they are given, meet infinities, sort equal numbers or keep parameters."""
+"""Gradients of functions that write into what they are given, meet infinities, sort equal numbers
+or keep parameters.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,11 @@ def test_nested_arguments_are_copies() -> None:
 
 
 def hosaki(x: Any) -> Any:
-    return (1 - 8 * x[0] + 7 * x[0] ** 2 - 7 / 3 * x[0] ** 3 + 1 / 4 * x[0] ** 4) * x[1] ** 2 * np.exp(-x[1])
+    return (
+        (1 - 8 * x[0] + 7 * x[0] ** 2 - 7 / 3 * x[0] ** 3 + 1 / 4 * x[0] ** 4)
+        * x[1] ** 2
+        * np.exp(-x[1])
+    )
 
 
 def hosaki_slopes(x: Any) -> Any:
@@ -113,7 +119,9 @@ def hosaki_slopes(x: Any) -> Any:
     return np.array([q * x[1] ** 2, p * (2 * x[1] - x[1] ** 2)]) * np.exp(-x[1])
 
 
-@pytest.mark.parametrize("at", thinned(pytest.param(at, id=str(at)) for at in ([4.0, 2.0], [1.0, 2.0], [2.0, 2.0])))
+@pytest.mark.parametrize(
+    "at", thinned(pytest.param(at, id=str(at)) for at in ([4.0, 2.0], [1.0, 2.0], [2.0, 2.0]))
+)
 @pytest.mark.parametrize(("off", "wanted"), [(0.0, "agree"), (1e-9, "mismatch")])
 def test_a_claim_of_zero_at_a_stationary_point(at: list[float], off: float, wanted: str) -> None:
     """Wikipedia has the minima (4, 2) and (1, 2); x = 2 is the maximum between them."""
@@ -154,14 +162,18 @@ def median(x: Any) -> Any:
 
 
 TIES = [
-    ([0.0, 1.0, 0.0], "agree kink"), ([0.0, 0.0, 1.0], "agree kink"), ([0.0, 0.5, 0.5], "agree kink"), ([0.5, 0.5, 0.0], "mismatch"),
+    ([0.0, 1.0, 0.0], "agree kink"), ([0.0, 0.0, 1.0], "agree kink"), ([0.0, 0.5, 0.5], "agree "
+    "kink"), ([0.5, 0.5, 0.0], "mismatch"),
     ([0.0, 1.5, -0.5], "mismatch"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("said", "wanted"), TIES, ids=[str(said) for said, _ in TIES])
 def test_subgradients_of_what_sorts_equal_numbers(said: list[float], wanted: str) -> None:
-    assert check_gradient(median, lambda x: np.array(said), at={"x": [1.0, 2.0, 2.0]}).verdict.word in wanted.split()
+    assert (
+        check_gradient(median, lambda x: np.array(said), at={"x": [1.0, 2.0, 2.0]}).verdict.word
+        in wanted.split()
+    )
 
 
 FILES = """
@@ -190,13 +202,20 @@ CALLS = [
 
 @pytest.mark.parametrize(("words", "code", "told"), CALLS, ids=[words for words, _, _ in CALLS])
 def test_arguments_go_by_their_names(
-    call_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: int, told: str
+    call_cli: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    code: int,
+    told: str,
 ) -> None:
     (tmp_path / "named.py").write_text(FILES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "named", raising=False)
     done = call_cli("check", "--no-cache", "--function", *shlex.split(words))
-    assert (done.returncode, told in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert (done.returncode, told in done.stdout + done.stderr) == (code, True), (
+        done.stdout + done.stderr
+    )
 
 
 @NEEDS_TORCH
@@ -229,7 +248,12 @@ def test_modules_are_held_by_their_parameters() -> None:
         "x": "agree", "gain": "mismatch", "linear.weight": "agree", "linear.bias": "agree"
     }  # fmt: skip
     assert check_gradient(model, by="torch", at=at, wrt="linear.weight").verdict.word == "agree"
-    assert check_gradient(lambda x: model(x).sum(), by="torch", at=at, parameters=model, wrt="gain").verdict.word == "mismatch"
+    assert (
+        check_gradient(
+            lambda x: model(x).sum(), by="torch", at=at, parameters=model, wrt="gain"
+        ).verdict.word
+        == "mismatch"
+    )
     model.linear.bias.requires_grad_(False)
     assert "linear.bias" not in check_gradient(model, by="torch", at=at).variables
     for name, p in model.named_parameters():

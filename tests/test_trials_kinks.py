@@ -1,4 +1,7 @@
-"""Kinks: ties of order statistics, jumps, filled points, and where formulas have them. All wanted values are by hand."""
+"""Kinks: ties of order statistics, jumps, filled points, and where formulas have them.
+
+All wanted values are by hand.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,16 @@ TIES = {
     "cummax": ("cummax(x, 0)[0][2]", TIED, TOP),
     "cummin": ("cummin(x, 0)[0][1]", [2.0, 2.0, 3.0], {0: (1.0, 0.0), 1: (1.0, 0.0)}),
     "weights": ("dot(sort(x), [1, 2, 4])", TIED, {1: (2.0, 4.0), 2: (2.0, 4.0)}),
-    "three of which one counts": ("torch.median(x)", [2.0, 2.0, 2.0, 1.0, 3.0], {0: (0.0, 0.0), 1: (0.0, 0.0), 2: (0.0, 0.0)}),
-    "the first of three": ("np.median(x)", [2.0, 2.0, 2.0, 1.0, 3.0], {0: (0.0, 0.0), 1: (0.0, 0.0), 2: (0.0, 0.0)}),
+    "three of which one counts": (
+        "torch.median(x)",
+        [2.0, 2.0, 2.0, 1.0, 3.0],
+        {0: (0.0, 0.0), 1: (0.0, 0.0), 2: (0.0, 0.0)},
+    ),
+    "the first of three": (
+        "np.median(x)",
+        [2.0, 2.0, 2.0, 1.0, 3.0],
+        {0: (0.0, 0.0), 1: (0.0, 0.0), 2: (0.0, 0.0)},
+    ),
 }
 
 
@@ -87,7 +98,11 @@ def test_what_jumps_both_ways_does_not_jump():
 
 BY_DEFINITION = {
     "oscillating": ("where(x != 0, x**2*sin(1/x), 0)", "agree", None),
-    "with a slope": ("where(x != 0, x**2*sin(1/x) + 3*x, 0)", "mismatch", 3.0),  # of the branch with the condition, which is flat
+    "with a slope": (
+        "where(x != 0, x**2*sin(1/x) + 3*x, 0)",
+        "mismatch",
+        3.0,
+    ),  # of the branch with the condition, which is flat
     "from both sides": ("where(x == 0, 0, x/(1 + exp(1/x)))", "kink", (1.0, 0.0)),
     "removable": ("where(x == 0, 1, sin(x)/x)", "agree", None),
     "removable, with a slope": ("where(x == 0, 0, (1 - cos(x))/x)", "mismatch", 0.5),
@@ -125,13 +140,29 @@ CLAIMS = {
 def test_claims(call_cli, text, x, claim, verdict):
     numbers = [float(v) for v in claim.split(",")]
     at = [float(v) for v in x.split(",")] if "," in x else float(x)
-    record = {"expr": text, "at": {"x": at}, "expect": {"grad": {"x": numbers if "," in claim else numbers[0]}}}
-    done = call_cli("check", "-i", "jsonl", "-", "--no-cache", "--format", "jsonl", stdin=json.dumps(record) + "\n")
+    record = {
+        "expr": text,
+        "at": {"x": at},
+        "expect": {"grad": {"x": numbers if "," in claim else numbers[0]}},
+    }
+    done = call_cli(
+        "check",
+        "-i",
+        "jsonl",
+        "-",
+        "--no-cache",
+        "--format",
+        "jsonl",
+        stdin=json.dumps(record) + "\n",
+    )
     assert json.loads(done.stdout)["check"]["claims"][0]["verdict"] == verdict
 
 
 def test_a_quantile_by_its_rank():
-    smooth, bent = (gradcli.evaluate("quantile(x, q)", x=np.array(x), q=0.5) for x in ([0.5, 0.25, 0.75], [0.5, 0.25, 1.75]))
+    smooth, bent = (
+        gradcli.evaluate("quantile(x, q)", x=np.array(x), q=0.5)
+        for x in ([0.5, 0.25, 0.75], [0.5, 0.25, 1.75])
+    )
     assert smooth.grad["q"] == 0.5
     assert smooth.check.verdict == "agree"
     (kink,) = bent.check.variables["q"].kinks
@@ -159,13 +190,26 @@ FORMULAS = {
 def test_places_of_kinks(call_cli, text, places):
     said = call_cli("diff", text).stdout
     assert "claim" not in said
-    assert (f"kinks {places}\n" in said or f"not differentiable {places}\n" in said) if places else "kink" not in said
+    assert (
+        (f"kinks {places}\n" in said or f"not differentiable {places}\n" in said)
+        if places
+        else "kink" not in said
+    )
 
 
 NOTES = {
-    "a kink": (("eval", "|x|", "x=0±0.1"), "x a standard deviation aside, the result is 0.1 to 0.1"),
-    "an order": (("eval", "jv(nu, x)", "nu=0.5", "x=1"), "no derivative by nu: it is 'v' of jv, by which there is no derivative here"),
-    "outside of the support": (("eval", "expon.logpdf(x)", "x=-1"), "'expon.logpdf(x)' is -inf, by its definition there"),
+    "a kink": (
+        ("eval", "|x|", "x=0±0.1"),
+        "x a standard deviation aside, the result is 0.1 to 0.1",
+    ),
+    "an order": (
+        ("eval", "jv(nu, x)", "nu=0.5", "x=1"),
+        "no derivative by nu: it is 'v' of jv, by which there is no derivative here",
+    ),
+    "outside of the support": (
+        ("eval", "expon.logpdf(x)", "x=-1"),
+        "'expon.logpdf(x)' is -inf, by its definition there",
+    ),
 }
 
 

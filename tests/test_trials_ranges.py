@@ -1,4 +1,6 @@
-"""Ranges and plots of functions with branches: what holds at single points only, removable points, poles with their sides."""
+"""Ranges and plots of functions with branches: what holds at single points only, removable points,
+poles with their sides.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,21 @@ def bound(call_cli):
 def hold(found, wanted):
     """A range holds the true one, and is wider by no more than the hundredth that is allowed."""
     (low, high), (least, most) = map(float, found), wanted
-    room = 0.01 * max(most - least, 1e-12) + 1e-14 * max(abs(least), abs(most)) if math.isfinite(most - least) else 0.0
-    assert low == least or least - room <= low <= least + 1e-15 * abs(least), f"low end {low} for {least}"
-    assert high == most or most - 1e-15 * abs(most) <= high <= most + room, f"high end {high} for {most}"
+    room = (
+        0.01 * max(most - least, 1e-12) + 1e-14 * max(abs(least), abs(most))
+        if math.isfinite(most - least)
+        else 0.0
+    )
+    assert low == least or least - room <= low <= least + 1e-15 * abs(least), (
+        f"low end {low} for {least}"
+    )
+    assert high == most or most - 1e-15 * abs(most) <= high <= most + room, (
+        f"high end {high} for {most}"
+    )
 
 
-# An expression, its box, the ranges of its value and its derivatives where these exist, and the kinds of notes; by hand.
+# An expression, its box, the ranges of its value and its derivatives where these exist, and the
+# kinds of notes; by hand.
 BRANCHES = {
     "where(x == 2, 5, x**2)": ("x=1..3", (1, 9), [(2, 6)], ["jump"]),
     "where(x == 2, 5, x**3)": ("x=1..3", (1, 27), [(3, 27)], ["jump"]),
@@ -63,7 +74,12 @@ BRANCHES = {
     "where(x == 0, 1, expm1(x)/x)": ("x=-1..1", (1 - 1 / E, E - 1), [(1 - 2 / E, 1)], []),
     "where(x != 0, sin(x)/x, 1)": ("x=-1..1", (SIN, 1), [(COS - SIN, SIN - COS)], []),
     "sin(x)/x if x != 0 else 1": ("x=-1..1", (SIN, 1), [(COS - SIN, SIN - COS)], []),
-    "where(x == 1, 1, log(x)/(x - 1))": ("x=0.5..2", (math.log(2), 2 * math.log(2)), [(4 * math.log(2) - 4, math.log(2) / -1 + 0.5)], []),
+    "where(x == 1, 1, log(x)/(x - 1))": (
+        "x=0.5..2",
+        (math.log(2), 2 * math.log(2)),
+        [(4 * math.log(2) - 4, math.log(2) / -1 + 0.5)],
+        [],
+    ),
     "where(x == 0, 0.5, (1 - cos(x))/x**2)": ("x=0..1", (1 - COS, 0.5), None, []),
     "where(x == 0, 2, sin(x)/x)": ("x=-1..1", (SIN, 2), [(COS - SIN, SIN - COS)], ["jump"]),
     "sin(x)/x": ("x=-1..1", (SIN, 1), [(COS - SIN, SIN - COS)], ["domain"]),
@@ -72,12 +88,22 @@ BRANCHES = {
     "x*sinc(x)": ("x=-0.5..0.5", (-1 / math.pi, 1 / math.pi), [(0, 1)], []),
     "sinc(x**2 - 1)": ("x=0..1", (0, 1), None, []),
     "where(x == 0, 0, x**2*log(x**2))": ("x=-1..1", (-1 / E, 0), [(-2, 2)], []),
-    "where(x > 0, x**2*log(x), 0)": ("x=-1..1", (-0.5 / E, 0), [(-2 * math.exp(-1.5), 1)], ["kink"]),
+    "where(x > 0, x**2*log(x), 0)": (
+        "x=-1..1",
+        (-0.5 / E, 0),
+        [(-2 * math.exp(-1.5), 1)],
+        ["kink"],
+    ),
     "xlogy(x, x)": ("x=0..1", (-1 / E, 0), [(-INF, 1)], ["pole"]),
     "entr(x)": ("x=0..1", (0, 1 / E), [(-1, INF)], ["pole"]),
     "(x < 1)*x + (x >= 1)*x**2": ("x=0..2", (0, 4), [(1, 4)], ["kink"]),
     "((x > 0) & (x < 1))*x + 2": ("x=-1..2", (2, 3), [(0, 1)], ["jump", "kink"]),
-    "logsumexp([x, y])": ("x=0..1 y=0..1", (math.log(2), 1 + math.log(2)), [(1 / (1 + E), E / (1 + E))] * 2, []),
+    "logsumexp([x, y])": (
+        "x=0..1 y=0..1",
+        (math.log(2), 1 + math.log(2)),
+        [(1 / (1 + E), E / (1 + E))] * 2,
+        [],
+    ),
     "logsumexp([x, 2*x, 1])": ("x=-1..1", None, None, []),
     "log_softmax([x, y])[0]": ("x=0..1 y=0..1", (-math.log(1 + E), 1 - math.log(1 + E)), None, []),
     "max([x, y, x*y])": ("x=-1..1 y=-1..1", (0, 1), [(-1, 1), (-1, 1)], ["kink"]),
@@ -114,7 +140,14 @@ ASSERTS = {
 @pytest.mark.parametrize("text", ASSERTS)
 def test_an_assert_about_a_function_with_branches(call_cli, text):
     lines = text.replace("; ", "\n") + "\n"
-    done = call_cli("check", "-f", "-", "--format", "json", stdin=lines.replace("g(x) = where(x == y", "y = 1.5\ng(x) = where(x == y"))
+    done = call_cli(
+        "check",
+        "-f",
+        "-",
+        "--format",
+        "json",
+        stdin=lines.replace("g(x) = where(x == y", "y = 1.5\ng(x) = where(x == y"),
+    )
     record = json.loads(done.stdout)
     record = record[-1] if isinstance(record, list) else record
     assert record["assert"]["holds"] is (ASSERTS[text] is None)
@@ -122,7 +155,8 @@ def test_an_assert_about_a_function_with_branches(call_cli, text):
         assert record["assert"]["worst"]["at"] == ASSERTS[text]
 
 
-# A function, a formula that is claimed of its derivative, and whether it is its derivative all over the box.
+# A function, a formula that is claimed of its derivative, and whether it is its derivative all over
+# the box.
 OVER = {
     "where(x == 0.5, 0.25, x**2)": ("2*x", "agree"),
     "where(relu(x) == 0, 5*x, x)": ("x - x + 1", "mismatch"),
@@ -134,17 +168,21 @@ OVER = {
 @pytest.mark.parametrize("text", OVER)
 def test_a_claim_over_a_box_of_a_function_with_branches(call_cli, text):
     claim, verdict = OVER[text]
-    done = call_cli("check", "-e", text, "--grad", f"x={claim}", "--over", "x=-1..2", "--format", "json")
+    done = call_cli(
+        "check", "-e", text, "--grad", f"x={claim}", "--over", "x=-1..2", "--format", "json"
+    )
     (record,) = json.loads(done.stdout)
     assert record["check"]["claims"][0]["verdict"] == verdict
 
 
 MARKS = {
     "1/(x^3-x) x=-5..5": [
-        "pole at x=-1: -inf from the left, +inf from the right", "pole at x=0: +inf from the left, -inf from the right",
+        "pole at x=-1: -inf from the left, +inf from the right", "pole at x=0: +inf from the "
+        "left, -inf from the right",
         "pole at x=1: -inf from the left, +inf from the right",
     ],
-    "x/(x^2-1) x=-3..3": ["pole at x=-1: -inf from the left, +inf from the right", "pole at x=1: -inf from the left, +inf from the right"],
+    "x/(x^2-1) x=-3..3": ["pole at x=-1: -inf from the left, +inf from the right", "pole at x=1: "
+    "-inf from the left, +inf from the right"],
     "tan(pi*x) x=-1..1": ["pole at x=-0.5: +inf from the left, -inf from the right",
         "pole at x=0.5: +inf from the left, -inf from the right"],
     "tan(x) x=-pi..pi": [
@@ -160,7 +198,8 @@ MARKS = {
     "where(x>=0,1/x,0) x=-1..1": ["pole at x=0: +inf from the right"],
     "log(abs(x))+100 x=-1..1": ["pole at x=0: -inf"],
     "1/x^2 x=-1..1": ["pole at x=0: +inf"],
-    "floor(3*x) x=0..0.9": ["jump at x=0.3333333333333333: from 0 to 1", "jump at x=0.6666666666666666: from 1 to 2"],
+    "floor(3*x) x=0..0.9": ["jump at x=0.3333333333333333: from 0 to 1", "jump at "
+    "x=0.6666666666666666: from 1 to 2"],
 }  # fmt: skip
 
 
@@ -173,11 +212,16 @@ def test_each_place_of_a_plot_is_told_once_with_both_sides(call_cli, line):
 
 @pytest.mark.ci
 def test_random_functions_with_branches_are_inside_their_ranges():
-    """Values at points, those of the conditions among them, and slopes where differences of two sizes from both sides agree."""
+    """Values at points, those of the conditions among them, and slopes where differences of two
+    sizes from both sides agree.
+    """
     with np.errstate(all="ignore"):
         for seed in range(100):
             choose = random.Random(seed)
-            text, box = _number(choose, choose.choice((2, 3))), choose.choice(((-1.0, 3.0), (0.0, 2.0), (-2.0, 2.0), (0.25, 1.75)))
+            text, box = (
+                _number(choose, choose.choice((2, 3))),
+                choose.choice(((-1.0, 3.0), (0.0, 2.0), (-2.0, 2.0), (0.25, 1.75))),
+            )
             if "x" in text:
                 _hold_at_points(text, box)
 
@@ -214,7 +258,10 @@ def _condition(choose, depth):
         return f"({_condition(choose, 0)}) {choose.choice('&|')} ({_condition(choose, 0)})"
     if kind < 0.3:
         return f"~({_condition(choose, 0)})"
-    return f"{_number(choose, depth) if kind < 0.6 else 'x'} {choose.choice(('==', '!=', '==', '<', '>='))} {choose.choice(_CONSTANTS)}"
+    return (
+        f"{_number(choose, depth) if kind < 0.6 else 'x'} "
+        f"{choose.choice(('==', '!=', '==', '<', '>='))} {choose.choice(_CONSTANTS)}"
+    )
 
 
 def _hold_at_points(text, box):
@@ -222,24 +269,40 @@ def _hold_at_points(text, box):
     programs = Programs(values={"x": np.float64((begin + end) / 2)})
     (record,) = bounds(programs.fresh(), [text], None, AskedBounds({"x": box}, width=0.5))
     if record.error is not None:
-        assert "its range is not known" in record.error.message or "nowhere" in record.error.message, (text, record.error.message)
+        assert (
+            "its range is not known" in record.error.message or "nowhere" in record.error.message
+        ), (text, record.error.message)
         return
-    xs = np.unique([*np.linspace(begin, end, 61), *(x for x in map(float, _CONSTANTS) if begin <= x <= end)])
+    xs = np.unique(
+        [*np.linspace(begin, end, 61), *(x for x in map(float, _CONSTANTS) if begin <= x <= end)]
+    )
 
     def values(xs):
-        return np.broadcast_to(np.asarray(eval(text.replace("~(", "NOT("), dict(_NAMES), {"x": xs}), float), xs.shape)
+        return np.broadcast_to(
+            np.asarray(eval(text.replace("~(", "NOT("), dict(_NAMES), {"x": xs}), float), xs.shape
+        )
 
     found = values(xs)
     defined = np.isfinite(found) & np.isfinite(values(xs + 1e-9)) & np.isfinite(values(xs - 1e-9))
     room = 1e-12 * (1 + np.abs(found))
-    assert np.all(~defined | ((record.value.low - room <= found) & (found <= record.value.high + room))), (text, box, record.value)
+    assert np.all(
+        ~defined | ((record.value.low - room <= found) & (found <= record.value.high + room))
+    ), (text, box, record.value)
     steps = np.array([1e-4, -1e-4, 1e-5, -1e-5])[:, None]
     slopes = (np.array([values(xs + step) for step in steps]) - found) / steps
     spread = slopes.max(axis=0) - slopes.min(axis=0)
     smooth = defined & (spread < 1e-2) & (begin < xs) & (xs < end)
     room = 2 * spread + 1e-9 + 1e-9 * np.abs(found) / 1e-5
-    inside = (record.grad["x"].low - room <= slopes[2]) & (slopes[2] <= record.grad["x"].high + room)
-    assert np.all(~smooth | inside), (text, box, record.grad["x"], xs[smooth & ~inside], slopes[2][smooth & ~inside])
+    inside = (record.grad["x"].low - room <= slopes[2]) & (
+        slopes[2] <= record.grad["x"].high + room
+    )
+    assert np.all(~smooth | inside), (
+        text,
+        box,
+        record.grad["x"],
+        xs[smooth & ~inside],
+        slopes[2][smooth & ~inside],
+    )
 
 
 PLOTS = {
@@ -254,7 +317,15 @@ PLOTS = {
 @pytest.mark.parametrize("suffix", ["csv", "json", "svg", "html"])
 def test_plots_of_several_expressions_and_of_a_range_alone(call_cli, tmp_path, line, suffix):
     pytest.importorskip("matplotlib")
-    done = call_cli("plot", *line.split("|"), "--points", "3", "--no-check", "--out", str(tmp_path / f"p.{suffix}"))
+    done = call_cli(
+        "plot",
+        *line.split("|"),
+        "--points",
+        "3",
+        "--no-check",
+        "--out",
+        str(tmp_path / f"p.{suffix}"),
+    )
     assert done.returncode == 0, done.stderr
     text = (tmp_path / f"p.{suffix}").read_text()
     if suffix == "json":
@@ -282,7 +353,9 @@ def test_what_a_plot_cannot_know_is_refused(call_cli, line):
 
 def test_numbers_of_logarithmic_axes_are_numbers(call_cli, tmp_path):
     pytest.importorskip("matplotlib")
-    call_cli("plot", "exp(x)", "x=1..10", "--log", "xy", "--no-check", "--out", str(tmp_path / "p.svg"))
+    call_cli(
+        "plot", "exp(x)", "x=1..10", "--log", "xy", "--no-check", "--out", str(tmp_path / "p.svg")
+    )
     text = (tmp_path / "p.svg").read_text()
     assert "mathdefault" not in text
     assert "<!-- 10000 -->" in text

@@ -1,4 +1,6 @@
-"""What people write and mean otherwise than it could be read: it is refused with all readings, and every help can be followed."""
+"""What people write and mean otherwise than it could be read: it is refused with all readings, and
+every help can be followed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ import gradcli
 from gradcli.errors import AmbiguousError, ArgumentError, GradcliError, MissingValueError, Source
 from gradcli.language.statements import offers, parse_statements
 
-# -- letters written together, where no value tells what they are --------------------------------------------------------------
+# -- letters written together, where no value tells what they are
+# --------------------------------------------------------------
 
 GLUED = {  # with the reading of a book
     "sinx": "sin(x)", "lnx": "ln(x)", "cosx": "cos(x)", "sqrtx": "sqrt(x)", "arctanx": "arctan(x)", "sin2x": "sin(2*x)",
@@ -47,7 +50,9 @@ def test_glued_letters_are_refused_with_both_readings(call_cli, text, reading):
     name = re.search(r"'(\w+)' has two readings", caught.value.message)
     assert name is not None
     assert caught.value.help.endswith(f" {name[1]}")
-    assert name[1] in {path[-1] for path in gradcli.differentiate(text, name[1], check=False).formulas}
+    assert name[1] in {
+        path[-1] for path in gradcli.differentiate(text, name[1], check=False).formulas
+    }
     done = call_cli("check", "-e", text)
     assert done.returncode == 2
     assert "has two readings" in done.stdout
@@ -56,14 +61,22 @@ def test_glued_letters_are_refused_with_both_readings(call_cli, text, reading):
 @pytest.mark.parametrize("text", NAMES)
 def test_names_in_use_stay_names(text):
     record = gradcli.differentiate(text, check=False)
-    assert {path[0] for path in record.formulas} == set(re.findall(r"[a-z]\w*", text, re.I)) - {"exp"}
+    assert {path[0] for path in record.formulas} == set(re.findall(r"[a-z]\w*", text, re.I)) - {
+        "exp"
+    }
 
 
 _TEXTS = """x y xy 2x 3xy x^2 x^2y x^3 sinx sin(x) sin_x sin_2x cosx cos(2x) cos_3x tanx lnx ln(x) ln_x e^x e^(-x) e^-x e^(-kt) e^(2x)
 sqrt(x) sqrtx sqrt(x+1) (x+1) (x+1)^2 (x-y) (a+b) 2^x pi r^2 a/b 1/x x/(x+1) sin^2(x) xsinx xlnx x_e^x a_b 2ab t^2 2gt gt^2 sinh(x)
 exp(x) exp(-x^2) arctan(x) arctanx sin2x cos3x x(x+1) x(x-1)(x+2) x_sin_x"""
 _PARTS = _TEXTS.split()
-_SYMPY = (*standard_transformations, convert_xor, split_symbols, function_exponentiation, implicit_multiplication_application)
+_SYMPY = (
+    *standard_transformations,
+    convert_xor,
+    split_symbols,
+    function_exponentiation,
+    implicit_multiplication_application,
+)
 
 
 def _textbook() -> list[str]:
@@ -77,7 +90,9 @@ def _textbook() -> list[str]:
 
 
 def test_what_is_read_without_values_is_what_sympy_reads():
-    """Names of several letters are refused or stand alone; whatever else is read has sympy's names and value."""
+    """Names of several letters are refused or stand alone; whatever else is read has sympy's names
+    and value.
+    """
     read = 0
     for text in _textbook():
         try:
@@ -85,12 +100,21 @@ def test_what_is_read_without_values_is_what_sympy_reads():
         except GradcliError:
             continue
         if any(len(name) > 1 for name in names):
-            alone = "|".join(name for name in names if len(name) > 1 and name.isalpha())  # not x2, with an index
-            assert not alone or re.search(rf"(?:^|[-+*(/] *)(?:{alone})(?:$| *[-+*/)^])", text), (text, names)
+            alone = "|".join(
+                name for name in names if len(name) > 1 and name.isalpha()
+            )  # not x2, with an index
+            assert not alone or re.search(rf"(?:^|[-+*(/] *)(?:{alone})(?:$| *[-+*/)^])", text), (
+                text,
+                names,
+            )
             continue
         if re.search(r"(sin|cos|ln) [^+-]*[* (]", text):
             continue  # which sympy takes into the argument
-        meant = parse_expr(text, transformations=_SYMPY, local_dict={"e": sympy.E, "ln": sympy.log, "arctan": sympy.atan})
+        meant = parse_expr(
+            text,
+            transformations=_SYMPY,
+            local_dict={"e": sympy.E, "ln": sympy.log, "arctan": sympy.atan},
+        )
         letters = set(re.findall(r"(?<![A-Za-z])[a-zA-Z](?![A-Za-z])", text)) - {"e"}
         assert {str(symbol) for symbol in meant.free_symbols} <= letters | set(names), text
         assert set(names) <= letters, text
@@ -101,7 +125,8 @@ def test_what_is_read_without_values_is_what_sympy_reads():
     assert read > 80
 
 
-# -- logarithms to a base, and textbook names of functions ---------------------------------------------------------------------
+# -- logarithms to a base, and textbook names of functions
+# ---------------------------------------------------------------------
 
 MEANINGS = {
     "log_3 x": np.log(1.25) / np.log(3), "log_3(x)": np.log(1.25) / np.log(3), "log_b(x)": np.log(1.25) / np.log(2.5),
@@ -128,7 +153,8 @@ def test_textbook_functions_say_how_they_were_read(evaluate_all):
     assert gradcli.differentiate("log_b x", check=False).names == ("x", "b")
 
 
-# -- measured values -----------------------------------------------------------------------------------------------------------
+# -- measured values
+# -----------------------------------------------------------------------------------------------------------
 
 MEASURED = {
     "5.00(5)": ["5.00±0.05", "5.00*5"], "5.00 +- 0.05": ["5.00±0.05", "5.00 + (-0.05)"], "2(3)": ["2±3", "2*3"],
@@ -149,7 +175,9 @@ def test_short_forms_of_measured_values_are_refused_with_both_readings(call_cli,
     assert help in call_cli("eval", "V^2", f"V={text}").stderr
     record = json.dumps({"expr": "V^2", "at": {"V": text}})
     assert help in call_cli("eval", "--input", "jsonl", "-f", "-", stdin=record + "\n").stderr
-    deviation, value = (gradcli.evaluate(f"V = {reading}\nsum(V*1)").uncertainty for reading in readings)
+    deviation, value = (
+        gradcli.evaluate(f"V = {reading}\nsum(V*1)").uncertainty for reading in readings
+    )
     assert deviation is not None
     assert value is None
 
@@ -174,7 +202,8 @@ def test_a_product_in_an_expression_stays_one():
     assert float(gradcli.evaluate("2(3) + x", x=0.0).value) == 6.0
 
 
-# -- what means two things of a matrix --------------------------------------------------------------------------------------------
+# -- what means two things of a matrix
+# --------------------------------------------------------------------------------------------
 
 MATRIX = np.array([[1.0, 2.0], [3.0, 5.0]])
 
@@ -191,13 +220,20 @@ def test_functions_along_an_axis_need_one(name):
         (f"{name}(m, axis=-1)", -1),
         (f"{name}(m[0])", 0),
     ):
-        value = gradcli.evaluate(f"sum({text}*[2, 3])" if "prefix" in text else text.join(["np.sum(", ")"]), m=MATRIX).value
+        value = gradcli.evaluate(
+            f"sum({text}*[2, 3])" if "prefix" in text else text.join(["np.sum(", ")"]), m=MATRIX
+        ).value
         given = MATRIX[0] if "[0]" in text else MATRIX
-        assert float(value) == pytest.approx(float(np.sum(getattr(scipy.special, name)(given, axis=axis))), rel=1e-13)
+        assert float(value) == pytest.approx(
+            float(np.sum(getattr(scipy.special, name)(given, axis=axis))), rel=1e-13
+        )
 
 
 def test_formulas_write_the_axis(call_cli):
-    assert "x*logsumexp(m, axis=None)" in call_cli("eval", "x**2*logsumexp(m, axis=None)/2", "x=2", "m=[[1,2],[3,4]]").stdout
+    assert (
+        "x*logsumexp(m, axis=None)"
+        in call_cli("eval", "x**2*logsumexp(m, axis=None)/2", "x=2", "m=[[1,2],[3,4]]").stdout
+    )
 
 
 @pytest.mark.parametrize("dialect", ["torch", "numpy", "jax"])
@@ -206,7 +242,9 @@ def test_an_asked_dialect_is_as_good_as_a_prefix(call_cli, dialect):
         with pytest.raises(AmbiguousError, match="Python's is over the rows"):
             gradcli.evaluate(text, X=MATRIX, **options)
     line = json.dumps({"expr": "sum(X)", "at": {"X": MATRIX.tolist()}, "dialect": dialect})
-    assert "two readings" in call_cli("eval", "--input", "jsonl", "-f", "-", stdin=line + "\n").stderr
+    assert (
+        "two readings" in call_cli("eval", "--input", "jsonl", "-f", "-", stdin=line + "\n").stderr
+    )
     assert float(gradcli.evaluate("sum(X)", X=MATRIX).value) == 11.0
 
 
@@ -220,7 +258,8 @@ def test_piecewise_in_lower_case():
     assert float(gradcli.evaluate("piecewise((x**2, x > 0), (0, True))", x=3.0).grad["x"]) == 6.0
 
 
-# -- helps ---------------------------------------------------------------------------------------------------------------------
+# -- helps
+# ---------------------------------------------------------------------------------------------------------------------
 
 HELPS = {
     "45deg + x": "write 45° or 45*pi/180", "x degrees": "write x° or x*pi/180", "derivative(x^2)": "write grad(x^2, x)",
@@ -268,9 +307,11 @@ _MISSPELT = ["sinus", "tang", "SIN", "Sqrt", "log_1p", "model", "derivative", "v
 _FOREIGN = (
     "{f}(x)", "{f}[x]", "{f}[-x^2]", "2{f}(x)", "{f} x", "{f}(x, y)", "np.{f}(x)", "torch.{f}(x)", "Math.{f}(x)", "tf.{f}(x)", "x.{f}()",
     "={f}(A1)", "={f}(A1:A3)", "x.^2 + {f}(x)", "\\{f}(x)", "\\frac{{x}}{{{f}}}", "let z = {f}(x)", "var z = {f}(x);", "f := x -> {f}(x)",
-    "@(x) {f}(x)", "lambda x: {f}(x)", "g = lambda x: {f}(x)", "[{f}(t) for t in x]", "sum({f}(t) for t in x)", "def g(x): return {f}(x)",
+    "@(x) {f}(x)", "lambda x: {f}(x)", "g = lambda x: {f}(x)", "[{f}(t) for t in x]", "sum({f}(t) "
+    "for t in x)", "def g(x): return {f}(x)",
     "return {f}(x)", "print({f}(x), y)", "if x > 0: z = {f}(x)", "for i in range(3): z = {f}(x)", "while x: z = {f}(x)", "x[0] = {f}(x)",
-    "z = {f}(*x)", "{f}(**x)", "x == {f}(x) == 2", "1 < {f}(x) < 2", "x ? {f}(x) : 0", "{f}(x) mod 2", "{f}(x", "[1 {f}(x)]", "1/2{f}(x)",
+    "z = {f}(*x)", "{f}(**x)", "x == {f}(x) == 2", "1 < {f}(x) < 2", "x ? {f}(x) : 0", "{f}(x) "
+    "mod 2", "{f}(x", "[1 {f}(x)]", "1/2{f}(x)",
     "e^2{f}(x)", "x^n({f}(x))", "{f}^-1 x", "sin x/2 + {f}(x)", "5 x 10^2 {f}(x)", "2,5*{f}(x)", "{f}(x)!", "{{{f}(x)}}", "f'({f}(x)'",
     "assert {f}(x)", "assert {f}(x) = 1", "assert x == 1 or y == {f}(x)", "d/dx {f}(x) + 1", "d{f}/dx", "{f}(x) if x", "double z = {f}(x);",
     "{f} <- function(x) x", "x %*% {f}(x)", "std::{f}(x)", "x.zero_({f}(x))", "{f}(x).backward()", "from foo import {f}", "import {f}",
@@ -281,7 +322,9 @@ _FOREIGN = (
 
 @pytest.mark.parametrize("form", _FOREIGN)
 def test_what_a_help_offers_can_be_read(form):
-    """What other languages write, with functions that are misspelt: what the help says to write is read."""
+    """What other languages write, with functions that are misspelt: what the help says to write is
+    read.
+    """
     for function in _MISSPELT:
         text = form.format(f=function)
         help = _help_of(f"x = [1.5, 2.5]; y = 0.5\n{text}")
@@ -289,7 +332,9 @@ def test_what_a_help_offers_can_be_read(form):
             program = f"x = {offer}" if "±" in offer else offer
             for statement in parse_statements(Source(program), 10_000):
                 assert not isinstance(statement, GradcliError), f"{text}: {offer!r} of {help!r}"
-            called = set(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", offer)) - set(re.findall(r"^(\w+)\(.*\) =", offer))
+            called = set(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", offer)) - set(
+                re.findall(r"^(\w+)\(.*\) =", offer)
+            )
             assert called.isdisjoint(_MISSPELT), f"{text}: {help}"
 
 

@@ -1,4 +1,6 @@
-"""Overflow at points of our choice, underflow, true zeros, rewrites and where they hold, normalisations in 16 bits."""
+"""Overflow at points of our choice, underflow, true zeros, rewrites and where they hold,
+normalisations in 16 bits.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,19 @@ UNDERFLOWS: tuple[tuple[str, dict[str, Any], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("text", "values", "where"), UNDERFLOWS, ids=[row[0] for row in UNDERFLOWS])
+@pytest.mark.parametrize(
+    ("text", "values", "where"), UNDERFLOWS, ids=[row[0] for row in UNDERFLOWS]
+)
 def test_underflow_is_ill_conditioned(text: str, values: dict[str, Any], where: str) -> None:
     check = gradcli.evaluate(text, **values).check
     parts = {**check.variables, "value": check.value}
     assert check.verdict.word == "ill-conditioned"
-    assert {name for name, part in parts.items() if part.verdict.word == "ill-conditioned"} == set(where.split())
-    assert all(parts[name].digits < 6 and "underflows" in parts[name].reason for name in where.split())
+    assert {name for name, part in parts.items() if part.verdict.word == "ill-conditioned"} == set(
+        where.split()
+    )
+    assert all(
+        parts[name].digits < 6 and "underflows" in parts[name].reason for name in where.split()
+    )
 
 
 def test_underflow_in_float32_is_ill_conditioned() -> None:
@@ -69,8 +77,13 @@ def test_what_is_truly_zero_has_not_underflowed(text: str) -> None:
     assert check.value.digits == 17
 
 
-@pytest.mark.parametrize(("text", "values", "name"), [("sin(pi)", {}, "the value"), ("sum(softmax(x))", {"x": [1.0, 2.0, 3.0]}, "x")])
-def test_no_digit_of_a_true_zero_is_right(text: str, values: dict[str, Any], name: str, call_cli: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    ("text", "values", "name"),
+    [("sin(pi)", {}, "the value"), ("sum(softmax(x))", {"x": [1.0, 2.0, 3.0]}, "x")],
+)
+def test_no_digit_of_a_true_zero_is_right(
+    text: str, values: dict[str, Any], name: str, call_cli: Callable[..., Any]
+) -> None:
     record = gradcli.evaluate(text, **values)
     part = record.check.value if name == "the value" else record.check.variables[name]
     assert (record.check.verdict.word, part.digits) == ("agree", 0)
@@ -80,7 +93,9 @@ def test_no_digit_of_a_true_zero_is_right(text: str, values: dict[str, Any], nam
     assert "to 17 digits" not in shown
 
 
-def test_the_summary_of_a_check_counts_what_has_no_right_digit(call_cli: Callable[..., Any]) -> None:
+def test_the_summary_of_a_check_counts_what_has_no_right_digit(
+    call_cli: Callable[..., Any],
+) -> None:
     found = call_cli("check", "-e", "x**2", "x=1e-200")
     assert (found.returncode, "1 passed (1 without a right digit)" in found.stdout) == (0, True)
 
@@ -94,8 +109,12 @@ REWRITES = (  # what is written instead, and whether it equals the function ever
 )
 
 
-@pytest.mark.parametrize(("text", "x", "wanted", "where"), REWRITES, ids=[row[0] for row in REWRITES])
-def test_identities_come_first_and_a_series_says_where_it_holds(text: str, x: float, wanted: str | None, where: str | None) -> None:
+@pytest.mark.parametrize(
+    ("text", "x", "wanted", "where"), REWRITES, ids=[row[0] for row in REWRITES]
+)
+def test_identities_come_first_and_a_series_says_where_it_holds(
+    text: str, x: float, wanted: str | None, where: str | None
+) -> None:
     rewrite = gradcli.evaluate(text, x=x).check.rewrite
     assert wanted is None or rewrite.text == wanted
     assert rewrite.where == (where or "")
@@ -173,7 +192,11 @@ def test_normalisations_in_16_bits_are_decided(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("rule", [_right, _without_mean, _without_count, lambda x, seed: -_right(x, seed)])
+@pytest.mark.parametrize(
+    "rule", [_right, _without_mean, _without_count, lambda x, seed: -_right(x, seed)]
+)
 def test_wrong_gradients_in_16_bits_are_found(rule: Any, dtype: str) -> None:
-    check = gradcli.testing.check_gradient(lambda x: _Layer.apply(x, rule), by="torch", at={"x": _halves(dtype)})
+    check = gradcli.testing.check_gradient(
+        lambda x: _Layer.apply(x, rule), by="torch", at={"x": _halves(dtype)}
+    )
     assert check.verdict.word == ("agree" if rule is _right else "mismatch")

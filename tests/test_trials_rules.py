@@ -1,4 +1,6 @@
-"""Rules at the points and parameters where they are most easily wrong: removable gaps, kinks under smooth functions, extreme numbers."""
+"""Rules at the points and parameters where they are most easily wrong: removable gaps, kinks under
+smooth functions, extreme numbers.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ CROSS = np.array([[[[0, 0], [0, 1]], [[0, 0], [-1, 0]]], [[[0, -1], [0, 0]], [[1
 
 
 def case(text, wanted, mode="grad", **bindings):
-    return pytest.param(text, wanted, mode, bindings, id=f"{text} {mode} at {list(bindings.values())}"[:90])
+    return pytest.param(
+        text, wanted, mode, bindings, id=f"{text} {mode} at {list(bindings.values())}"[:90]
+    )
 
 
 def second(text, wanted, **bindings):
@@ -30,7 +34,8 @@ def result(text, mode, bindings):
 
 AGREE = [
     # sinc is smooth at 0: its series is 1 - (pi x)**2/6 + (pi x)**4/120
-    second("sinc(x)", -np.pi**2 / 3, x=0.0), second("x*sinc(x)", 0.0, x=0.0), second("sinc(2*t + 1)", -4 * np.pi**2 / 3, t=-0.5),
+    second("sinc(x)", -np.pi**2 / 3, x=0.0), second("x*sinc(x)", 0.0, x=0.0), second("sinc(2*t + "
+    "1)", -4 * np.pi**2 / 3, t=-0.5),
     case("grad(sinc(x), x)", -np.pi**2 / 3, x=0.0), case("grad(grad(sinc(x), x), x)", 0.0, x=0.0),
     second("grad(grad(sinc(x), x), x)", np.pi**4 / 5, x=0.0), second("spherical_bessel_j0(x)", -1 / 3, x=0.0),
     # parameters of rules that no float is: norm(x, p)**(1 - p) * x**(p - 1)
@@ -56,7 +61,8 @@ def test_numbers_are_right_and_agree(text, wanted, mode, bindings):
     assert check.verdict == "agree", check.reason
 
 
-# Smooth functions of what has a kink: the numbers agree, or the verdict is a mismatch that has the true ones.
+# Smooth functions of what has a kink: the numbers agree, or the verdict is a mismatch that has the
+# true ones.
 TRUE = [
     second("norm(x)**2", 2.0, x=[0.0, 0.0]), second("cos(norm(x))", -1.0, x=[0.0, 0.0]),
     second("std(x)**2", SPREAD[0, 0], x=[2.0, 2.0, 2.0]),
@@ -76,7 +82,8 @@ def test_the_truth_is_known_where_only_a_formula_has_a_gap(text, wanted, mode, b
 
 
 NONE = [
-    second("expm1(x)/x", None, x=0.0), second("hypot(x, y)", None, x=0.0, y=0.0), second("norm(x, 3)**2", None, x=[0.0, 0.0]),
+    second("expm1(x)/x", None, x=0.0), second("hypot(x, y)", None, x=0.0, y=0.0), second("norm(x, "
+    "3)**2", None, x=[0.0, 0.0]),
     case("sin(x)/x", None, x=0.0), case("np.sum(lu(A)[2])", None, A=[[0.0, 0.0], [0.0, 0.0]]),
     case("eigh(A)[1][0, 0]", None, A=[[2.0, 0.0], [0.0, 2.0]]),
 ]  # fmt: skip
@@ -87,10 +94,17 @@ def test_what_has_no_value_or_no_derivative_is_undefined(text, wanted, mode, bin
     assert result(text, mode, bindings)[1].verdict == "undefined"
 
 
-@pytest.mark.parametrize("text", ["torch.linalg.cholesky(A).sum()", "torch.linalg.solve_triangular(A, A.T, upper=False).sum()"])
+@pytest.mark.parametrize(
+    "text",
+    ["torch.linalg.cholesky(A).sum()", "torch.linalg.solve_triangular(A, A.T, upper=False).sum()"],
+)
 def test_factors_of_large_matrices_are_checked(text):
     x = np.random.default_rng(0).normal(size=(60, 60))
-    matrix = np.linalg.cholesky(x @ x.T + 60 * np.eye(60)) if "solve" in text else x @ x.T + 60 * np.eye(60)
+    matrix = (
+        np.linalg.cholesky(x @ x.T + 60 * np.eye(60))
+        if "solve" in text
+        else x @ x.T + 60 * np.eye(60)
+    )
     assert gradcli.evaluate(text, A=matrix).check.verdict == "agree"
 
 

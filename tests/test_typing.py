@@ -1,4 +1,6 @@
-"""What editors and type checkers know of the package: users' calls and the manual's examples, read by mypy and by pyright."""
+"""What editors and type checkers know of the package: users' calls and the manual's examples, read
+by mypy and by pyright.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,21 @@ PACKAGE = Path(gradcli.__file__).parent
 CHECKOUT = PACKAGE.parent == HERE.parent
 CALLS = HERE / "typed" / "calls.py"
 MANUAL = [HERE.parent / name for name in ("README.md", "docs/python.md")]
-UNREAD = "ignore_missing_imports = True\nfollow_imports = skip\nfollow_imports_for_stubs = True\n"  # whether SciPy has stubs or not
-LENIENT = ("disallow_untyped_defs", "disallow_incomplete_defs", "disallow_untyped_calls", "disallow_untyped_decorators")
+# whether SciPy has stubs or not
+UNREAD = "ignore_missing_imports = True\nfollow_imports = skip\nfollow_imports_for_stubs = True\n"
+LENIENT = (
+    "disallow_untyped_defs",
+    "disallow_incomplete_defs",
+    "disallow_untyped_calls",
+    "disallow_untyped_decorators",
+)
 Errors = dict[str, dict[int, str]]  # by file and line
 
 
 def examples(page: Path) -> dict[str, str]:
-    """The Python of a page's prompts, line by line below each other: a module for each section, with the imports of those before it."""
+    """The Python of a page's prompts, line by line below each other: a module for each section,
+    with the imports of those before it.
+    """
     found, imports = {}, ""
     for number, section in enumerate(re.split("^## ", page.read_text("utf-8"), flags=re.MULTILINE)):
         sources = [example.source for example in doctest.DocTestParser().get_examples(section)]
@@ -49,14 +59,21 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*.pyi")}
+    return {
+        path.relative_to(folder).as_posix(): path.read_text("utf-8")
+        for path in folder.rglob("*.pyi")
+    }
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, stubs: Path) -> Path:
-    """Return a folder of the package with its stubs, the calls, and the examples as modules of their own."""
+    """Return a folder of the package with its stubs, the calls, and the examples as modules of
+    their own.
+    """
     where = tmp_path_factory.mktemp("typed")
-    shutil.copytree(PACKAGE, where / "gradcli", ignore=shutil.ignore_patterns("__pycache__", "*.pyi"))
+    shutil.copytree(
+        PACKAGE, where / "gradcli", ignore=shutil.ignore_patterns("__pycache__", "*.pyi")
+    )
     shutil.copytree(stubs, where / "gradcli", dirs_exist_ok=True)
     shutil.copy(CALLS, where)
     modules = {name: text for page in MANUAL for name, text in examples(page).items()}
@@ -64,7 +81,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, stubs: Path) -> Path:
     for name, text in modules.items():
         (where / f"{name}.py").write_text(text, "utf-8")
     lenient = "".join(f"{option} = False\n" for option in LENIENT)
-    read = f"[mypy]\nstrict = True\n[mypy-gradcli.*]\nfollow_imports = silent\n[mypy-{','.join(modules)}]\n{lenient}"
+    read = (
+        "[mypy]\nstrict = True\n[mypy-gradcli.*]\nfollow_imports = "
+        f"silent\n[mypy-{','.join(modules)}]\n{lenient}"
+    )
     settings = f"{read}[mypy-scipy.*]\n{UNREAD}"
     (where / "mypy.ini").write_text(settings, "utf-8")
     return where
@@ -72,22 +92,43 @@ def folder(tmp_path_factory: pytest.TempPathFactory, stubs: Path) -> Path:
 
 def by_mypy(folder: Path) -> Errors:
     pytest.importorskip("mypy", reason="mypy is a tool of development: pip install 'gradcli[dev]'")
-    command = [sys.executable, "-m", "mypy", "--cache-dir", str(folder / ".cache"), *(path.name for path in sorted(folder.glob("*.py")))]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--cache-dir",
+        str(folder / ".cache"),
+        *(path.name for path in sorted(folder.glob("*.py"))),
+    ]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found: Errors = {}
-    for file, line, said in re.findall(r"^(\w+\.py):(\d+): error: (.*)$", done.stdout, re.MULTILINE):
+    for file, line, said in re.findall(
+        r"^(\w+\.py):(\d+): error: (.*)$", done.stdout, re.MULTILINE
+    ):
         found.setdefault(file, {})[int(line)] = said
     return found
 
 
 def by_pyright(folder: Path) -> Errors:
-    program = shutil.which("pyright", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    program = shutil.which(
+        "pyright", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    )
     if program is None:
         pytest.skip("pyright is not installed: pip install pyright")
-    command = [program, "--outputjson", "--pythonpath", sys.executable, *map(str, sorted(folder.glob("*.py")))]
+    command = [
+        program,
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        *map(str, sorted(folder.glob("*.py"))),
+    ]
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
+        )
     except subprocess.TimeoutExpired:
         pytest.skip("pyright does not begin: it may want to download Node.js")
     if not done.stdout.startswith("{"):
@@ -95,19 +136,31 @@ def by_pyright(folder: Path) -> Errors:
     found: Errors = {}
     for one in json.loads(done.stdout)["generalDiagnostics"]:
         if one["severity"] == "error":
-            found.setdefault(Path(one["file"]).name, {})[one["range"]["start"]["line"] + 1] = one["message"]
+            found.setdefault(Path(one["file"]).name, {})[one["range"]["start"]["line"] + 1] = one[
+                "message"
+            ]
     return found
 
 
 @pytest.mark.parametrize("checker", [by_mypy, by_pyright], ids=["mypy", "pyright"])
 def test_calls_of_users(checker, folder: Path) -> None:
-    """Right calls are right, wrong ones are errors on their lines, and the manual's examples are right."""
+    """Right calls are right, wrong ones are errors on their lines, and the manual's examples are
+    right.
+    """
     found = checker(folder)
-    wanted = {number for number, line in enumerate(CALLS.read_text("utf-8").split("\n"), 1) if line.endswith("  # error")}
+    wanted = {
+        number
+        for number, line in enumerate(CALLS.read_text("utf-8").split("\n"), 1)
+        if line.endswith("  # error")
+    }
     assert len(wanted) >= 30
     said = found.pop("calls.py", {})
-    assert {number: said[number] for number in said if number not in wanted} == {}, "right calls that are errors to the checker"
-    assert [number for number in sorted(wanted) if number not in said] == [], "wrong calls that the checker takes"
+    assert {number: said[number] for number in said if number not in wanted} == {}, (
+        "right calls that are errors to the checker"
+    )
+    assert [number for number in sorted(wanted) if number not in said] == [], (
+        "wrong calls that the checker takes"
+    )
     assert found == {}, "examples of the manual that are errors"
 
 
@@ -152,7 +205,17 @@ def declared(body: list[ast.stmt]) -> set[str]:
 
 def test_names_that_a_prompt_completes() -> None:
     names = dir(gradcli)
-    assert {"evaluate", "value_and_grad", "tensor", "Tensor", "autograd", "exp", "Record", "ParseError", "__version__"} <= {*names}
+    assert {
+        "evaluate",
+        "value_and_grad",
+        "tensor",
+        "Tensor",
+        "autograd",
+        "exp",
+        "Record",
+        "ParseError",
+        "__version__",
+    } <= {*names}
     assert not {"Any", "report", "query", "errors_of"} & {*names}
     assert names == sorted(names)
     for name in names:
@@ -165,7 +228,15 @@ def test_names_that_a_prompt_completes() -> None:
 def test_what_a_star_imports_is_the_api() -> None:
     names: dict[str, object] = {}
     exec("from gradcli import *", names)
-    assert {"evaluate", "differentiate", "value_and_grad", "Record", "Verdict", "GradcliError", "ParseError"} <= {*names}
+    assert {
+        "evaluate",
+        "differentiate",
+        "value_and_grad",
+        "Record",
+        "Verdict",
+        "GradcliError",
+        "ParseError",
+    } <= {*names}
     assert not {"exp", "sum", "float", "tensor"} & {*names}
 
 

@@ -1,4 +1,6 @@
-"""Standard deviations of results: against hands and Monte Carlo, in every form, and what is refused."""
+"""Standard deviations of results: against hands and Monte Carlo, in every form, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,25 @@ CASES = {  # by hand: the root of the sum of squared partial derivatives times d
     "exact": ("a*b", {"a": "2±0", "b": "5±0.1"}, 0.2),
     "sum": ("sum(x)", {"x": "1,2,3±0.1"}, 0.1 * math.sqrt(3)),
     "each": ("sum(x)", {"x": "[1, 2] ± [0.3, 0.4]"}, 0.5),
-    "entries": ("m*x", {"m": "1±0.1", "x": "[1, 2] ± [0.1, 0.2]"}, [math.hypot(0.1, 0.1), math.hypot(0.2, 0.2)]),
-    "exponential": ("exp(-t/tau)", {"t": "1±0.1", "tau": "2±0.05"}, math.exp(-0.5) * math.hypot(0.5 * 0.1, 0.25 * 0.05)),
+    "entries": (
+        "m*x",
+        {"m": "1±0.1", "x": "[1, 2] ± [0.1, 0.2]"},
+        [math.hypot(0.1, 0.1), math.hypot(0.2, 0.2)],
+    ),
+    "exponential": (
+        "exp(-t/tau)",
+        {"t": "1±0.1", "tau": "2±0.05"},
+        math.exp(-0.5) * math.hypot(0.5 * 0.1, 0.25 * 0.05),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_first_order(name: str) -> None:
     text, at, wanted = CASES[name]
-    record = gradcli.evaluate(text, at=at, seed=np.ones(np.shape(wanted)) if np.ndim(wanted) else None)
+    record = gradcli.evaluate(
+        text, at=at, seed=np.ones(np.shape(wanted)) if np.ndim(wanted) else None
+    )
     assert record.uncertainty is not None
     np.testing.assert_allclose(record.uncertainty.std, wanted, rtol=1e-14, atol=1e-300)
 
@@ -40,7 +52,9 @@ def test_second_order_is_what_samples_say() -> None:
     assert found.second_order is not None
     x, y = np.random.default_rng(0).normal(1, 0.5, (2, 1_000_000))
     assert found.second_order[1] == pytest.approx((x * y).std(), rel=5e-3)
-    assert any("second order changes the standard deviation by about 6.1 %" in note for note in found.notes)
+    assert any(
+        "second order changes the standard deviation by about 6.1 %" in note for note in found.notes
+    )
     square = gradcli.evaluate("x**2", x="0±0.1").uncertainty
     assert square is not None
     assert square.second_order == pytest.approx((0.01, (np.square(x - 1) * 0.04).std()), rel=5e-3)
@@ -49,7 +63,11 @@ def test_second_order_is_what_samples_say() -> None:
 
 @pytest.mark.parametrize(
     ("text", "x", "said"),
-    [("abs(x)", "0.05±0.1", "kink"), ("log(x)", "0.05±0.1", "not finite"), ("detach(x)*2", "1±0.1", "x is left out")],
+    [
+        ("abs(x)", "0.05±0.1", "kink"),
+        ("log(x)", "0.05±0.1", "not finite"),
+        ("detach(x)*2", "1±0.1", "x is left out"),
+    ],
 )
 def test_what_first_order_does_not_tell_is_said(text: str, x: str, said: str) -> None:
     found = gradcli.evaluate(text, x=x).uncertainty
@@ -82,7 +100,9 @@ def test_what_is_no_standard_deviation_is_refused(deviation: str) -> None:
         gradcli.evaluate(f"x = 1 ± {deviation}\nx")
 
 
-@pytest.mark.parametrize("program", ["(1 ± 2)", "m = (1 ± 2)*3\nm", "a = 1\nm = a ± 2\nm", "const c = 1 ± 2\nc"])
+@pytest.mark.parametrize(
+    "program", ["(1 ± 2)", "m = (1 ± 2)*3\nm", "a = 1\nm = a ± 2\nm", "const c = 1 ± 2\nc"]
+)
 def test_the_sign_stands_behind_whole_values_only(program: str) -> None:
     with pytest.raises(GradcliError):
         gradcli.evaluate(program)
@@ -92,9 +112,14 @@ def test_command_line(call_cli: Callable[..., CompletedProcess[str]]) -> None:
     told = call_cli("eval", "m*v", "m=2±0.1", "v=3±0.2")
     assert "6.0 ± 0.5  (float64)" in told.stdout
     assert "the variance comes from v 64 %, m 36 %" in told.stdout
-    found = json.loads(call_cli("eval", "m*v", "m=2±0.1", "v=3+/-0.2", "--format", "jsonl").stdout)["uncertainty"]
+    found = json.loads(call_cli("eval", "m*v", "m=2±0.1", "v=3+/-0.2", "--format", "jsonl").stdout)[
+        "uncertainty"
+    ]
     assert found["std"] == pytest.approx(0.5)
-    assert found["contributions"]["v"] == {"variance": pytest.approx(0.16), "share": pytest.approx(0.64)}
+    assert found["contributions"]["v"] == {
+        "variance": pytest.approx(0.16),
+        "share": pytest.approx(0.64),
+    }
     assert "6 \\pm 0.5" in call_cli("eval", "m*v", "m=2±0.1", "v=3±0.2", "--format", "latex").stdout
     refused = call_cli("eval", "m", "m=2±0.1", "--format", "csv")
     assert refused.returncode == 2
@@ -103,32 +128,43 @@ def test_command_line(call_cli: Callable[..., CompletedProcess[str]]) -> None:
 
 def test_programs_and_records(call_cli: Callable[..., CompletedProcess[str]]) -> None:
     line = json.dumps({"expr": "m*2", "at": {"m": "1.0±0.1"}})
-    assert json.loads(call_cli("eval", "-", "--input", "jsonl", "--format", "jsonl", stdin=line).stdout)["uncertainty"][
-        "std"
-    ] == pytest.approx(0.2)
-    told = call_cli("eval", "-", "--no-check", stdin="s = 0.1\nm = 1.0 +/- s\n2*m\nm = 3\n2*m\n").stdout
+    assert json.loads(
+        call_cli("eval", "-", "--input", "jsonl", "--format", "jsonl", stdin=line).stdout
+    )["uncertainty"]["std"] == pytest.approx(0.2)
+    told = call_cli(
+        "eval", "-", "--no-check", stdin="s = 0.1\nm = 1.0 +/- s\n2*m\nm = 3\n2*m\n"
+    ).stdout
     assert "2.0 ± 0.2" in told
     assert told.count("±") == 1
 
 
-# -- covariances ----------------------------------------------------------------------------------------------------------------
+# -- covariances
+# ----------------------------------------------------------------------------------------------------------------
 
 PAIR = {"m": "2±0.1", "v": "3±0.2"}
 MATRIX = [[0.01, 0.01], [0.01, 0.04]]
 
 
 @pytest.mark.parametrize(
-    "cov", [{"m,v": 0.01}, {"m,v": MATRIX}, {"v,m": [[0.04, 0.01], [0.01, 0.01]]}], ids=["a number", "a matrix", "turned"]
+    "cov",
+    [{"m,v": 0.01}, {"m,v": MATRIX}, {"v,m": [[0.04, 0.01], [0.01, 0.01]]}],
+    ids=["a number", "a matrix", "turned"],
 )
 @pytest.mark.parametrize(
     ("text", "wanted"),  # of the package uncertainties 3.2, with correlated_values
-    [("m*v", 0.6082762530298219), ("m/v + sin(m)", 0.04911160167826273), ("exp(m - v)*v", 0.13264081883326737)],
+    [
+        ("m*v", 0.6082762530298219),
+        ("m/v + sin(m)", 0.04911160167826273),
+        ("exp(m - v)*v", 0.13264081883326737),
+    ],
 )
 def test_covariances_come_into_the_standard_deviation(text, wanted, cov):
     found = gradcli.evaluate(text, at=PAIR, cov=cov, check=False).uncertainty
     assert found is not None
     assert float(found.std) == pytest.approx(wanted, rel=1e-13)
-    assert sum(map(found.share, found.variances)) + sum(map(found.share_of_pair, found.covariances)) == pytest.approx(1, rel=1e-12)
+    assert sum(map(found.share, found.variances)) + sum(
+        map(found.share_of_pair, found.covariances)
+    ) == pytest.approx(1, rel=1e-12)
 
 
 def test_arrays_have_matrices():
@@ -147,7 +183,10 @@ def test_arrays_have_matrices():
         ("m,v=[[0.01,0.02],[0.01,0.04]]", "--cov m,v is not symmetric"),
         ("m,v=[[0.02,0],[0,0.04]]", "--cov m,v has other variances than the ± of its names"),
         ("m,v=[[0.01]]", "--cov m,v has the shape (1, 1), and the names 2 entries"),
-        ("c,m=[[1,0.2],[0.2,0.01]]", "the covariances cannot be: their matrix has a negative eigenvalue"),
+        (
+            "c,m=[[1,0.2],[0.2,0.01]]",
+            "the covariances cannot be: their matrix has a negative eigenvalue",
+        ),
         ("m,v", "--cov takes NAMES=VALUE, not 'm,v'"),
     ],
 )
@@ -161,10 +200,22 @@ def test_what_is_no_covariance(call_cli, cov, message):
     ("arguments", "said"),
     [
         (["diff", "c*x", "c=2±0.1"], "the standard deviation of c has no part in a formula"),
-        (["bound", "x*c", "x=0..1", "c=2±0.1"], "the standard deviation of c has no part in a range"),
-        (["plot", "x*c", "x=0..1", "c=2±0.1", "--format", "json"], "the standard deviation of c has no part in a plot"),
-        (["export", "x*c", "x=1", "c=2±0.1"], "the standard deviation of c has no part in this function"),
-        (["check", "-e", "x*c", "x=1", "c=2±0.1", "--format", "json"], "the standard deviation of c has no part in a verdict"),
+        (
+            ["bound", "x*c", "x=0..1", "c=2±0.1"],
+            "the standard deviation of c has no part in a range",
+        ),
+        (
+            ["plot", "x*c", "x=0..1", "c=2±0.1", "--format", "json"],
+            "the standard deviation of c has no part in a plot",
+        ),
+        (
+            ["export", "x*c", "x=1", "c=2±0.1"],
+            "the standard deviation of c has no part in this function",
+        ),
+        (
+            ["check", "-e", "x*c", "x=1", "c=2±0.1", "--format", "json"],
+            "the standard deviation of c has no part in a verdict",
+        ),
         (["explain", "x*c", "x=1", "c=2±0.1", "--no-check"], "value    2.0 ± 0.1"),
     ],
 )

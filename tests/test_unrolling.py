@@ -1,4 +1,6 @@
-"""Programs on small arrays, entry by entry: which they are, and what they do where Python's floats and NumPy differ."""
+"""Programs on small arrays, entry by entry: which they are, and what they do where Python's floats
+and NumPy differ.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def unrolled(function: Any) -> bool:
 
 
 @pytest.mark.parametrize(("text", "shapes"), SMALL, ids=[text for text, _ in SMALL])
-def test_small_arrays_are_unrolled(text: str, shapes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_arrays_are_unrolled(
+    text: str, shapes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     values = positive(shapes)
     function = gradcli.value_and_grad(text)
     value, grads = function(values)
@@ -67,15 +71,34 @@ def test_small_arrays_are_unrolled(text: str, shapes: dict[str, Any], monkeypatc
         ("x*y", {"x": np.array(2.0), "y": np.array(3.0)}, "float64"),
         ("x > 1", {"x": np.array([0.0, 2.0])}, "float64"),
         # most of the work has no axes, and is done on floats in any case
-        ("*".join(f"(s - {i}.5)" for i in range(40)) + " + sum(A @ A)", {"A": np.ones((8, 8)), "s": np.array(1.0)}, "float64"),
+        (
+            "*".join(f"(s - {i}.5)" for i in range(40)) + " + sum(A @ A)",
+            {"A": np.ones((8, 8)), "s": np.array(1.0)},
+            "float64",
+        ),
         # a program that would take too long to compile
-        ("+".join(f"sum((x - {i})**2*x)" for i in range(300)), {"x": np.linspace(0.0, 1.0, 12)}, "float64"),
-        ("\n".join(["h0 = A", *(f"h{i + 1} = A @ h{i}" for i in range(100)), "sum(h100)"]), {"A": np.full((8, 8), 0.1)}, "float64"),
+        (
+            "+".join(f"sum((x - {i})**2*x)" for i in range(300)),
+            {"x": np.linspace(0.0, 1.0, 12)},
+            "float64",
+        ),
+        (
+            "\n".join(["h0 = A", *(f"h{i + 1} = A @ h{i}" for i in range(100)), "sum(h100)"]),
+            {"A": np.full((8, 8), 0.1)},
+            "float64",
+        ),
     ],
 )
 def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> None:
     for function in (gradcli.value_and_grad(text, dtype=dtype), gradcli.compile(text, dtype=dtype)):
-        function(values, **({} if text != "x > 1" or isinstance(function, gradcli.query.functions.Value) else {"seed": np.ones(2)}))
+        function(
+            values,
+            **(
+                {}
+                if text != "x > 1" or isinstance(function, gradcli.query.functions.Value)
+                else {"seed": np.ones(2)}
+            ),
+        )
         assert not unrolled(function)
 
 
@@ -94,7 +117,9 @@ def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> 
         ("sum(x) + sum(y)", {"x": [1.7e308, 1e307], "y": [-1.7e308, 5.0]}),
     ],
 )
-def test_where_floats_raise_or_are_not_finite_the_result_is_that_of_numpy(text: str, values: dict[str, Any]) -> None:
+def test_where_floats_raise_or_are_not_finite_the_result_is_that_of_numpy(
+    text: str, values: dict[str, Any]
+) -> None:
     arrays = {name: np.array(value) for name, value in values.items()}
     function = gradcli.value_and_grad(text)
     function({name: np.ones_like(array) for name, array in arrays.items()})
@@ -120,7 +145,11 @@ def test_results_are_arrays_of_the_callers_own() -> None:
 def test_inputs_of_any_layout() -> None:
     function = gradcli.value_and_grad("sum(A[0]*A[1]**2)")
     wanted = function(A=np.array([[1.0, 2.0], [3.0, 4.0]]))[1]["A"]
-    for A in (np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 3.0], [2.0, 4.0]]).T, [[1, 2], [3, 4]]):
+    for A in (
+        np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]),
+        np.array([[1.0, 3.0], [2.0, 4.0]]).T,
+        [[1, 2], [3, 4]],
+    ):
         np.testing.assert_array_equal(function(A=A)[1]["A"], wanted)
 
 
@@ -137,7 +166,9 @@ def test_inputs_of_any_layout() -> None:
         ("sum(x[[0, 0, 1]]*-y)", {"x": [0.0, 1.0], "y": [0.0, -0.0, 0.0]}),
     ],
 )
-def test_zeros_have_the_signs_that_numpy_gives_them(text: str, values: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zeros_have_the_signs_that_numpy_gives_them(
+    text: str, values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     arrays = {name: np.array(value) for name, value in values.items()}
     function = gradcli.value_and_grad(text)
     found = function(arrays)
@@ -145,4 +176,6 @@ def test_zeros_have_the_signs_that_numpy_gives_them(text: str, values: dict[str,
     monkeypatch.setattr(plan, "unroll", lambda *_: None)
     wanted = gradcli.value_and_grad(text)(arrays)
     assert np.asarray(found[0]).tobytes() == np.asarray(wanted[0]).tobytes()
-    assert {name: array.tobytes() for name, array in found[1].items()} == {name: array.tobytes() for name, array in wanted[1].items()}
+    assert {name: array.tobytes() for name, array in found[1].items()} == {
+        name: array.tobytes() for name, array in wanted[1].items()
+    }

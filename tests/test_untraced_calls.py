@@ -1,4 +1,6 @@
-"""Functions whose trace stops in places: exact but at these calls, decided at the tested values, held constant where the code says so."""
+"""Functions whose trace stops in places: exact but at these calls, decided at the tested values,
+held constant where the code says so.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ SPLINE = scipy.interpolate.CubicSpline([0.0, 1, 2, 3], [0.0, 1, 4, 9])
 
 
 class Case(NamedTuple):
-    """A function and its gradient by hand; the text of the code at which numbers leave the graph, if they do."""
+    """A function and its gradient by hand; the text of the code at which numbers leave the graph,
+    if they do.
+    """
 
     function: Callable[..., Any]
     gradient: Callable[..., Any]
@@ -98,7 +102,11 @@ def rooted_slope(x: float) -> float:
 
 
 def places(m: Any) -> Any:
-    return np.sum(m.flatten(order="F") * np.arange(6.0)) + m.ravel("F")[1] + np.sum(m.reshape(3, 2, order="F")[:, 1])
+    return (
+        np.sum(m.flatten(order="F") * np.arange(6.0))
+        + m.ravel("F")[1]
+        + np.sum(m.reshape(3, 2, order="F")[:, 1])
+    )
 
 
 CASES = {
@@ -145,22 +153,37 @@ def test_right_gradients_agree_and_the_record_says_where_differences_were_taken(
     if case.place is None:
         assert source == TRACED
     else:
-        assert source.startswith(f"the traced function, with differences at `{case.place}` at test_untraced_calls.py:")
+        assert source.startswith(
+            f"the traced function, with differences at `{case.place}` at test_untraced_calls.py:"
+        )
 
 
-@pytest.mark.parametrize("case", thinned(pytest.param(case, id=name) for name, case in CASES.items()))
+@pytest.mark.parametrize(
+    "case", thinned(pytest.param(case, id=name) for name, case in CASES.items())
+)
 def test_gradients_that_are_off_by_a_hundred_thousandth_are_mismatches(case: Case) -> None:
-    assert checked(case, lambda x: np.asarray(case.gradient(x)) * (1 + 1e-5) + 1e-5).verdict.word == "mismatch"
+    assert (
+        checked(case, lambda x: np.asarray(case.gradient(x)) * (1 + 1e-5) + 1e-5).verdict.word
+        == "mismatch"
+    )
 
 
 def test_a_gradient_that_stops_where_the_graph_does_is_told_so() -> None:
-    check = check_gradient(lambda x: np.sum(x**2) * math.exp(x[0].item()), lambda x: 2 * x * math.exp(x[0]), at={"x": X})
+    check = check_gradient(
+        lambda x: np.sum(x**2) * math.exp(x[0].item()),
+        lambda x: 2 * x * math.exp(x[0]),
+        at={"x": X},
+    )
     assert check.verdict.word == "mismatch"
-    assert str(check.variables["x"].reason).startswith("it takes for constants what leaves the graph at `x[0].item()` at test_untraced")
+    assert str(check.variables["x"].reason).startswith(
+        "it takes for constants what leaves the graph at `x[0].item()` at test_untraced"
+    )
 
 
 def test_a_call_with_little_precision_leaves_open_what_it_hides() -> None:
-    """The numbers go through single precision: a claim within its error is neither right nor wrong, one far off is wrong."""
+    """The numbers go through single precision: a claim within its error is neither right nor wrong,
+    one far off is wrong.
+    """
 
     def coarse(x: Any) -> Any:
         return float(np.float32(math.sin(float(x[0])))) * np.sum(x)
@@ -168,7 +191,9 @@ def test_a_call_with_little_precision_leaves_open_what_it_hides() -> None:
     def slope(x: Any) -> Any:
         return np.sin(x[0]) + np.cos(x[0]) * x.sum() * np.eye(3)[0]
 
-    right, wrong = (check_gradient(coarse, lambda x, f=f: slope(x) * f, at={"x": X}) for f in (1, 1e4))
+    right, wrong = (
+        check_gradient(coarse, lambda x, f=f: slope(x) * f, at={"x": X}) for f in (1, 1e4)
+    )
     assert right.verdict.word in ("agree", "undetermined")
     assert wrong.verdict.word == "mismatch"
 
@@ -188,7 +213,9 @@ def test_what_is_decided_by_numbers_that_are_taken_out_is_told(place: str) -> No
     }
     check = check_gradient(functions[place], lambda x: 2 * x, at={"x": X})
     assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
-    assert str(check.reason).startswith(f"decided at the tested values: `{place}` at test_untraced_calls.py:")
+    assert str(check.reason).startswith(
+        f"decided at the tested values: `{place}` at test_untraced_calls.py:"
+    )
 
 
 def test_what_is_only_printed_decides_nothing() -> None:
@@ -205,7 +232,8 @@ def test_makers_of_arrays_are_left_as_they_were() -> None:
     assert (np.zeros, np.array, np.asarray) == before
 
 
-# -- frameworks -------------------------------------------------------------------------------------------------------------
+# -- frameworks
+# -------------------------------------------------------------------------------------------------------------
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
@@ -218,7 +246,11 @@ def of_torch(name: str, factor: float) -> Callable[[Any], Any]:
     class Exponential(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
-            y = x.detach().exp() if name == "detaches" else torch.from_numpy(np.exp(x.detach().numpy()))
+            y = (
+                x.detach().exp()
+                if name == "detaches"
+                else torch.from_numpy(np.exp(x.detach().numpy()))
+            )
             ctx.save_for_backward(y)
             return y
 
@@ -231,8 +263,13 @@ def of_torch(name: str, factor: float) -> Callable[[Any], Any]:
 
 @needs_torch
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
-@pytest.mark.parametrize(("name", "source"), [("detaches", TRACED), ("by NumPy", f"{TRACED}, with differences at `x.detach().numpy()`")])
-def test_what_a_custom_forward_detaches_passes(name: str, source: str, factor: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("detaches", TRACED), ("by NumPy", f"{TRACED}, with differences at `x.detach().numpy()`")],
+)
+def test_what_a_custom_forward_detaches_passes(
+    name: str, source: str, factor: float, verdict: str
+) -> None:
     check = check_gradient(of_torch(name, factor), by="torch", at={"x": X})
     assert check.verdict.word == verdict
     assert str(check.variables["x"].decided_by).startswith(source)
@@ -256,7 +293,9 @@ def test_what_code_of_torch_detaches_is_held_constant(name: str) -> None:
     }
     check = check_gradient(functions[name], by="torch", at={"x": X})
     assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
-    assert str(check.reason).startswith(f"held constant where the code detaches it: `{name}` at test_untraced_calls.py:")
+    assert str(check.reason).startswith(
+        f"held constant where the code detaches it: `{name}` at test_untraced_calls.py:"
+    )
 
 
 def of_new_tensors(name: str) -> Callable[[Any], Any]:
@@ -274,7 +313,11 @@ def of_new_tensors(name: str) -> Callable[[Any], Any]:
             mean.copy_(x)
         return ((x - mean) ** 3 + x).sum()
 
-    return {"filled": filled, "of a list": lambda x: torch.tensor(x.tolist(), dtype=x.dtype).sum() * 0 + x.sum(), "kept": remembered}[name]
+    return {
+        "filled": filled,
+        "of a list": lambda x: torch.tensor(x.tolist(), dtype=x.dtype).sum() * 0 + x.sum(),
+        "kept": remembered,
+    }[name]
 
 
 @needs_torch
@@ -287,8 +330,12 @@ def test_new_tensors_of_torch_hold_what_is_traced(name: str) -> None:
 
 @needs_torch
 def test_what_torch_branches_on_is_told() -> None:
-    check = check_gradient(lambda x: (x * x).sum() if x[0] > 0 else x.sum(), by="torch", at={"x": X})
-    assert str(check.reason).startswith("decided at the tested values: `x[0] > 0` at test_untraced_calls.py:")
+    check = check_gradient(
+        lambda x: (x * x).sum() if x[0] > 0 else x.sum(), by="torch", at={"x": X}
+    )
+    assert str(check.reason).startswith(
+        "decided at the tested values: `x[0] > 0` at test_untraced_calls.py:"
+    )
 
 
 @needs_jax
@@ -298,7 +345,10 @@ def test_what_code_of_jax_detaches_is_held_constant() -> None:
 
     check = check_gradient(lambda x: jnp.sum(x * jax.lax.stop_gradient(x)), by="jax", at={"x": X})
     assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
-    assert str(check.reason).startswith("held constant where the code detaches it: `jax.lax.stop_gradient(x)` at test_untraced_calls.py:")
+    assert str(check.reason).startswith(
+        "held constant where the code detaches it: `jax.lax.stop_gradient(x)` at "
+        "test_untraced_calls.py:"
+    )
 
 
 @needs_jax
@@ -308,7 +358,10 @@ def test_what_functions_of_jax_detach_within_passes(name: str) -> None:
     import jax
     import jax.numpy as jnp
 
-    functions = {"softmax": lambda x: jax.nn.softmax(x)[0], "solve": lambda x: jnp.sum(jnp.linalg.solve(jnp.outer(x, x) + jnp.eye(2), x))}
+    functions = {
+        "softmax": lambda x: jax.nn.softmax(x)[0],
+        "solve": lambda x: jnp.sum(jnp.linalg.solve(jnp.outer(x, x) + jnp.eye(2), x)),
+    }
     check = check_gradient(functions[name], by="jax", at={"x": X[:2]})
     assert (check.verdict.word, "held" in str(check.reason)) == ("agree", False)
 
@@ -321,12 +374,16 @@ def test_a_callback_of_jax_is_differenced_alone(factor: float, verdict: str) -> 
 
     @jax.custom_vjp
     def sine(x: Any) -> Any:
-        return jax.pure_callback(lambda v: np.sin(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+        return jax.pure_callback(
+            lambda v: np.sin(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x
+        )
 
     sine.defvjp(lambda x: (sine(x), x), lambda x, seed: (factor * seed * jnp.cos(x),))
     check = check_gradient(lambda x: jnp.sum(sine(x**2) * x), by="jax", at={"x": X[:2]})
     assert check.verdict.word == verdict
-    assert str(check.variables["x"].decided_by).startswith("the traced function, with differences at `jax.pure_callback(")
+    assert str(check.variables["x"].decided_by).startswith(
+        "the traced function, with differences at `jax.pure_callback("
+    )
 
 
 @needs_jax
@@ -334,6 +391,8 @@ def test_what_jax_branches_on_is_told() -> None:
     import jax
     import jax.numpy as jnp
 
-    check = check_gradient(lambda x: jax.lax.cond(x[0] > 0, lambda y: jnp.sum(y**2), jnp.sum, x), by="jax", at={"x": X})
+    check = check_gradient(
+        lambda x: jax.lax.cond(x[0] > 0, lambda y: jnp.sum(y**2), jnp.sum, x), by="jax", at={"x": X}
+    )
     assert check.verdict.word == "agree"
     assert str(check.reason).startswith("decided at the tested values: `jax.lax.cond(x[0] > 0, ")

@@ -1,4 +1,6 @@
-"""Results that cannot be written: an error takes the place of each, in every format and report, and the others are as they would be."""
+"""Results that cannot be written: an error takes the place of each, in every format and report, and
+the others are as they would be.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,26 @@ class Poison:
     def _fail(self, *_, **__):
         raise RecursionError("poison")
 
-    __str__ = __repr__ = __array__ = __len__ = __iter__ = __float__ = __format__ = __bool__ = __getitem__ = _fail
+    __str__ = __repr__ = __array__ = __len__ = __iter__ = __float__ = __format__ = __bool__ = (
+        __getitem__
+    ) = _fail
 
 
 def record(number, **poisoned):
-    known = {"value": np.float64(number), "grad": {"x": np.float64(1.0)}, "meta": {"a": 1}, **poisoned}
+    known = {
+        "value": np.float64(number),
+        "grad": {"x": np.float64(1.0)},
+        "meta": {"a": 1},
+        **poisoned,
+    }
     return Record(f"x + {number}", number, line=number, record_line=True, **known)
 
 
-POISONED = {"value": {"value": Poison()}, "gradient": {"grad": {"x": Poison()}}, "meta": {"meta": Poison()}}
+POISONED = {
+    "value": {"value": Poison()},
+    "gradient": {"grad": {"x": Poison()}},
+    "meta": {"meta": Poison()},
+}
 
 
 @pytest.mark.parametrize("poisoned", POISONED.values(), ids=POISONED)
@@ -42,10 +55,22 @@ def test_a_result_that_cannot_be_written(kind, poisoned):
     alone, _ = shown_by("eval", kind, [record(1), record(3)])
     assert middle.error.code == "internal"
     if kind in ("json", "jsonl"):
-        found = json.loads(out) if kind == "json" else [json.loads(line) for line in out.split("\n")[:-1]]
-        before = json.loads(alone) if kind == "json" else [json.loads(line) for line in alone.split("\n")[:-1]]
+        found = (
+            json.loads(out)
+            if kind == "json"
+            else [json.loads(line) for line in out.split("\n")[:-1]]
+        )
+        before = (
+            json.loads(alone)
+            if kind == "json"
+            else [json.loads(line) for line in alone.split("\n")[:-1]]
+        )
         assert [found[0], found[2]] == before
-        assert (found[1]["error"]["code"], found[1]["value"], found[1]["expr"]) == ("internal", None, "x + 2")
+        assert (found[1]["error"]["code"], found[1]["value"], found[1]["expr"]) == (
+            "internal",
+            None,
+            "x + 2",
+        )
         assert found[1]["id"] == 2
     else:
         assert [line for line in out.split("\n") if line != "2,2,x + 2,,,,,"] == alone.split("\n")
@@ -61,7 +86,9 @@ def test_a_formula_that_cannot_be_written(kind):
     out, err = shown_by("diff", kind, records)
     assert middle.error.code == "internal"
     assert (out + err).count("internal") == 1
-    assert '"a"' in out and '"b"' in out if kind.startswith("json") else "a\n" in out and "b\n" in out
+    assert (
+        '"a"' in out and '"b"' in out if kind.startswith("json") else "a\n" in out and "b\n" in out
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -85,9 +112,16 @@ def test_a_run_goes_on_and_says_so(call_cli, monkeypatch):
     from gradcli.report import records
 
     original = records.array_text
-    monkeypatch.setattr(records, "array_text", lambda array, *rest: 1 / 0 if np.any(np.equal(array, 9.0)) else original(array, *rest))
+    monkeypatch.setattr(
+        records,
+        "array_text",
+        lambda array, *rest: 1 / 0 if np.any(np.equal(array, 9.0)) else original(array, *rest),
+    )
     done = call_cli("eval", "--no-check", "x=3", stdin="x**2\nx\n")
-    assert (done.returncode, done.stdout) == (3, "x\n  value    3.0  (float64)\n     gradient  derivative\n  x  1.0       1\n")
+    assert (done.returncode, done.stdout) == (
+        3,
+        "x\n  value    3.0  (float64)\n     gradient  derivative\n  x  1.0       1\n",
+    )
     assert done.stderr.startswith("error[internal]: ZeroDivisionError: division by zero (in ")
 
 
@@ -96,7 +130,11 @@ def test_a_check_goes_on_and_says_so(call_cli, monkeypatch, tmp_path):
 
     (tmp_path / "a.grad").write_text("x = 3\nx**2\nassert x == 4\nassert x == 3\n")
     original = describing.block
-    monkeypatch.setattr(machine_reports, "block", lambda outcome: 1 / 0 if outcome.status == FAILED else original(outcome))
+    monkeypatch.setattr(
+        machine_reports,
+        "block",
+        lambda outcome: 1 / 0 if outcome.status == FAILED else original(outcome),
+    )
     done = call_cli("check", "--no-cache", "--report", "junit=out.xml", "a.grad")
     assert done.returncode == 3
     text = (tmp_path / "out.xml").read_text()

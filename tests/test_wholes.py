@@ -1,4 +1,6 @@
-"""What operations are on whole arrays in long double: held against the same in multi-precision scalars, and without a line of the rules."""
+"""What operations are on whole arrays in long double: held against the same in multi-precision
+scalars, and without a line of the rules.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ from gradcli.reference.tape import ReferenceTape, exact_array
 
 RANDOM = np.random.default_rng(17)
 DIGITS = 40
-CLOSE = {False: 1e-17, True: 1e-12}  # of the largest entry: a hundredth of what doubles have; where some of these compute
+CLOSE = {
+    False: 1e-17,
+    True: 1e-12,
+}  # of the largest entry: a hundredth of what doubles have; where some of these compute
 
 
 def from_scalars(scope: Scope, root: Expr, nodes: Sequence[Expr], seed: Any) -> list[Any]:
@@ -55,19 +60,28 @@ def differences(scope: Scope, root: Expr, nodes: Sequence[Expr], entry: float = 
     exact = from_scalars(scope, root, nodes, seed)
     told = []
     origins = [np.zeros(root.shape), *(scope.values[x] for x in nodes)]
-    for name, got, wanted, origin in zip(("value", *map(str, nodes)), (found.value, *found.slopes), exact, origins, strict=True):
+    for name, got, wanted, origin in zip(
+        ("value", *map(str, nodes)), (found.value, *found.slopes), exact, origins, strict=True
+    ):
         off = np.abs(got - wanted)
         largest = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
-        same = (got == wanted) | (np.isnan(wanted) & (np.isnan(got) | np.isnan(origin)))  # what is no number has no derivative
+        same = (got == wanted) | (
+            np.isnan(wanted) & (np.isnan(got) | np.isnan(origin))
+        )  # what is no number has no derivative
         fits = off <= CLOSE[held.narrow] * largest
         if not np.all(same | fits):
-            told.append(f"{name}: off by {np.max(off[~same & ~fits]):.1e}, more than is allowed of the largest entry ({largest:.1e})")
+            told.append(
+                f"{name}: off by {np.max(off[~same & ~fits]):.1e}, more than is allowed of the "
+                f"largest entry ({largest:.1e})"
+            )
     return told
 
 
 def has_form(op: Op) -> bool:
     """Tell whether it has a form: its own, or because it moves entries or makes whole numbers."""
-    return op.extended is not None or (not op.elementwise and (op.moves or op.axes is not None or op.vjp is None))
+    return op.extended is not None or (
+        not op.elementwise and (op.moves or op.axes is not None or op.vjp is None)
+    )
 
 
 # which have no form, and are held along random directions
@@ -117,7 +131,9 @@ DIRECT = [
 ]  # fmt: skip
 
 
-def applied(name: str, values: Sequence[Any], static: dict[str, Any]) -> tuple[Scope, Expr, list[Expr]]:
+def applied(
+    name: str, values: Sequence[Any], static: dict[str, Any]
+) -> tuple[Scope, Expr, list[Expr]]:
     scope, op = Scope(), find(name)
     leaves = [scope.bind_value(f"x{i}", value) for i, value in enumerate(values)]
     place = static.pop("place", None) if op.outputs > 1 else None
@@ -126,24 +142,33 @@ def applied(name: str, values: Sequence[Any], static: dict[str, Any]) -> tuple[S
     return scope, root, [leaf for leaf in leaves if leaf.kind == "float"]
 
 
-@pytest.mark.parametrize(("name", "values", "static"), DIRECT, ids=[f"{d[0]}-{i}" for i, d in enumerate(DIRECT)])
+@pytest.mark.parametrize(
+    ("name", "values", "static"), DIRECT, ids=[f"{d[0]}-{i}" for i, d in enumerate(DIRECT)]
+)
 def test_what_no_program_calls_by_name(name: str, values: Any, static: dict[str, Any]) -> None:
     told = differences(*applied(name, values, dict(static)))
     assert not told, "\n".join(told)
 
 
 SCALES = (0.1, 0.9), (1.1, 6.0), (-4.0, -1.1)
-SMOOTH = [op for op in registry().values() if op.elementwise and op.result == "float" and not op.optional]
+SMOOTH = [
+    op for op in registry().values() if op.elementwise and op.result == "float" and not op.optional
+]
 
 
 def entries_of(op: Op, operands: Sequence[Any], static: dict[str, Any]) -> int:
     """How many entries: 300 where NumPy has a loop, few where each is computed by itself."""
     try:
         with np.errstate(all="ignore"):
-            loop = np.asarray(op.forward(*(o.astype(LONG_DOUBLE) for o in operands), **static)).dtype == LONG_DOUBLE
+            loop = (
+                np.asarray(op.forward(*(o.astype(LONG_DOUBLE) for o in operands), **static)).dtype
+                == LONG_DOUBLE
+            )
     except TypeError:
         loop = False
-    return len(operands[0]) if loop and "n" not in static else 4  # derivatives of any order n are sympy's, and computed one by one, too
+    return (
+        len(operands[0]) if loop and "n" not in static else 4
+    )  # derivatives of any order n are sympy's, and computed one by one, too
 
 
 @pytest.mark.parametrize("op", thinned((pytest.param(op, id=op.name) for op in SMOOTH), every=6))
@@ -152,12 +177,17 @@ def test_functions_entry_by_entry(op: Op) -> None:
     static = {name: 1 if default is REQUIRED else default for name, default in op.static.items()}
     compared = 0
     for low, high in SCALES:
-        values = [np.random.default_rng(4).uniform(low, high, 300) + 0.01 * i for i in range(len(op.operands))]
+        values = [
+            np.random.default_rng(4).uniform(low, high, 300) + 0.01 * i
+            for i in range(len(op.operands))
+        ]
         values = [v[: entries_of(op, values, static)] for v in values]
         scope, root, nodes = applied(op.name, values, dict(static))
         held = StandIns()
         with np.errstate(all="ignore"):
-            found = long_double.reference(root, nodes, {x: scope.values[x] for x in nodes}, 1.0, "float64", held)
+            found = long_double.reference(
+                root, nodes, {x: scope.values[x] for x in nodes}, 1.0, "float64", held
+            )
         assert not held.directions, "a rule stands in for a form"
         some = slice(None, None, 75)
         scope, small, few = applied(op.name, [v[some] for v in values], dict(static))
@@ -166,8 +196,13 @@ def test_functions_entry_by_entry(op: Op) -> None:
         for got, wanted, error in zip((found.value, *found.slopes), exact, errors, strict=True):
             defined = np.isfinite(wanted)
             off = np.abs(np.broadcast_to(got, root.shape)[some][defined] - wanted[defined])
-            allowed = 2e-17 * np.abs(wanted[defined]) + 4 * np.broadcast_to(error, root.shape)[some][defined]
-            assert np.all(off <= allowed), f"{op.name} is off by {off.max():.1e} of {np.abs(wanted[defined]).max():.1e}"
+            allowed = (
+                2e-17 * np.abs(wanted[defined])
+                + 4 * np.broadcast_to(error, root.shape)[some][defined]
+            )
+            assert np.all(off <= allowed), (
+                f"{op.name} is off by {off.max():.1e} of {np.abs(wanted[defined]).max():.1e}"
+            )
             compared += off.size
     assert compared, f"{op.name} has no value at any of these places"
 
@@ -178,13 +213,24 @@ FORMS = [op for op in registry().values() if op.extended is not None]
 @pytest.mark.parametrize("op", FORMS, ids=[op.name for op in FORMS])
 def test_a_form_shares_nothing_with_the_rules(op: Op) -> None:
     rule: Any = op.extended
-    parts = rule.formulas if isinstance(rule, Whole) else [part for part in vars(rule).values() if callable(part)]
-    parts = [p for part in parts for p in (part if isinstance(part, tuple) else (part,)) if p is not None]
+    parts = (
+        rule.formulas
+        if isinstance(rule, Whole)
+        else [part for part in vars(rule).values() if callable(part)]
+    )
+    parts = [
+        p for part in parts for p in (part if isinstance(part, tuple) else (part,)) if p is not None
+    ]
     found = reached(*parts, into_records=False)
     shared = [name for code, name in found.code.items() if code in every_rule().code]
     shared = [name for name in shared if not name.startswith("ops.writing.")]
-    assert not shared, f"the form of {op.name} shares {', '.join(shared)} with rules: write it anew, from the mathematics"
-    assert not found.records, f"the form of {op.name} calls the operations {', '.join(found.records)}"
+    assert not shared, (
+        f"the form of {op.name} shares {', '.join(shared)} with rules: write it anew, from the "
+        "mathematics"
+    )
+    assert not found.records, (
+        f"the form of {op.name} calls the operations {', '.join(found.records)}"
+    )
 
 
 def test_every_operation_has_a_form() -> None:
@@ -195,7 +241,10 @@ def test_every_operation_has_a_form() -> None:
         if not has_form(op) and op.body is None and op.name not in {*about_the_program, *BY_DIRECTIONS}
         and not (op.elementwise and (op.kind in ("smooth", "flat") or not op.kinks))
     ]  # fmt: skip
-    assert not lacking, f"{', '.join(lacking)}: say in the record what it is on whole arrays in long double (`extended`)"
+    assert not lacking, (
+        f"{', '.join(lacking)}: say in the record what it is on whole arrays in long double "
+        "(`extended`)"
+    )
 
 
 def test_a_matrix_without_an_inverse_is_not_covered() -> None:

@@ -23,7 +23,8 @@ from gradcli.ops.special import incomplete
 from gradcli.ops.special.incomplete import log_ndtr
 from gradcli.ops.special.integrals import lambertw
 
-# NumPy's functions that make arrays and say what shape they have: they know nothing of what an operation is.
+# NumPy's functions that make arrays and say what shape they have: they know nothing of what an
+# operation is.
 PLUMBING = frozenset(
     {"arange", "array", "asarray", "broadcast_shapes", "broadcast_to", "column_stack", "empty", "finfo", "isfinite", "ndim", "ndindex",
      "shape", "size", "where"}
@@ -43,7 +44,9 @@ def rules(op: Op) -> list[Any]:
 def every_rule() -> Reached:
     """What all operations are computed and differentiated by, and the bodies of all composites."""
     bodies = [c.definition for c in composites().values()]
-    return reached(*(rule for op in registry().values() for rule in rules(op)), *bodies, into_records=True)
+    return reached(
+        *(rule for op in registry().values() for rule in rules(op)), *bodies, into_records=True
+    )
 
 
 def sharing(record: Op) -> list[str]:
@@ -58,17 +61,33 @@ def sharing(record: Op) -> list[str]:
 
 
 def _common(witness: Reached, own: Reached) -> list[str]:
-    found = [f"`{name}` with its own rules" for code, name in witness.code.items() if code in own.code]
+    found = [
+        f"`{name}` with its own rules" for code, name in witness.code.items() if code in own.code
+    ]
     others = every_rule().code.keys() - own.code.keys()
-    found += [f"`{name}` with the rules of others" for code, name in witness.code.items() if code in others]
+    found += [
+        f"`{name}` with the rules of others"
+        for code, name in witness.code.items()
+        if code in others
+    ]
     found += [f"the number `{name}`" for key, name in witness.numbers.items() if key in own.numbers]
     found += [f"the operation `{name}`, which it calls" for name in witness.records]
     # what is nested goes with what it is nested in
-    return [text for text in found if not any(other != text and text.startswith(f"{other.split('` ')[0]}.<locals>.") for other in found)]
+    return [
+        text
+        for text in found
+        if not any(
+            other != text and text.startswith(f"{other.split('` ')[0]}.<locals>.")
+            for other in found
+        )
+    ]
 
 
 def said(record: Op, shared: list[str]) -> str:
-    return f"the reference of {record.name} shares {', '.join(shared)}: write it anew, from the mathematics"
+    return (
+        f"the reference of {record.name} shares {', '.join(shared)}: write it anew, from the "
+        "mathematics"
+    )
 
 
 # The reference of the others is their definition, which is made of operations.
@@ -132,12 +151,19 @@ PLANTED = [
 def test_sharing_is_found(planted: Callable[..., Any]) -> None:
     record = dataclasses.replace(mean, reference=planted)
     assert SHARED in sharing(record)
-    assert said(record, [SHARED]) == f"the reference of mean shares {SHARED}: write it anew, from the mathematics"
+    assert (
+        said(record, [SHARED])
+        == f"the reference of mean shares {SHARED}: write it anew, from the mathematics"
+    )
 
 
 def test_a_shared_number_is_found() -> None:
     def reference(m: Any, x: Any) -> Any:
-        return m.log(m.erfc(-x / incomplete.SQRT_2)) if x > 0 else -x * x / 2 - m.log(-x * incomplete.SQRT_TWO_PI)
+        return (
+            m.log(m.erfc(-x / incomplete.SQRT_2))
+            if x > 0
+            else -x * x / 2 - m.log(-x * incomplete.SQRT_TWO_PI)
+        )
 
     record = dataclasses.replace(log_ndtr, reference=reference)
     assert {"the number `SQRT_2`", "the number `SQRT_TWO_PI`"} <= set(sharing(record))
@@ -147,7 +173,9 @@ def test_a_reference_that_calls_operations_is_found() -> None:
     def reference(m: Any, x: Any, **_: Any) -> Any:
         return sum_(x)
 
-    assert "the operation `sum`, which it calls" in sharing(dataclasses.replace(mean, reference=reference))
+    assert "the operation `sum`, which it calls" in sharing(
+        dataclasses.replace(mean, reference=reference)
+    )
 
 
 def test_a_function_of_numpy_on_both_sides_is_found() -> None:
@@ -166,4 +194,6 @@ def test_the_code_of_a_closure_is_found() -> None:
 
 
 def test_the_code_of_another_operation_is_found() -> None:
-    assert "with the rules of others" in str(sharing(dataclasses.replace(sum_, reference=lambertw.forward)))
+    assert "with the rules of others" in str(
+        sharing(dataclasses.replace(sum_, reference=lambertw.forward))
+    )

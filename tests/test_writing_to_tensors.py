@@ -16,7 +16,8 @@ def test_what_was_given_stays_as_it_is() -> None:
     assert x.stride() == (3, 1)
 
 
-# -- writing: what PyTorch 2.13 prints -------------------------------------------------------------------------------------
+# -- writing: what PyTorch 2.13 prints
+# -------------------------------------------------------------------------------------
 
 
 def made() -> Any:
@@ -24,8 +25,15 @@ def made() -> Any:
 
 
 def test_entries_that_are_one_place_are_not_written_to() -> None:
-    for view in (torch.arange(6.0).reshape(2, 3).unfold(1, 2, 1), torch.arange(6.0).as_strided((2, 2), (1, 1))):
-        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+    for view in (
+        torch.arange(6.0).reshape(2, 3).unfold(1, 2, 1),
+        torch.arange(6.0).as_strided((2, 2), (1, 1)),
+    ):
+        with pytest.raises(
+            RuntimeError,
+            match="more than one element of the written-to tensor refers to a single memory "
+            "location",
+        ):
             view.mul_(2)
 
 
@@ -66,4 +74,10 @@ def test_further_values_of_pytorch() -> None:
     assert x.grad.tolist() == [[0, 0], [0, 0]]
     torch.manual_seed(0)
     drawn = torch.zeros(20, dtype=torch.float16).normal_()
-    assert [round(value, 4) for value in drawn[3:8].tolist()] == [-0.4338, -1.3525, -1.6963, 0.5669, 0.7935]
+    assert [round(value, 4) for value in drawn[3:8].tolist()] == [
+        -0.4338,
+        -1.3525,
+        -1.6963,
+        0.5669,
+        0.7935,
+    ]

@@ -1,7 +1,8 @@
-"""Texts as textbooks and students write them, each with what it means as Python on floats; and texts that have two readings.
+"""Texts as textbooks and students write them, each with what it means as Python on floats; and
+texts that have two readings.
 
-The forms are those of calculus exercises (derivatives, products, quotients, chains, logarithms, trigonometric functions) and of formulas
-of physics and statistics. Meanings are written by hand.
+The forms are those of calculus exercises (derivatives, products, quotients, chains, logarithms,
+trigonometric functions) and of formulas of physics and statistics. Meanings are written by hand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Documents held to a schema in XSD, as far as that of JUnit's reports goes: elements, their order, attributes, patterns."""
+"""Documents held to a schema in XSD, as far as that of JUnit's reports goes: elements, their order,
+attributes, patterns.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,17 @@ _XS = "{http://www.w3.org/2001/XMLSchema}"
 
 
 class Schema:
-    """A schema without namespaces. It raises KeyError for what it does not know, rather than to let it pass."""
+    """A schema without namespaces.
+
+    It raises KeyError for what it does not know, rather than to let it pass.
+    """
 
     def __init__(self, path: Path) -> None:
         root = ET.parse(path).getroot()
         self.elements = {e.get("name"): e for e in root.iter(f"{_XS}element") if e.get("name")}
-        self.types = {t.get("name"): t for t in root if t.tag in (f"{_XS}complexType", f"{_XS}simpleType")}
+        self.types = {
+            t.get("name"): t for t in root if t.tag in (f"{_XS}complexType", f"{_XS}simpleType")
+        }
 
     def problems(self, element: ET.Element, where: str = "") -> Iterator[str]:
         """What of a document is not as the schema has it, each with its path."""
@@ -54,12 +61,16 @@ class Schema:
 
     def _attributes(self, kind: ET.Element, element: ET.Element) -> Iterator[str]:
         declared = {each.get("name"): each for each in kind.findall(f"{_XS}attribute")}
-        yield from (f"no attribute '{name}' is known" for name in element.attrib.keys() - declared.keys())
+        yield from (
+            f"no attribute '{name}' is known" for name in element.attrib.keys() - declared.keys()
+        )
         for name, each in declared.items():
             if name not in element.attrib:
                 if each.get("use") == "required":
                     yield f"'{name}' is missing"
             elif each.get("type") != "xs:string":
-                pattern = self.types[each.get("type")].find(f"{_XS}restriction/{_XS}pattern").get("value")
+                pattern = (
+                    self.types[each.get("type")].find(f"{_XS}restriction/{_XS}pattern").get("value")
+                )
                 if not re.fullmatch(pattern, element.attrib[name]):
                     yield f"'{name}' cannot be {element.attrib[name]!r}"

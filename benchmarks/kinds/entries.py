@@ -16,7 +16,10 @@ def _two(random: Any, entries: int) -> dict[str, Any]:
 
 
 def _signs(random: Any, entries: int) -> dict[str, Any]:
-    return {"x": random.standard_normal(entries // 2), "y": random.choice([-1.0, 1.0], entries // 2)}
+    return {
+        "x": random.standard_normal(entries // 2),
+        "y": random.choice([-1.0, 1.0], entries // 2),
+    }
 
 
 def _waves(random: Any, entries: int) -> dict[str, Any]:
@@ -25,7 +28,11 @@ def _waves(random: Any, entries: int) -> dict[str, Any]:
 
 def _market(random: Any, entries: int) -> dict[str, Any]:
     size = entries // 3
-    return {"s": random.uniform(50, 150, size), "k": random.uniform(50, 150, size), "v": random.uniform(0.1, 0.5, size)}
+    return {
+        "s": random.uniform(50, 150, size),
+        "k": random.uniform(50, 150, size),
+        "v": random.uniform(0.1, 0.5, size),
+    }
 
 
 _DENSITY: dict[str, Any] = {
@@ -48,17 +55,35 @@ def _robust(np: Any, _: Any, x: Any, y: Any) -> Any:
 
 
 def _polynomial(np: Any, _: Any, x: Any) -> Any:
-    return np.sum(1 + x * (0.5 + x * (-0.25 + x * (0.125 + x * (0.06 + x * (-0.03 + x * (0.015 + x * (0.007 - x * 0.003))))))))
+    return np.sum(
+        1
+        + x
+        * (
+            0.5
+            + x
+            * (
+                -0.25
+                + x * (0.125 + x * (0.06 + x * (-0.03 + x * (0.015 + x * (0.007 - x * 0.003)))))
+            )
+        )
+    )
 
 
 def _mixture(np: Any, _: Any, x: Any) -> Any:
-    return -np.sum(np.log(0.2 * np.exp(-((x + 2) ** 2) / 2) + 0.5 * np.exp(-2 * x**2) + 0.3 * np.exp(-((x - 1) ** 2) / 8)))
+    return -np.sum(
+        np.log(
+            0.2 * np.exp(-((x + 2) ** 2) / 2)
+            + 0.5 * np.exp(-2 * x**2)
+            + 0.3 * np.exp(-((x - 1) ** 2) / 8)
+        )
+    )
 
 
 ENTRIES = (
     Kind(
         key="polynomial",
-        text="sum(1 + x*(0.5 + x*(-0.25 + x*(0.125 + x*(0.06 + x*(-0.03 + x*(0.015 + x*(0.007 - x*0.003))))))))",
+        text="sum(1 + x*(0.5 + x*(-0.25 + x*(0.125 + x*(0.06 + x*(-0.03 + x*(0.015 + x*(0.007 - "
+        "x*0.003))))))))",
         data=_one,
         torch=_polynomial,
         jax=_polynomial,
@@ -100,7 +125,8 @@ ENTRIES = (
     ),
     Kind(
         key="options",
-        text="d = (log(s/k) + (0.03 + v**2/2)*2)/(v*2**0.5)\nsum(s*ndtr(d) - k*0.941764533584249*ndtr(d - v*2**0.5))",
+        text="d = (log(s/k) + (0.03 + v**2/2)*2)/(v*2**0.5)\nsum(s*ndtr(d) - "
+        "k*0.941764533584249*ndtr(d - v*2**0.5))",
         data=_market,
         torch=lambda np, _, s, k, v: _option(np, np.special.ndtr, s, k, v),
         jax=lambda np, jax, s, k, v: _option(np, jax.scipy.special.ndtr, s, k, v),
@@ -119,15 +145,21 @@ ENTRIES = (
         text="huber_loss(x, y)",
         data=_two,
         torch=lambda _, f, x, y: f.huber_loss(x, y),
-        jax=lambda np, _, x, y: np.mean(np.where(np.abs(x - y) < 1, (x - y) ** 2 / 2, np.abs(x - y) - 0.5)),
+        jax=lambda np, _, x, y: np.mean(
+            np.where(np.abs(x - y) < 1, (x - y) ** 2 / 2, np.abs(x - y) - 0.5)
+        ),
         wrt=("x", "y"),
     ),
     Kind(
         key="branches",
         text="sum(relu(x)*y + minimum(x, 0)**2/2 + maximum(x, y))",
         data=_two,
-        torch=lambda np, _, x, y: np.sum(np.relu(x) * y + np.clamp(x, max=0) ** 2 / 2 + np.maximum(x, y)),
-        jax=lambda np, jax, x, y: np.sum(jax.nn.relu(x) * y + np.minimum(x, 0) ** 2 / 2 + np.maximum(x, y)),
+        torch=lambda np, _, x, y: np.sum(
+            np.relu(x) * y + np.clamp(x, max=0) ** 2 / 2 + np.maximum(x, y)
+        ),
+        jax=lambda np, jax, x, y: np.sum(
+            jax.nn.relu(x) * y + np.minimum(x, 0) ** 2 / 2 + np.maximum(x, y)
+        ),
         wrt=("x", "y"),
     ),
 )

@@ -1,4 +1,6 @@
-"""Kinds that models and prices are fitted with: regressions, a dense layer, distances, mixtures of components, discounting."""
+"""Kinds that models and prices are fitted with: regressions, a dense layer, distances, mixtures of
+components, discounting.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ _WIDTH = 10
 def _line(random: Any, entries: int) -> dict[str, Any]:
     rows = entries // _WIDTH
     x, w = random.standard_normal((rows, _WIDTH)), random.standard_normal(_WIDTH)
-    return {"x": x, "w": w, "b": random.standard_normal(()), "y": x @ w[::-1] + random.standard_normal(rows)}
+    return {
+        "x": x,
+        "w": w,
+        "b": random.standard_normal(()),
+        "y": x @ w[::-1] + random.standard_normal(rows),
+    }
 
 
 def _classes(random: Any, entries: int) -> dict[str, Any]:
@@ -54,7 +61,11 @@ def _flows(random: Any, entries: int) -> dict[str, Any]:
 
 def _bonds(random: Any, entries: int) -> dict[str, Any]:
     rows = entries // _WIDTH
-    return {"y": random.uniform(0.01, 0.1, rows), "q": random.uniform(80, 120, rows), "t": 1.0 + random.permutation(_WIDTH)}
+    return {
+        "y": random.uniform(0.01, 0.1, rows),
+        "q": random.uniform(80, 120, rows),
+        "t": 1.0 + random.permutation(_WIDTH),
+    }
 
 
 def _layer_jax(np: Any, _: Any, x: Any, w: Any, b: Any, u: Any, y: Any) -> Any:
@@ -96,7 +107,14 @@ FITTING = (
         jax=_classes_jax,
         wrt=("w", "b"),
     ),
-    Kind(key="dense", text="mean((tanh(x @ w + b) @ u - y)**2)", data=_layer, torch=_layer_jax, jax=_layer_jax, wrt=("w", "b", "u")),
+    Kind(
+        key="dense",
+        text="mean((tanh(x @ w + b) @ u - y)**2)",
+        data=_layer,
+        torch=_layer_jax,
+        jax=_layer_jax,
+        wrt=("w", "b", "u"),
+    ),
     Kind(
         key="distances",
         text="mean(sqrt(sum((x[:,None,:] - c)**2, axis=2)))",
@@ -117,8 +135,12 @@ FITTING = (
         key="components",
         text="-mean(logsumexp(h - ((x[:,None] - m)/s)**2/2 - log(s), axis=1))",
         data=_components,
-        torch=lambda np, _, x, m, s, h: _likelihood(np, lambda z: np.logsumexp(z, dim=1), x, m, s, h),
-        jax=lambda np, jax, x, m, s, h: _likelihood(np, lambda z: jax.scipy.special.logsumexp(z, axis=1), x, m, s, h),
+        torch=lambda np, _, x, m, s, h: _likelihood(
+            np, lambda z: np.logsumexp(z, dim=1), x, m, s, h
+        ),
+        jax=lambda np, jax, x, m, s, h: _likelihood(
+            np, lambda z: jax.scipy.special.logsumexp(z, axis=1), x, m, s, h
+        ),
         wrt=("m", "s", "h"),
     ),
     Kind(

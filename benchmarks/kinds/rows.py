@@ -1,4 +1,6 @@
-"""Kinds with axes: rows and columns, statistics of rows, softmax and its like, normalization, gated units."""
+"""Kinds with axes: rows and columns, statistics of rows, softmax and its like, normalization, gated
+units.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,18 @@ def _matrix(width: int) -> Any:
 
 def _against(random: Any, entries: int) -> dict[str, Any]:
     side = int(entries**0.5)
-    return {"x": random.standard_normal((side, side)), "r": random.standard_normal((side, 1)), "c": random.standard_normal(side)}
+    return {
+        "x": random.standard_normal((side, side)),
+        "r": random.standard_normal((side, 1)),
+        "c": random.standard_normal(side),
+    }
 
 
 def _labelled(random: Any, entries: int) -> dict[str, Any]:
-    return {"x": random.standard_normal((entries // 100, 100)), "y": random.integers(0, 100, entries // 100)}
+    return {
+        "x": random.standard_normal((entries // 100, 100)),
+        "y": random.integers(0, 100, entries // 100),
+    }
 
 
 def _weighted(random: Any, entries: int) -> dict[str, Any]:
@@ -36,7 +45,9 @@ def _normed(random: Any, entries: int) -> dict[str, Any]:
 
 def _gates(random: Any, entries: int) -> dict[str, Any]:
     rows = entries // 1024
-    return {name: random.standard_normal((rows, 512)) for name in "xy"} | {name: random.standard_normal(512) for name in "bc"}
+    return {name: random.standard_normal((rows, 512)) for name in "xy"} | {
+        name: random.standard_normal(512) for name in "bc"
+    }
 
 
 def _pairs(random: Any, entries: int) -> dict[str, Any]:
@@ -114,7 +125,8 @@ ROWS = (
     ),
     Kind(
         key="standardized",
-        text="z = (x - mean(x, axis=1, keepdims=True))/(std(x, axis=1, keepdims=True) + 1e-5)\nmean(tanh(z)*z**2)",
+        text="z = (x - mean(x, axis=1, keepdims=True))/(std(x, axis=1, keepdims=True) + "
+        "1e-5)\nmean(tanh(z)*z**2)",
         data=_matrix(500),
         torch=lambda np, _, x: _standardized(np, x, np.std(x, dim=1, correction=0, keepdim=True)),
         jax=lambda np, _, x: _standardized(np, x, np.std(x, axis=1, keepdims=True)),

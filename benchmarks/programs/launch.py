@@ -1,7 +1,7 @@
 """Run a command, and report seconds and peak memory: ``launch.py REPORT COMMAND...``.
 
-This stands between the benchmark and what it measures because Linux counts the memory of a process that starts a program as the
-program's, too: so it imports next to nothing.
+This stands between the benchmark and what it measures because Linux counts the memory of a process
+that starts a program as the program's, too: so it imports next to nothing.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""A typer command that does nothing: what any typer command takes to start. Names of modules in arguments are imported, too."""
+"""A typer command that does nothing: what any typer command takes to start.
+
+Names of modules in arguments are imported, too.
+"""
 
 from importlib import import_module
 

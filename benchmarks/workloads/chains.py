@@ -1,4 +1,6 @@
-"""T4, T5: long chains of Rosenbrock terms over scalar names, from text to the full gradient; and the same from 10³ to 10⁶ nodes."""
+"""T4, T5: long chains of Rosenbrock terms over scalar names, from text to the full gradient; and
+the same from 10³ to 10⁶ nodes.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,21 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.contest import LINEAR, Command, Goal, InProcess, Run, Setting, Workload
-from benchmarks.expressions import NODES_OF_A_TERM, chain, chain_bindings, chain_point, chain_program, chain_record, rosenbrock
+from benchmarks.expressions import (
+    NODES_OF_A_TERM,
+    chain,
+    chain_bindings,
+    chain_point,
+    chain_program,
+    chain_record,
+    rosenbrock,
+)
 
-GRADCLI = (sys.executable, "-c", "from gradcli.cli.main import run; run()")  # as the console script, of this checkout
+GRADCLI = (
+    sys.executable,
+    "-c",
+    "from gradcli.cli.main import run; run()",
+)  # as the console script, of this checkout
 
 
 def _gradient(slopes: Sequence[Any]) -> dict[str, Any]:
@@ -21,7 +35,9 @@ def in_process(terms: int) -> Run:
     import gradcli
 
     text, point = chain(terms), _gradient(chain_point(terms))
-    gradcli.evaluate("x**2 - y", at={"x": 1.0, "y": 2.0}, check=False, formula=False)  # what is imported late is imported
+    gradcli.evaluate(
+        "x**2 - y", at={"x": 1.0, "y": 2.0}, check=False, formula=False
+    )  # what is imported late is imported
 
     def run() -> dict[str, Any]:
         record = gradcli.evaluate(text, at=point, check=False, formula=False)
@@ -46,7 +62,10 @@ def pytorch(terms: int) -> Run:
 
 def _tensors(torch: Any, terms: int) -> Run:
     def run() -> dict[str, Any]:
-        x = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in chain_point(terms)]
+        x = [
+            torch.tensor(value, dtype=torch.float64, requires_grad=True)
+            for value in chain_point(terms)
+        ]
         value = rosenbrock(x)
         value.backward()
         return {"value": value.detach(), **_gradient([each.grad for each in x])}
@@ -76,7 +95,9 @@ def sympy(terms: int) -> Run:
     def run() -> dict[str, Any]:
         value = parse_expr(chain(terms))
         symbols = [sympy.Symbol(f"x{i}") for i in range(terms + 1)]
-        found, *slopes = sympy.lambdify(symbols, [value, *(value.diff(symbol) for symbol in symbols)], "math")(*chain_point(terms))
+        found, *slopes = sympy.lambdify(
+            symbols, [value, *(value.diff(symbol) for symbol in symbols)], "math"
+        )(*chain_point(terms))
         return {"value": found, **_gradient(slopes)}
 
     return run
@@ -101,7 +122,13 @@ def _chain(setting: Setting) -> Workload:
         InProcess(name="PyTorch, without parsing", build=pytorch, needs=("torch",), **common),
     )
     goals = (Goal("gradcli in process", 0.25), Goal("gradcli eval, checked", 3.0))
-    return Workload("T4", f"{terms:,} chained Rosenbrock terms over as many names, from text", contestants, goals, unit="term")
+    return Workload(
+        "T4",
+        f"{terms:,} chained Rosenbrock terms over as many names, from text",
+        contestants,
+        goals,
+        unit="term",
+    )
 
 
 def _long_chain(setting: Setting) -> Workload:
@@ -110,12 +137,33 @@ def _long_chain(setting: Setting) -> Workload:
     program = setting.file("T5.grad", chain_program(terms))
     bindings = setting.file("T5_bindings.grad", chain_bindings(terms))
     contestants = (
-        Command(name="gradcli eval --no-check", command=_command(path, "--no-check"), answers=True, items=terms),
-        Command(name="gradcli eval, a program", command=_command(program, "--no-check"), items=terms),
-        Command(name="gradcli eval, a binding for each term", command=_command(bindings, "--no-check"), items=terms),
+        Command(
+            name="gradcli eval --no-check",
+            command=_command(path, "--no-check"),
+            answers=True,
+            items=terms,
+        ),
+        Command(
+            name="gradcli eval, a program", command=_command(program, "--no-check"), items=terms
+        ),
+        Command(
+            name="gradcli eval, a binding for each term",
+            command=_command(bindings, "--no-check"),
+            items=terms,
+        ),
         *(
-            InProcess(name=f"{peer}, without parsing", build=build, arguments=(terms,), needs=(package,), fresh=True, items=terms)
-            for peer, package, build in (("CasADi", "casadi", casadi), ("PyTorch", "torch", pytorch))
+            InProcess(
+                name=f"{peer}, without parsing",
+                build=build,
+                arguments=(terms,),
+                needs=(package,),
+                fresh=True,
+                items=terms,
+            )
+            for peer, package, build in (
+                ("CasADi", "casadi", casadi),
+                ("PyTorch", "torch", pytorch),
+            )
         ),
     )
     name, program = (contestant.name for contestant in contestants[:2])
@@ -125,7 +173,13 @@ def _long_chain(setting: Setting) -> Workload:
         Goal(program, 1.3, name),
         Goal(program, 1.3, name, measure="peak"),
     )
-    return Workload("T5", f"{terms:,} chained Rosenbrock terms, from a text file", contestants, goals, unit="term")
+    return Workload(
+        "T5",
+        f"{terms:,} chained Rosenbrock terms, from a text file",
+        contestants,
+        goals,
+        unit="term",
+    )
 
 
 def _scaling(setting: Setting) -> Workload:
@@ -136,10 +190,30 @@ def _scaling(setting: Setting) -> Workload:
         terms = nodes // NODES_OF_A_TERM
         path = setting.file(f"nodes{power}.jsonl", [chain_record(terms)])
         common: dict[str, Any] = {"question": str(nodes), "items": nodes}
-        inside.append(InProcess(name=f"in process, {nodes:,}", build=in_process, arguments=(terms,), fresh=True, **common))
-        outside.append(Command(name=f"command line, {nodes:,}", command=_command(path, "--no-check"), **common))
-    goals = [Goal(more.name, LINEAR, less.name) for row in (inside, outside) for less, more in pairwise(row)]
-    return Workload("nodes", "Rosenbrock chains from text, by the number of nodes", (*inside, *outside), goals, unit="node")
+        inside.append(
+            InProcess(
+                name=f"in process, {nodes:,}",
+                build=in_process,
+                arguments=(terms,),
+                fresh=True,
+                **common,
+            )
+        )
+        outside.append(
+            Command(name=f"command line, {nodes:,}", command=_command(path, "--no-check"), **common)
+        )
+    goals = [
+        Goal(more.name, LINEAR, less.name)
+        for row in (inside, outside)
+        for less, more in pairwise(row)
+    ]
+    return Workload(
+        "nodes",
+        "Rosenbrock chains from text, by the number of nodes",
+        (*inside, *outside),
+        goals,
+        unit="node",
+    )
 
 
 def workloads(setting: Setting) -> list[Workload]:

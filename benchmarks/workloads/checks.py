@@ -1,4 +1,6 @@
-"""T9: checking textbook expressions, beside sympy's own derivatives and values at the same points with the same digits."""
+"""T9: checking textbook expressions, beside sympy's own derivatives and values at the same points
+with the same digits.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from benchmarks.expressions import VALUES, textbook
 from benchmarks.workloads.chains import GRADCLI
 
 _DIGITS = 50  # what a check begins with, and what suffices where everything agrees
-_MATHS = {name: getattr(math, name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "cosh", "atan")}
+_MATHS = {
+    name: getattr(math, name)
+    for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "cosh", "atan")
+}
 
 
 def _names(text: str) -> list[str]:
@@ -19,7 +24,9 @@ def _names(text: str) -> list[str]:
 
 
 def _points(text: str) -> Iterator[Mapping[str, float]]:
-    """The points at which a check tries a text whose names have no values: those where the function is finite."""
+    """The points at which a check tries a text whose names have no values: those where the function
+    is finite.
+    """
     from gradcli.query.free_variables import anywhere
     from gradcli.query.options import POINTS
 
@@ -77,7 +84,11 @@ def _each(count: int, evaluate: Callable[[list[Any], list[Any], list[list[float]
             expression = parse_expr(text)
             symbols = [sympy.Symbol(name) for name in names]
             slopes = [expression.diff(symbol) for symbol in symbols]
-            evaluate(symbols, [expression, *slopes], [[float(point[name]) for name in names] for point in points])
+            evaluate(
+                symbols,
+                [expression, *slopes],
+                [[float(point[name]) for name in names] for point in points],
+            )
         return {}
 
     return run
@@ -90,18 +101,26 @@ def workloads(setting: Setting) -> list[Workload]:
 
     def ours(name: str, *options: str, cores: int = 1, warming: bool = False) -> Command:
         command = (*GRADCLI, "check", path, *options)
-        return Command(name=name, command=command, environment=cache, cores=cores, warming=warming, items=count)
+        return Command(
+            name=name, command=command, environment=cache, cores=cores, warming=warming, items=count
+        )
 
     contestants = (
         ours("gradcli check", "--no-cache"),
         ours("gradcli check -j 2", "--no-cache", "-j", "2", cores=2),
         ours("gradcli check, warm cache", warming=True),
         InProcess(name="sympy, evalf", build=by_evalf, arguments=(count,), fresh=True, items=count),
-        InProcess(name="sympy, lambdify", build=by_lambdify, arguments=(count,), fresh=True, items=count),
+        InProcess(
+            name="sympy, lambdify", build=by_lambdify, arguments=(count,), fresh=True, items=count
+        ),
     )
     goals = (
         Goal("gradcli check", 1.3, "sympy, evalf"),
         Goal("gradcli check -j 2", 0.6, "gradcli check"),
         Goal("gradcli check, warm cache", 0.1, "gradcli check"),
     )
-    return [Workload("T9", f"check of {count:,} textbook expressions", contestants, goals, unit="expression")]
+    return [
+        Workload(
+            "T9", f"check of {count:,} textbook expressions", contestants, goals, unit="expression"
+        )
+    ]

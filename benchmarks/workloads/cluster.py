@@ -1,4 +1,6 @@
-"""T11: one worker of one thread, and two: gradients over an array of many chunks, in memory and in a file, and checks."""
+"""T11: one worker of one thread, and two: gradients over an array of many chunks, in memory and in
+a file, and checks.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _CHECK = ("check", "records.jsonl", "--quiet", "--no-cache")
 
 
 def in_memory(loss: str, workers: int, folder: str, rows: int) -> Run:
-    """A gradient by ``w``, the chunks being in the workers' memory, as in every step but the first of an optimization."""
+    """A gradient by ``w``, the chunks being in the workers' memory, as in every step but the first
+    of an optimization.
+    """
 
     import gradcli
 
@@ -58,18 +62,43 @@ def command(workers: int, arguments: tuple[str, ...], folder: str) -> Run:
     whole = [*GRADCLI, *arguments, "--on", _address(workers, folder)]
 
     def run() -> dict[str, Any]:
-        return {"value": float(subprocess.run(whole, cwd=folder, stdout=subprocess.DEVNULL, check=False).returncode)}
+        return {
+            "value": float(
+                subprocess.run(whole, cwd=folder, stdout=subprocess.DEVNULL, check=False).returncode
+            )
+        }
 
     return run
 
 
 def _address(workers: int, folder: str) -> str:
-    """The address of a scheduler with workers of one thread each, processes that end with this one."""
+    """The address of a scheduler with workers of one thread each, processes that end with
+    this one.
+    """
     file = str(Path(folder) / f"scheduler-{os.getpid()}.json")
     shared = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     dask = [sys.executable, "-m", "dask"]
-    scheduler = [*dask, "scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
-    worker = [*dask, "worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--scheduler-file", file]
+    scheduler = [
+        *dask,
+        "scheduler",
+        "--port",
+        "0",
+        "--host",
+        "127.0.0.1",
+        "--no-dashboard",
+        "--scheduler-file",
+        file,
+    ]
+    worker = [
+        *dask,
+        "worker",
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--no-dashboard",
+        "--scheduler-file",
+        file,
+    ]
     for command in (scheduler, *[worker] * workers):
         process = subprocess.Popen(command, **shared)  # type: ignore[call-overload]
         atexit.register(process.kill)
@@ -88,7 +117,13 @@ def _written(setting: Setting, rows: int, records: int) -> None:
         x[start : start + _ROWS] = random.standard_normal((min(_ROWS, rows - start), _FEATURES))
     np.save(setting.folder / "y.npy", random.choice([-1.0, 1.0], rows))
     np.save(setting.folder / "w.npy", np.linspace(-1, 1, _FEATURES))
-    lines = ({"expr": "exp(-a*x)*sin(b*x) + x**3", "at": {"a": 0.1 + i % 7, "b": 1 + i % 11, "x": i / records}} for i in range(records))
+    lines = (
+        {
+            "expr": "exp(-a*x)*sin(b*x) + x**3",
+            "at": {"a": 0.1 + i % 7, "b": 1 + i % 11, "x": i / records},
+        }
+        for i in range(records)
+    )
     setting.file("records.jsonl", list(map(json.dumps, lines)))
 
 
@@ -97,14 +132,42 @@ def workloads(setting: Setting) -> list[Workload]:
     _written(setting, rows, records)
     folder, entries = str(setting.folder), rows * _FEATURES
     found = [
-        _contest(f"{kind}, {entries:,} entries in memory", entries, "entry", in_memory, lambda n, loss=loss: (loss, n, folder, rows))
+        _contest(
+            f"{kind}, {entries:,} entries in memory",
+            entries,
+            "entry",
+            in_memory,
+            lambda n, loss=loss: (loss, n, folder, rows),
+        )
         for kind, loss in _LOSSES.items()
     ]
     for kind, loss in _LOSSES.items():
-        command_line = ("eval", loss, "x=@x.npy", "y=@y.npy", "w=@w.npy", "--wrt", "w", "--no-check")
+        command_line = (
+            "eval",
+            loss,
+            "x=@x.npy",
+            "y=@y.npy",
+            "w=@w.npy",
+            "--wrt",
+            "w",
+            "--no-check",
+        )
         title = f"{kind}, {entries:,} entries in a file, the whole command"
-        found.append(_contest(title, entries, "entry", command, lambda n, line=command_line: (n, line, folder)))
-    return [*found, _contest(f"{records:,} checks, the whole command", records, "check", command, lambda n: (n, _CHECK, folder))]
+        found.append(
+            _contest(
+                title, entries, "entry", command, lambda n, line=command_line: (n, line, folder)
+            )
+        )
+    return [
+        *found,
+        _contest(
+            f"{records:,} checks, the whole command",
+            records,
+            "check",
+            command,
+            lambda n: (n, _CHECK, folder),
+        ),
+    ]
 
 
 def _contest(title: str, items: int, unit: str, build: Any, arguments: Any) -> Workload:

@@ -143,7 +143,9 @@ def numexpr_by_hand(entries: int, threads: int) -> Run:
 
     def run() -> dict[str, Any]:
         value = numexpr.evaluate("sum(exp(-x*x/2)*sin(3*x) + log(1 + x*x))", {"x": x})
-        gradient = numexpr.evaluate("exp(-x*x/2)*(3*cos(3*x) - x*sin(3*x)) + 2*x/(1 + x*x)", {"x": x})
+        gradient = numexpr.evaluate(
+            "exp(-x*x/2)*(3*cos(3*x) - x*sin(3*x)) + 2*x/(1 + x*x)", {"x": x}
+        )
         return {"value": value, "x": gradient}
 
     return run
@@ -169,7 +171,9 @@ def _by_hand(entries: int, block: int) -> Run:
             square = part * part
             bell, sine = np.exp(-square / 2), np.sin(3 * part)
             total += float(np.sum(bell * sine + np.log(1 + square)))
-            gradient[start : start + block] = bell * (3 * np.cos(3 * part) - part * sine) + 2 * part / (1 + square)
+            gradient[start : start + block] = bell * (
+                3 * np.cos(3 * part) - part * sine
+            ) + 2 * part / (1 + square)
         return {"value": total, "x": gradient}
 
     return run
@@ -180,22 +184,52 @@ def _at(setting: Setting, threads: int) -> Workload:
     common: dict[str, Any] = {"cores": threads, "items": entries}
     contestants = (
         InProcess(name="gradcli compiled", build=compiled, arguments=(entries,), **common),
-        InProcess(name="gradcli compiled, out=", build=compiled_into, arguments=(entries,), **common),
-        InProcess(name="gradcli, native code", build=written_for, arguments=(entries, threads, "native"), **common),
-        InProcess(name="gradcli, NumPy alone", build=written_for, arguments=(entries, threads, "numpy"), **common),
+        InProcess(
+            name="gradcli compiled, out=", build=compiled_into, arguments=(entries,), **common
+        ),
+        InProcess(
+            name="gradcli, native code",
+            build=written_for,
+            arguments=(entries, threads, "native"),
+            **common,
+        ),
+        InProcess(
+            name="gradcli, NumPy alone",
+            build=written_for,
+            arguments=(entries, threads, "numpy"),
+            **common,
+        ),
         InProcess(name="gradcli eager", build=eager, arguments=(entries,), **common),
-        InProcess(name="PyTorch", build=pytorch, arguments=(entries, threads), needs=("torch",), **common),
+        InProcess(
+            name="PyTorch", build=pytorch, arguments=(entries, threads), needs=("torch",), **common
+        ),
         InProcess(name="JAX jit", build=jax_jit, arguments=(entries,), needs=("jax",), **common),
-        InProcess(name="autograd", build=hips_autograd, arguments=(entries,), needs=("autograd",), **common),
+        InProcess(
+            name="autograd",
+            build=hips_autograd,
+            arguments=(entries,),
+            needs=("autograd",),
+            **common,
+        ),
         InProcess(name="MyGrad", build=mygrad, arguments=(entries,), needs=("mygrad",), **common),
-        InProcess(name="numexpr by hand", build=numexpr_by_hand, arguments=(entries, threads), needs=("numexpr",), **common),
+        InProcess(
+            name="numexpr by hand",
+            build=numexpr_by_hand,
+            arguments=(entries, threads),
+            needs=("numexpr",),
+            **common,
+        ),
         InProcess(name="NumPy by hand", build=by_hand, arguments=(entries,), **common),
-        InProcess(name="NumPy by hand, in blocks", build=by_hand_in_blocks, arguments=(entries,), **common),
+        InProcess(
+            name="NumPy by hand, in blocks", build=by_hand_in_blocks, arguments=(entries,), **common
+        ),
     )
     goals = (
         Goal("gradcli, native code", 0.4, "PyTorch"),
         Goal("gradcli, NumPy alone", 0.5 if has_avx512() else 1.0, "PyTorch"),
-        Goal("gradcli compiled", 1.1 * 2 * 8 * entries + 64e6, measure="peak"),  # input, gradient, a tenth; and what is imported late
+        Goal(
+            "gradcli compiled", 1.1 * 2 * 8 * entries + 64e6, measure="peak"
+        ),  # input, gradient, a tenth; and what is imported late
     )
     title = f"{_TEXT} and its gradient, {entries:,} entries, {threads} thread{'s' * (threads > 1)}"
     return Workload("T2", title, contestants, goals, unit="entry")
@@ -206,14 +240,35 @@ def _scaling(setting: Setting) -> Workload:
     ours, peers = [], []
     for size in sizes:
         common: dict[str, Any] = {"question": str(size), "cores": setting.threads, "items": size}
-        ours.append(InProcess(name=f"gradcli, {size:,}", build=compiled, arguments=(size,), memory=4 * 8 * size, **common))
+        ours.append(
+            InProcess(
+                name=f"gradcli, {size:,}",
+                build=compiled,
+                arguments=(size,),
+                memory=4 * 8 * size,
+                **common,
+            )
+        )
         arguments = (size, setting.threads)
         # PyTorch holds every intermediate
         peers.append(
-            InProcess(name=f"PyTorch, {size:,}", build=pytorch, arguments=arguments, needs=("torch",), memory=10 * 8 * size, **common)
+            InProcess(
+                name=f"PyTorch, {size:,}",
+                build=pytorch,
+                arguments=arguments,
+                needs=("torch",),
+                memory=10 * 8 * size,
+                **common,
+            )
         )
     goals = [Goal(more.name, LINEAR, less.name) for less, more in pairwise(ours)]
-    return Workload("entries", f"{_TEXT} and its gradient, by the number of entries", (*ours, *peers), goals, unit="entry")
+    return Workload(
+        "entries",
+        f"{_TEXT} and its gradient, by the number of entries",
+        (*ours, *peers),
+        goals,
+        unit="entry",
+    )
 
 
 def workloads(setting: Setting) -> list[Workload]:

@@ -71,11 +71,21 @@ def _workload(name: str, text: str, shape: tuple[int, ...], entries: int) -> Wor
     )
     long = Goal("gradient and check", 1 + _TIMES, "the gradient")
     goal = long if entries >= _LONG else Goal("gradient and check", _SECONDS)
-    return Workload("T10", f"the check of {name}, {entries:,} entries", contestants, (goal,), unit="entry")
+    return Workload(
+        "T10", f"the check of {name}, {entries:,} entries", contestants, (goal,), unit="entry"
+    )
 
 
 def workloads(setting: Setting) -> list[Workload]:
-    sizes = (setting.size(10_000, 1_000), setting.size(1_000_000, 2_000), setting.size(10_000_000, 3_000))
+    sizes = (
+        setting.size(10_000, 1_000),
+        setting.size(1_000_000, 2_000),
+        setting.size(10_000_000, 3_000),
+    )
     vectors = [_workload(name, text, (n,), n) for name, text in _VECTORS.items() for n in sizes]
     sides = _SIDES[:1] if setting.quick else _SIDES
-    return vectors + [_workload(name, text.replace("{n}", str(n)), (n, n), n * n) for name, text in _MATRICES.items() for n in sides]
+    return vectors + [
+        _workload(name, text.replace("{n}", str(n)), (n, n), n * n)
+        for name, text in _MATRICES.items()
+        for n in sides
+    ]

@@ -101,7 +101,9 @@ def hips_autograd(sizes: Sizes) -> Run:
     import autograd.numpy
 
     data = _data(sizes)
-    f = autograd.value_and_grad(lambda weights: _loss(autograd.numpy, weights, data["x"], data["y"]))
+    f = autograd.value_and_grad(
+        lambda weights: _loss(autograd.numpy, weights, data["x"], data["y"])
+    )
 
     def run() -> dict[str, Any]:
         value, gradients = f(_weights(data))
@@ -123,7 +125,13 @@ def by_hand(sizes: Sizes) -> Run:
         value = np.mean(np.maximum(z, 0) - z * y + np.log1p(decay))
         dz = (np.where(z >= 0, 1, decay) / (1 + decay) - y) / z.size
         dh = (dz @ w2.T) * (hidden > 0)
-        return {"value": value, "w1": x.T @ dh, "b1": dh.sum(0), "w2": hidden.T @ dz, "b2": dz.sum(0)}
+        return {
+            "value": value,
+            "w1": x.T @ dh,
+            "b1": dh.sum(0),
+            "w2": hidden.T @ dz,
+            "b2": dz.sum(0),
+        }
 
     return run
 
@@ -133,9 +141,21 @@ def workloads(setting: Setting) -> list[Workload]:
     contestants = (
         InProcess(name="gradcli compiled", build=compiled, arguments=(sizes,), cores=threads),
         InProcess(name="gradcli eager", build=eager, arguments=(sizes,), cores=threads),
-        InProcess(name="PyTorch", build=pytorch, arguments=(sizes, threads), needs=("torch",), cores=threads),
+        InProcess(
+            name="PyTorch",
+            build=pytorch,
+            arguments=(sizes, threads),
+            needs=("torch",),
+            cores=threads,
+        ),
         InProcess(name="JAX jit", build=jax_jit, arguments=(sizes,), needs=("jax",), cores=threads),
-        InProcess(name="autograd", build=hips_autograd, arguments=(sizes,), needs=("autograd",), cores=threads),
+        InProcess(
+            name="autograd",
+            build=hips_autograd,
+            arguments=(sizes,),
+            needs=("autograd",),
+            cores=threads,
+        ),
         InProcess(name="NumPy by hand", build=by_hand, arguments=(sizes,), cores=threads),
     )
     title = f"{_TEXT}, {'×'.join(map(str, sizes))}"

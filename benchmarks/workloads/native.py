@@ -1,4 +1,6 @@
-"""native: kinds of expressions that people train and fit with, beside PyTorch and JAX, and the bandwidth of memory that they reach."""
+"""native: kinds of expressions that people train and fit with, beside PyTorch and JAX, and the
+bandwidth of memory that they reach.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def compiled(key: str, entries: int, threads: int, backend: Backend, cache: str)
 
     kind = KINDS[key]
     data = kind.arrays(entries)
-    f = gradcli.value_and_grad(kind.text, wrt=kind.wrt, dtype=kind.dtype, backend=backend, threads=threads)
+    f = gradcli.value_and_grad(
+        kind.text, wrt=kind.wrt, dtype=kind.dtype, backend=backend, threads=threads
+    )
 
     def run() -> dict[str, Any]:
         value, gradients = f(data)
@@ -38,7 +42,10 @@ def pytorch(key: str, entries: int, threads: int) -> Run:
     torch.set_num_threads(threads)
     kind = KINDS[key]
     # as_tensor, as a number in an array of no dimensions is a scalar of NumPy's
-    data = {name: torch.as_tensor(array).requires_grad_(name in kind.wrt) for name, array in kind.arrays(entries).items()}
+    data = {
+        name: torch.as_tensor(array).requires_grad_(name in kind.wrt)
+        for name, array in kind.arrays(entries).items()
+    }
 
     def run() -> dict[str, Any]:
         for name in kind.wrt:
@@ -57,8 +64,13 @@ def jax_jit(key: str, entries: int) -> Run:
     jax.config.update("jax_enable_x64", True)
     kind = KINDS[key]
     data = {name: jax.numpy.asarray(array) for name, array in kind.arrays(entries).items()}
-    varied, others = ({name: array for name, array in data.items() if (name in kind.wrt) == chosen} for chosen in (True, False))
-    f = jax.jit(jax.value_and_grad(lambda varied, others: kind.jax(jax.numpy, jax, **varied, **others)))
+    varied, others = (
+        {name: array for name, array in data.items() if (name in kind.wrt) == chosen}
+        for chosen in (True, False)
+    )
+    f = jax.jit(
+        jax.value_and_grad(lambda varied, others: kind.jax(jax.numpy, jax, **varied, **others))
+    )
 
     def run() -> dict[str, Any]:
         value, gradients = jax.block_until_ready(f(varied, others))
@@ -75,7 +87,10 @@ def copied(threads: int) -> Run:
     parts = [slice(i * _COPIED // threads, (i + 1) * _COPIED // threads) for i in range(threads)]
 
     def run() -> dict[str, Any]:
-        others = [threading.Thread(target=np.copyto, args=(target[part], source[part])) for part in parts[1:]]
+        others = [
+            threading.Thread(target=np.copyto, args=(target[part], source[part]))
+            for part in parts[1:]
+        ]
         for other in others:
             other.start()
         np.copyto(target[parts[0]], source[parts[0]])
@@ -102,10 +117,27 @@ def _workload(setting: Setting, kind: Kind, threads: int) -> Workload:
         for name, backend in ((OURS, "auto"), (NUMPY, "numpy"))
     ]
     if setting.peers:
-        contestants.append(InProcess(name=PYTORCH, build=pytorch, arguments=arguments, needs=("torch",), **common))
-        contestants.append(InProcess(name=JAX, build=jax_jit, arguments=(kind.key, entries), needs=("jax",), **common))
-    contestants.append(InProcess(name=MEMORY, build=copied, arguments=(threads,), question=MEMORY, items=2 * 8 * _COPIED, **common))
-    return Workload(kind.key, kind.text, contestants, tolerance=kind.tolerance, traffic=traffic(kind, entries))
+        contestants.append(
+            InProcess(name=PYTORCH, build=pytorch, arguments=arguments, needs=("torch",), **common)
+        )
+        contestants.append(
+            InProcess(
+                name=JAX, build=jax_jit, arguments=(kind.key, entries), needs=("jax",), **common
+            )
+        )
+    contestants.append(
+        InProcess(
+            name=MEMORY,
+            build=copied,
+            arguments=(threads,),
+            question=MEMORY,
+            items=2 * 8 * _COPIED,
+            **common,
+        )
+    )
+    return Workload(
+        kind.key, kind.text, contestants, tolerance=kind.tolerance, traffic=traffic(kind, entries)
+    )
 
 
 def groups(setting: Setting) -> list[Group]:
@@ -114,7 +146,8 @@ def groups(setting: Setting) -> list[Group]:
     return [
         Group(
             key="native",
-            title=f"expressions that people train and fit with, 4 million entries, {threads} thread{'s' * (threads > 1)}",
+            title=f"expressions that people train and fit with, 4 million entries, {threads} "
+            f"thread{'s' * (threads > 1)}",
             workloads=[_workload(setting, kind, threads) for kind in kinds],
             ours=OURS,
             peers=(PYTORCH, JAX),

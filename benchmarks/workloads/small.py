@@ -1,4 +1,6 @@
-"""T1: an expression of two entries, value and gradient again and again, as the inner loop of an optimizer would."""
+"""T1: an expression of two entries, value and gradient again and again, as the inner loop of an
+optimizer would.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def pytorch(threads: int) -> Run:
 
 
 def _tensors(torch: Any) -> Run:
-    a, b = (torch.tensor(array.tolist(), dtype=torch.float64, requires_grad=True) for array in _point())
+    a, b = (
+        torch.tensor(array.tolist(), dtype=torch.float64, requires_grad=True) for array in _point()
+    )
 
     def run() -> dict[str, Any]:
         a.grad = b.grad = None
@@ -135,7 +139,9 @@ def workloads(setting: Setting) -> list[Workload]:
         InProcess(name="NumPy by hand", build=by_hand, cores=threads),
         InProcess(name="JAX jit", build=jax_jit, needs=("jax",), cores=threads),
         InProcess(name="CasADi", build=casadi, needs=("casadi",), cores=threads),
-        InProcess(name="PyTorch", build=pytorch, arguments=(threads,), needs=("torch",), cores=threads),
+        InProcess(
+            name="PyTorch", build=pytorch, arguments=(threads,), needs=("torch",), cores=threads
+        ),
         InProcess(name="MyGrad", build=mygrad, needs=("mygrad",), cores=threads),
         InProcess(name="autograd", build=hips_autograd, needs=("autograd",), cores=threads),
         InProcess(name="JAX without jit", build=jax_plain, needs=("jax",), cores=threads),
@@ -145,4 +151,6 @@ def workloads(setting: Setting) -> list[Workload]:
         Goal("gradcli compiled", 1 / 3, "JAX jit"),
         Goal("gradcli eager", 1, "PyTorch"),
     )
-    return [Workload("T1", f"value and gradient of {_TEXT}, 2 entries, repeated", contestants, goals)]
+    return [
+        Workload("T1", f"value and gradient of {_TEXT}, 2 entries, repeated", contestants, goals)
+    ]

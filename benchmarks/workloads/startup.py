@@ -25,10 +25,22 @@ def workloads(setting: Setting) -> list[Workload]:
     )
     checked = (
         Command(name="gradcli eval", command=_EVAL, **everything),
-        Command(name="a typer command, numpy and sympy", command=(*_TYPER, "numpy", "sympy"), **everything),
+        Command(
+            name="a typer command, numpy and sympy",
+            command=(*_TYPER, "numpy", "sympy"),
+            **everything,
+        ),
     )
-    quick_start = (Goal(plain[0].name, 1.2, "a typer command, numpy"), Goal(plain[1].name, 1, "a typer command"))
+    quick_start = (
+        Goal(plain[0].name, 1.2, "a typer command, numpy"),
+        Goal(plain[1].name, 1, "a typer command"),
+    )
     return [
         Workload("T6", "start-up: gradcli eval EXPR --no-check", plain, quick_start),
-        Workload("T7", "start-up: gradcli eval EXPR, checked", checked, (Goal(checked[0].name, 1.2, checked[1].name),)),
+        Workload(
+            "T7",
+            "start-up: gradcli eval EXPR, checked",
+            checked,
+            (Goal(checked[0].name, 1.2, checked[1].name),),
+        ),
     ]

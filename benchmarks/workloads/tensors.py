@@ -1,4 +1,6 @@
-"""T12: what people do with tensors around a gradient: functions of their own, checks of gradients, Jacobians and Hessians."""
+"""T12: what people do with tensors around a gradient: functions of their own, checks of gradients,
+Jacobians and Hessians.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ def _leaves(torch: Any, shapes: Shapes) -> list[Any]:
     import numpy as np
 
     random = np.random.default_rng(12)
-    return [torch.tensor(random.uniform(0.5, 1.5, shape).tolist(), dtype=torch.float64, requires_grad=True) for shape in shapes]
+    return [
+        torch.tensor(
+            random.uniform(0.5, 1.5, shape).tolist(), dtype=torch.float64, requires_grad=True
+        )
+        for shape in shapes
+    ]
 
 
 def _product(torch: Any) -> Any:
@@ -62,7 +69,10 @@ CHECKED: dict[str, tuple[Callable[..., Any], Shapes]] = {  # of the library, and
     "x @ y": (lambda torch, x, y: x @ y, ((3, 3), (3, 3))),
     "softmax": (lambda torch, x: torch.softmax(x, -1), ((3, 4),)),
     "layer_norm": (lambda torch, x: torch.nn.functional.layer_norm(x, (4,)), ((3, 4),)),
-    "a solution": (lambda torch, x, y: torch.linalg.solve(x @ x.T + 3 * torch.eye(3, dtype=torch.float64), y), ((3, 3), (3,))),
+    "a solution": (
+        lambda torch, x, y: torch.linalg.solve(x @ x.T + 3 * torch.eye(3, dtype=torch.float64), y),
+        ((3, 3), (3,)),
+    ),
     "conv1d": (lambda torch, x, w: torch.nn.functional.conv1d(x, w), ((1, 2, 6), (2, 2, 3))),
     "two layers": (lambda torch, x, w, v: ((x @ w).tanh() @ v).sum(), ((4, 3), (3, 5), (5, 2))),
     "writing in place": (_mixed_in_place, ((3, 3),)),
@@ -91,8 +101,12 @@ def _energy(x: Any, w: Any) -> Any:
 DERIVED: dict[str, Callable[[Any, Any, Any], Any]] = {  # of the library, and of two of its tensors
     "jacobian": lambda torch, x, w: torch.autograd.functional.jacobian(lambda x: (w @ x).tanh(), x),
     "hessian": lambda torch, x, w: torch.autograd.functional.hessian(lambda x: _energy(x, w), x),
-    "jacobian, vectorized": lambda torch, x, w: torch.autograd.functional.jacobian(lambda x: (w @ x).tanh(), x, vectorize=True),
-    "hessian, vectorized": lambda torch, x, w: torch.autograd.functional.hessian(lambda x: _energy(x, w), x, vectorize=True),
+    "jacobian, vectorized": lambda torch, x, w: torch.autograd.functional.jacobian(
+        lambda x: (w @ x).tanh(), x, vectorize=True
+    ),
+    "hessian, vectorized": lambda torch, x, w: torch.autograd.functional.hessian(
+        lambda x: _energy(x, w), x, vectorize=True
+    ),
     "func.jacrev": lambda torch, x, w: torch.func.jacrev(lambda x: (w @ x).tanh())(x),
     "func.jacfwd": lambda torch, x, w: torch.func.jacfwd(lambda x: (w @ x).tanh())(x),
     "func.hessian": lambda torch, x, w: torch.func.hessian(lambda x: _energy(x, w))(x),
@@ -109,7 +123,9 @@ def _deriving(name: str) -> tuple[Work, Shapes]:
 
 def _works() -> dict[str, tuple[Work, Shapes]]:
     """What is measured, by its title."""
-    works: dict[str, tuple[Work, Shapes]] = {"Function.apply of three tensors, and its backward pass": (_of_rule, ((3,), (3,), (3,)))}
+    works: dict[str, tuple[Work, Shapes]] = {
+        "Function.apply of three tensors, and its backward pass": (_of_rule, ((3,), (3,), (3,)))
+    }
     for check in ("gradcheck", "gradgradcheck"):
         works |= {f"{check} of {name}": _checking(name, check) for name in CHECKED}
     return works | {f"{name} of {_SIDE} entries": _deriving(name) for name in DERIVED}
@@ -133,9 +149,20 @@ def workloads(setting: Setting) -> list[Workload]:
             "T12",
             title,
             (
-                InProcess(name="gradcli", build=build, arguments=("gradcli", title, threads), cores=threads, clock=setting.clock),
                 InProcess(
-                    name="PyTorch", build=build, arguments=("torch", title, threads), needs=("torch",), cores=threads, clock=setting.clock
+                    name="gradcli",
+                    build=build,
+                    arguments=("gradcli", title, threads),
+                    cores=threads,
+                    clock=setting.clock,
+                ),
+                InProcess(
+                    name="PyTorch",
+                    build=build,
+                    arguments=("torch", title, threads),
+                    needs=("torch",),
+                    cores=threads,
+                    clock=setting.clock,
                 ),
             ),
             (Goal("gradcli", 1, "PyTorch"),),

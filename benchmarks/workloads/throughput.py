@@ -40,7 +40,9 @@ def sympy_gradients(count: int) -> Run:
         expression = parse_expr(text)
         symbols = sorted(expression.free_symbols, key=str)
         point = [VALUES[str(symbol)] for symbol in symbols]
-        value, *slopes = sympy.lambdify(symbols, [expression, *(expression.diff(symbol) for symbol in symbols)], "math")(*point)
+        value, *slopes = sympy.lambdify(
+            symbols, [expression, *(expression.diff(symbol) for symbol in symbols)], "math"
+        )(*point)
         return value, slopes
 
     return _each(textbook(count), value_and_gradient)
@@ -50,7 +52,10 @@ def pytorch_eval(count: int) -> Run:
     import torch
 
     torch.set_num_threads(1)
-    names = {name: torch.tensor(value, dtype=torch.float64, requires_grad=True) for name, value in VALUES.items()}
+    names = {
+        name: torch.tensor(value, dtype=torch.float64, requires_grad=True)
+        for name, value in VALUES.items()
+    }
     known = {function: getattr(torch, function) for function in _FUNCTIONS} | names
 
     def value_and_gradient(text: str) -> tuple[float, list[float]]:
@@ -78,7 +83,10 @@ def python_values(count: int) -> Run:
 def _each(texts: list[str], value_and_gradient: Callable[[str], tuple[float, list[float]]]) -> Run:
     def run() -> dict[str, Any]:
         found = [value_and_gradient(text) for text in texts]
-        return {"value": [value for value, _ in found], "gradients": [slope for _, slopes in found for slope in slopes]}
+        return {
+            "value": [value for value, _ in found],
+            "gradients": [slope for _, slopes in found for slope in slopes],
+        }
 
     return run
 
@@ -90,22 +98,41 @@ def workloads(setting: Setting) -> list[Workload]:
     bindings = [f"{name} = {value}" for name, value in VALUES.items()]
 
     def ours(name: str, path: str, size: int) -> Command:
-        return Command(name=name, command=_command(path), answers=True, question=str(size), items=size)
+        return Command(
+            name=name, command=_command(path), answers=True, question=str(size), items=size
+        )
 
     def peer(name: str, build: Callable[[int], Run], *needs: str) -> InProcess:
-        return InProcess(name=name, build=build, arguments=(fewer,), needs=needs, question=str(fewer), items=fewer, fresh=True)
+        return InProcess(
+            name=name,
+            build=build,
+            arguments=(fewer,),
+            needs=needs,
+            question=str(fewer),
+            items=fewer,
+            fresh=True,
+        )
 
     program = setting.file("T8.grad", [*bindings, *texts])
     program_of_fewer = setting.file("T8_fewer.grad", [*bindings, *texts[:fewer]])
     program_of_forms = setting.file("T8_forms.grad", [*bindings, *varied(fewer)])
-    records = setting.file("T8.jsonl", [json.dumps({"expr": text, "at": _values(text)}) for text in texts])
+    records = setting.file(
+        "T8.jsonl", [json.dumps({"expr": text, "at": _values(text)}) for text in texts]
+    )
     contestants = (
         ours("gradcli eval, a program", program, count),
         ours("gradcli eval, fewer", program_of_fewer, fewer),
         ours("gradcli eval, JSON Lines", records, count),
-        Command(name="gradcli eval, each of a form of its own", command=_command(program_of_forms), items=fewer),
+        Command(
+            name="gradcli eval, each of a form of its own",
+            command=_command(program_of_forms),
+            items=fewer,
+        ),
         peer("sympy, parsing alone", sympy_parse),
-        peer("sympy, parsing those of forms of their own alone", partial(sympy_parse, texts_of=varied)),
+        peer(
+            "sympy, parsing those of forms of their own alone",
+            partial(sympy_parse, texts_of=varied),
+        ),
         peer("sympy, value and gradient", sympy_gradients),
         peer("PyTorch, by Python's eval", pytorch_eval, "torch"),
         peer("bare Python, values by eval", python_values),
@@ -117,7 +144,15 @@ def workloads(setting: Setting) -> list[Workload]:
         Goal(contestants[0].name, 1.1, contestants[1].name, measure="peak"),
         Goal(contestants[3].name, 1 / 3, contestants[5].name),
     )
-    return [Workload("T8", f"{count:,} different short expressions, --no-check", contestants, goals, unit="expression")]
+    return [
+        Workload(
+            "T8",
+            f"{count:,} different short expressions, --no-check",
+            contestants,
+            goals,
+            unit="expression",
+        )
+    ]
 
 
 def _command(path: str) -> tuple[str, ...]:

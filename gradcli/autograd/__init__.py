@@ -1,4 +1,7 @@
-"""PyTorch's ``torch.autograd``: `backward`, `grad`, `Function`, modes, anomaly detection, `gradcheck` and `functional`."""
+"""PyTorch's ``torch.autograd``:
+
+`backward`, `grad`, `Function`, modes, anomaly detection, `gradcheck` and `functional`.
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -3,9 +3,23 @@
 from typing import Any
 
 from gradcli.tensors.transforms import derivatives
-from gradcli.tensors.transforms.derivatives import UnpackedDualTensor, dual_level, enter_dual_level, exit_dual_level, make_dual, unpack_dual
+from gradcli.tensors.transforms.derivatives import (
+    UnpackedDualTensor,
+    dual_level,
+    enter_dual_level,
+    exit_dual_level,
+    make_dual,
+    unpack_dual,
+)
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,10 +11,14 @@ from gradcli.tensors.core.tensor import Tensor
 __all__ = ["Node", "increment_version", "register_multi_grad_hook"]
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> RemovableHandle:
-    """Call fn in each backward pass with the gradients of all these tensors, once they are complete, or with the first one ("any").
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Call fn in each backward pass with the gradients of all these tensors, once they are
+    complete, or with the first one ("any").
 
-    The gradients are a list in the order of the tensors, with None for those that the pass does not reach.
+    The gradients are a list in the order of the tensors, with None for those that the pass does not
+    reach.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -1,7 +1,8 @@
-"""The compilation cache: queries of one template by a program that is compiled once, with the ordinary way's results to the bit.
+"""The compilation cache: queries of one template by a program that is compiled once, with the
+ordinary way's results to the bit.
 
-A program is the value and its partial derivatives as a straight line of Python: what is equal is computed once, and adjoints are added up
-in the order of the graph's sweep.
+A program is the value and its partial derivatives as a straight line of Python: what is equal is
+computed once, and adjoints are added up in the order of the graph's sweep.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ from gradcli.plans.nests import plan_steps
 from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
 
-# -- Numbers that names of a query stand for -------------------------------------------------------
+# -- Numbers that names of a query stand for ------------------------------------------------------
 
 
 class Number(NamedTuple):
-    """The meaning of a name: a number, whether it is whole, and its rank among those that the gradient is by (or none)."""
+    """The meaning of a name: a number, whether it is whole, and its rank among those that the
+    gradient is by (or none).
+    """
 
     value: float
     whole: bool
@@ -66,7 +69,9 @@ def of_scope(scope: Scope, options: Options) -> Lookup:
 
 
 def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) -> Lookup:
-    """Return what names stand for in a record's arrays; those that are looked up are noted as mentioned."""
+    """Return what names stand for in a record's arrays; those that are looked up are noted as
+    mentioned.
+    """
     ranks = dict(zip(values, range(len(values)), strict=True))
 
     def lookup(name: str) -> Number | None:
@@ -84,11 +89,17 @@ def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) 
 
 def _number_named(name: str) -> Number | None:
     constant = NAMED.get(name)
-    return None if constant is None or isinstance(constant, bool) or name == "E" else Number(float(constant), False, None)
+    return (
+        None
+        if constant is None or isinstance(constant, bool) or name == "E"
+        else Number(float(constant), False, None)
+    )
 
 
 class Computed(NamedTuple):
-    """An expression of a template: its names, the numbers that they stand for, its value, and the derivatives by these names."""
+    """An expression of a template: its names, the numbers that they stand for, its value, and the
+    derivatives by these names.
+    """
 
     template: Template
     names: list[str]
@@ -97,11 +108,24 @@ class Computed(NamedTuple):
     parts: Sequence[Any]
 
 
-def gradient_by_rank(value: Any, slopes: Mapping[str, Any], numbers: Iterable[Number | None]) -> Found | None:
-    """A value and its gradient by the names that have ranks, in their order. None if there is none, or it is not finite."""
-    ranks = [(number.rank, name) for name, number in zip(slopes, numbers, strict=True) if number is not None and number.rank is not None]
+def gradient_by_rank(
+    value: Any, slopes: Mapping[str, Any], numbers: Iterable[Number | None]
+) -> Found | None:
+    """A value and its gradient by the names that have ranks, in their order.
+
+    None if there is none, or it is not finite.
+    """
+    ranks = [
+        (number.rank, name)
+        for name, number in zip(slopes, numbers, strict=True)
+        if number is not None and number.rank is not None
+    ]
     gradient = {name: np.float64(slopes[name]) for _, name in sorted(ranks)}
-    return (np.float64(value), gradient) if gradient and all(map(math.isfinite, (value, *gradient.values()))) else None
+    return (
+        (np.float64(value), gradient)
+        if gradient and all(map(math.isfinite, (value, *gradient.values())))
+        else None
+    )
 
 
 # -- Straight-line programs: what the forward pass and the sweep do with numbers, written out as a
@@ -112,9 +136,11 @@ def gradient_by_rank(value: Any, slopes: Mapping[str, Any], numbers: Iterable[Nu
 
 
 class StraightLine:
-    """The value of a root, which is a number, and its derivatives, as a function of the values of these and of other leaves.
+    """The value of a root, which is a number, and its derivatives, as a function of the values of
+    these and of other leaves.
 
-    program  the function, whose results may be Python's floats; it raises where these do, and leaves what is not finite to others
+    program  the function, whose results may be Python's floats; it raises where these do, and
+             leaves what is not finite to others
     """
 
     def __init__(self, root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> None:
@@ -123,25 +149,31 @@ class StraightLine:
         # where all is finite, a cotangent times a partial is a product like any other
         roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
         steps = plan_steps(roots, in_c=False)
-        self.program = write_source([*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True).compile(
-            "program"
-        )
+        self.program = write_source(
+            [*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True
+        ).compile("program")
 
     def __call__(self, values: Sequence[Any]) -> Sequence[Any] | None:
         """Value and derivatives; None if one of them is not finite."""
         try:
             results, _ = self.program(*values)
-        except (ArithmeticError, ValueError):  # Python's floats raise where NumPy has an infinity or NaN
+        except (
+            ArithmeticError,
+            ValueError,
+        ):  # Python's floats raise where NumPy has an infinity or NaN
             return None
         return results if all(map(math.isfinite, results)) else None
 
 
-# -- Queries. What is not numbers throughout, what has no template, and what is not finite is left to
-# the ordinary way, which has the words for it.
+# -- Queries. What is not numbers throughout, what has no template, and what is not finite is left
+# to the ordinary way, which has the words for it.
 
 
 _OFTEN_READ = 3  # meetings of a template, after the first, from which on it is worth compiling
-_ROWS, _FIRST = 16, 32  # terms of a template that are worth its compilation, and templates at the beginning
+_ROWS, _FIRST = (
+    16,
+    32,
+)  # terms of a template that are worth its compilation, and templates at the beginning
 
 
 class CompilationCache:
@@ -157,9 +189,13 @@ class CompilationCache:
         if any(name not in scope.names for name in options.freeze):
             return None
         taken = ChainMap(scope.functions, scope.objects, scope.names)
-        return self._record(source, of_scope(scope, options), taken, options, dialect=scope.dialect.asked_dialect())
+        return self._record(
+            source, of_scope(scope, options), taken, options, dialect=scope.dialect.asked_dialect()
+        )
 
-    def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
+    def in_record(
+        self, values: Mapping[str, Any], source: Source, options: Options, id: Any
+    ) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""
         if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
             return None
@@ -170,31 +206,55 @@ class CompilationCache:
     def _record(
         self, source: Source, lookup: Lookup, taken: Container[str], options: Options, id: Any = None, dialect: str | None = None
     ) -> Record | None:  # fmt: skip
-        usual = options.bare and self.precision == "float64" and len(source.text) <= self.limits.length and type(source) is Source
+        usual = (
+            options.bare
+            and self.precision == "float64"
+            and len(source.text) <= self.limits.length
+            and type(source) is Source
+        )
         if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
             return None
         text = source.text.strip(string.whitespace)
         try:
-            found = self._gradient(text, lookup, taken) if len(text) < LONG else self._sum(text, lookup, taken)
+            found = (
+                self._gradient(text, lookup, taken)
+                if len(text) < LONG
+                else self._sum(text, lookup, taken)
+            )
         except GradcliError:  # the ordinary way says where
             return None
         if found is None:
             return None
         line, column = source.position(source.text.index(text))
         value, gradient = found
-        record = Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+        record = Record(
+            text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1)
+        )
         record.dialect = None if dialect == NUMPY else dialect
         if options.at:
-            record.at = {name: number.value for name in gradient if (number := lookup(name)) is not None}
+            record.at = {
+                name: number.value for name in gradient if (number := lookup(name)) is not None
+            }
         return record
 
     def _gradient(self, text: str, lookup: Lookup, taken: Container[str]) -> Found | None:
-        """The value and the gradient of a short text. None if it is for the ordinary way, or has not been met often."""
+        """The value and the gradient of a short text.
+
+        None if it is for the ordinary way, or has not been met often.
+        """
         found = self._compute(pieces(text), lookup, taken)
-        return None if found is None else gradient_by_rank(found.value, dict(zip(found.names, found.parts, strict=True)), found.numbers)
+        return (
+            None
+            if found is None
+            else gradient_by_rank(
+                found.value, dict(zip(found.names, found.parts, strict=True)), found.numbers
+            )
+        )
 
     def _sum(self, text: str, lookup: Lookup, taken: Container[str]) -> Found | None:
-        """The value and the gradient of a long sum, whose terms are added in their order. None if it is for the ordinary way.
+        """The value and the gradient of a long sum, whose terms are added in their order.
+
+        None if it is for the ordinary way.
 
         That is so, too, where terms are of so many templates that the ordinary way takes no longer.
         """
@@ -213,8 +273,13 @@ class CompilationCache:
                 slopes[name] += -part if negative else part
         return gradient_by_rank(value, slopes, map(lookup, slopes))
 
-    def _compute(self, parts: Pieces, lookup: Lookup, taken: Container[str], *, at_once: bool = False) -> Computed | None:
-        """An expression in pieces, computed. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""
+    def _compute(
+        self, parts: Pieces, lookup: Lookup, taken: Container[str], *, at_once: bool = False
+    ) -> Computed | None:
+        """An expression in pieces, computed.
+
+        None if it is for the ordinary way, or (but ``at_once``) has not been met often.
+        """
         reading = self._templates.read(*parts, at_once=at_once)
         if reading is None:
             return None
@@ -234,4 +299,6 @@ class CompilationCache:
                 return None
             numbers.append(number)
         results = template.compiled([number.value for number in numbers] + constants)
-        return None if results is None else Computed(template, names, numbers, results[0], results[1:])
+        return (
+            None if results is None else Computed(template, names, numbers, results[0], results[1:])
+        )

@@ -1,8 +1,9 @@
 """Templates: what is left of expressions when their names and numbers are taken out.
 
-Expressions of one template differ in these alone, so that one of them is parsed, lowered and compiled for all. A number is
-taken out where it is a term or a factor. One that may decide what is computed (an exponent, an argument of a function)
-stays, and makes a template of its own. Templates are of arithmetic and of functions that work entry by entry.
+Expressions of one template differ in these alone, so that one of them is parsed, lowered and
+compiled for all. A number is taken out where it is a term or a factor. One that may decide what is
+computed (an exponent, an argument of a function) stays, and makes a template of its own. Templates
+are of arithmetic and of functions that work entry by entry.
 """
 
 from __future__ import annotations
@@ -30,18 +31,27 @@ _MOST = 4_096  # families that are remembered
 _MOST_TEMPLATES = 1_024  # and templates, which may be compiled
 _ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
 
-Pieces = tuple[tuple[str, ...], list[str]]  # what stands between the names and numbers of a text, and these
+Pieces = tuple[
+    tuple[str, ...], list[str]
+]  # what stands between the names and numbers of a text, and these
 Term = tuple[bool, tuple[str, ...], list[str]]  # whether it is subtracted, and its pieces
 
 
 class Template:
-    """Form that expressions have in common. ``text`` is one of them, with names of ours: n0, n1, ... and, for numbers, c0, c1, ..."""
+    """Form that expressions have in common.
 
-    def __init__(self, text: str, names: int, numbers: int, deciding: frozenset[int], callees: frozenset[str]) -> None:
+    ``text`` is one of them, with names of ours: n0, n1, ... and, for numbers, c0, c1, ...
+    """
+
+    def __init__(
+        self, text: str, names: int, numbers: int, deciding: frozenset[int], callees: frozenset[str]
+    ) -> None:
         self.text = text
         self.names = [f"n{i}" for i in range(names)]
         self.numbers = [f"c{i}" for i in range(numbers)]
-        self.deciding = deciding  # places of names that, if they are whole numbers, may decide what is computed
+        self.deciding = (
+            deciding  # places of names that, if they are whole numbers, may decide what is computed
+        )
         self.callees = callees
         self.compiled: Any = None  # what `gradcli.batch.compilation` makes of it
         self.nodes = 0  # of the graph that it was compiled from
@@ -65,8 +75,13 @@ class Templates:
         self._met: set[tuple[tuple[str, ...], tuple[int, ...]]] = set()  # once
         self._made = 0
 
-    def read(self, between: tuple[str, ...], words: Sequence[str], *, at_once: bool = False) -> Reading | None:
-        """An expression in pieces. None where it has no template, and (but ``at_once``) where it is met for the first time."""
+    def read(
+        self, between: tuple[str, ...], words: Sequence[str], *, at_once: bool = False
+    ) -> Reading | None:
+        """An expression in pieces.
+
+        None where it has no template, and (but ``at_once``) where it is met for the first time.
+        """
         names: dict[str, int] = {}
         numbers: dict[int | str, int] = {}
         slots = []
@@ -75,7 +90,9 @@ class Templates:
                 slots.append(names.setdefault(word, len(names)))
             else:
                 constant = _constant(word)
-                slots.append(~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO)
+                slots.append(
+                    ~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO
+                )
         pattern = tuple(slots)
         key = between, pattern
         if key not in self._families:
@@ -93,28 +110,49 @@ class Templates:
         if template is None:
             self._made += 1
             template = family.templates[kept] = family.template(between, words, pattern)
-        return Reading(template, list(names), [float(words[place]) for place in family.taken.values()])
+        return Reading(
+            template, list(names), [float(words[place]) for place in family.taken.values()]
+        )
 
 
 @lru_cache(_MOST)
 def _constant(word: str) -> int | str:
-    """Return what makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are one."""
+    """Return what makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are
+    one.
+    """
     return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))
 
 
 class _Family:
     """Templates that differ only in numbers that stay."""
 
-    def __init__(self, kept: list[int], taken: dict[int, int], deciding: frozenset[int], callees: frozenset[str]) -> None:
+    def __init__(
+        self,
+        kept: list[int],
+        taken: dict[int, int],
+        deciding: frozenset[int],
+        callees: frozenset[str],
+    ) -> None:
         self.kept = kept  # places among the words
         self.taken = taken  # the first place of each constant, by its slot
         self.deciding, self.callees = deciding, callees
         self.templates: dict[tuple[str, ...], Template] = {}  # by the numbers that stay
 
-    def template(self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]) -> Template:
+    def template(
+        self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
+    ) -> Template:
         numbers = {slot: f"c{i}" for i, slot in enumerate(self.taken)}
-        own = [f"n{slot}" if slot >= 0 else numbers.get(slot, word) for word, slot in zip(words, pattern, strict=True)]
-        return Template(text_of_pieces(between, own), max(pattern, default=-1) + 1, len(numbers), self.deciding, self.callees)
+        own = [
+            f"n{slot}" if slot >= 0 else numbers.get(slot, word)
+            for word, slot in zip(words, pattern, strict=True)
+        ]
+        return Template(
+            text_of_pieces(between, own),
+            max(pattern, default=-1) + 1,
+            len(numbers),
+            self.deciding,
+            self.callees,
+        )
 
 
 def pieces(text: str) -> Pieces:
@@ -125,7 +163,9 @@ def pieces(text: str) -> Pieces:
 
 def text_of_pieces(between: Sequence[str], words: Sequence[str]) -> str:
     """A text from its pieces."""
-    return "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
+    return "".join(
+        [between[0], *(word + after for word, after in zip(words, between[1:], strict=True))]
+    )
 
 
 def terms(text: str) -> Iterator[Term]:
@@ -147,7 +187,9 @@ def terms(text: str) -> Iterator[Term]:
 
 
 def _cut(gap: str, depth: int) -> tuple[int, tuple[str, bool, str] | None]:
-    """Return how deep in brackets one is after a gap between words, and the first sign in it that adds or subtracts a term."""
+    """Return how deep in brackets one is after a gap between words, and the first sign in it that
+    adds or subtracts a term.
+    """
     cut = None
     previous = ""
     for place, sign in enumerate(gap):
@@ -159,17 +201,23 @@ def _cut(gap: str, depth: int) -> tuple[int, tuple[str, bool, str] | None]:
     return depth, cut
 
 
-def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int], limits: Limits) -> _Family | None:
+def _family(
+    between: Sequence[str], words: Sequence[str], pattern: Sequence[int], limits: Limits
+) -> _Family | None:
     if "" in between[1:-1]:  # a number right before a name: what they mean together depends on them
         return None
     try:
         expression = parse_expression(Source(text_of_pieces(between, words)), limits.length)
     except GradcliError:
         return None
-    if expression.implied:  # what stands side by side depends on the words, and the ordinary way shows how it was read
+    if (
+        expression.implied
+    ):  # what stands side by side depends on the words, and the ordinary way shows how it was read
         return None
     open_, called = _open(expression)
-    atoms = [node for node in expression.nodes if isinstance(node, (Name, Number)) and node not in called]
+    atoms = [
+        node for node in expression.nodes if isinstance(node, (Name, Number)) and node not in called
+    ]
     if open_ is None or len(atoms) != len(words):
         return None
     taken: dict[int, int] = {}
@@ -205,7 +253,9 @@ def _open(expression: Expression) -> tuple[set[Node] | None, set[Name]]:
     for node in expression.nodes:
         if isinstance(node, Call) and isinstance(node.callee, Name):
             called.add(node.callee)
-        if isinstance(node, Name) or any(part in with_names and part not in called for part in node.children()):
+        if isinstance(node, Name) or any(
+            part in with_names and part not in called for part in node.children()
+        ):
             with_names.add(node)
     found: set[Node] = {expression.root}
     for node in reversed(expression.nodes):
@@ -213,9 +263,17 @@ def _open(expression: Expression) -> tuple[set[Node] | None, set[Name]]:
             case Name() | Number():
                 continue
             case Binary() | Unary() if node.operator in _SIGNS:
-                parts = [node.left] if node.operator == "**" and isinstance(node, Binary) else [*node.children()]
+                parts = (
+                    [node.left]
+                    if node.operator == "**" and isinstance(node, Binary)
+                    else [*node.children()]
+                )
             case Call(callee=Name(name=name), keywords=[], primes=0):
-                one = len(node.arguments) == 1 and node.arguments[0] in with_names and operation(name) is not None
+                one = (
+                    len(node.arguments) == 1
+                    and node.arguments[0] in with_names
+                    and operation(name) is not None
+                )
                 parts = node.arguments if one else []
             case _:
                 return None, called
@@ -225,7 +283,9 @@ def _open(expression: Expression) -> tuple[set[Node] | None, set[Name]]:
 
 
 class _Valueless(Scope):
-    """A scope whose names have no values: what would ask for one is no matter of a template alone."""
+    """A scope whose names have no values: what would ask for one is no matter of a template
+    alone.
+    """
 
     def evaluate(self, node: Expr) -> Any:
         if any(part.is_leaf for part in reachable([node])):
@@ -237,8 +297,12 @@ class _Valueless(Scope):
         raise EvaluationError("numbers are drawn anew each time")
 
 
-def lower_template(template: Template, limits: Limits) -> tuple[Expr, list[Expr], list[Expr]] | None:
-    """A template over numbers, with the leaves of its names and numbers; None if it does not work entry by entry."""
+def lower_template(
+    template: Template, limits: Limits
+) -> tuple[Expr, list[Expr], list[Expr]] | None:
+    """A template over numbers, with the leaves of its names and numbers; None if it does not work
+    entry by entry.
+    """
     scope = _Valueless(limits)
     for name in (*template.names, *template.numbers):
         scope.names[name] = scope.graph.leaf(name, ())
@@ -250,14 +314,20 @@ def lower_template(template: Template, limits: Limits) -> tuple[Expr, list[Expr]
         root = Lowering(scope).lower_value(expression, source)
     except GradcliError:
         return None
-    names, numbers = ([scope.names[name] for name in group] for group in (template.names, template.numbers))
+    names, numbers = (
+        [scope.names[name] for name in group] for group in (template.names, template.numbers)
+    )
     order = reachable([root])
     operations = [node for node in order if node.op is not None]
-    entry_by_entry = all(node.kind == "float" and node.op is not None and node.op.elementwise for node in operations)
+    entry_by_entry = all(
+        node.kind == "float" and node.op is not None and node.op.elementwise for node in operations
+    )
     if not entry_by_entry or any(node.is_constant and node.shape for node in order):
         return None
     used = {node for node in order if node.is_leaf}
-    if used != {*names, *numbers} or not flowing(order).issuperset(names):  # where nothing is differentiated, there is something to say
+    if used != {*names, *numbers} or not flowing(order).issuperset(
+        names
+    ):  # where nothing is differentiated, there is something to say
         return None
     template.nodes = len(operations) + len(numbers)
     return root, names, numbers

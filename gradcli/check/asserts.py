@@ -28,51 +28,76 @@ from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
-# -- The relations of an assert between computed floats, entry by entry ----------------------------
+# -- The relations of an assert between computed floats, entry by entry ---------------------------
 
 
 _ROUNDING = 64  # times epsilon: how far two sides that are said to be equal may be apart
 
 
 def rounding_of(scope: Scope) -> float:
-    """Return how far the sides of an equality may be apart, relative to their size, where it has no tolerance of its own."""
+    """Return how far the sides of an equality may be apart, relative to their size, where it has no
+    tolerance of its own.
+    """
     return _ROUNDING * float(np.finfo(scope.precision).eps)
 
 
 def compare_relations(scope: Scope, lowered: Lowered) -> list[Asserted]:
     """Return what becomes of each relation of an assert at the bound values.
 
-    ``==`` holds to rounding. The others compare floats as they are, and none of them holds of NaN. A tolerance is absolute:
-    it widens ``==``, ``<`` and the like, and ``!=`` asks for more than it between the sides.
+    ``==`` holds to rounding. The others compare floats as they are, and none of them holds of NaN.
+    A tolerance is absolute: it widens ``==``, ``<`` and the like, and ``!=`` asks for more than it
+    between the sides.
     """
-    return [_outcome_of(lowered, sides, **Floats(scope, lowered, sides, {}).outcome()) for sides in lowered.relations]
+    return [
+        _outcome_of(lowered, sides, **Floats(scope, lowered, sides, {}).outcome())
+        for sides in lowered.relations
+    ]
 
 
 def _outcome_of(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
     """Return the outcome of a relation; with its text, if there are several."""
     span, several = sides.relation.span, len(lowered.relations) > 1
     text = lowered.statement.source.text[span.start : span.end] if several else ""
-    return Asserted(within=float(lowered.within or 0.0), relation=sides.relation.symbol, text=text, **found)
+    return Asserted(
+        within=float(lowered.within or 0.0), relation=sides.relation.symbol, text=text, **found
+    )
 
 
 class Floats:
-    """The sides of a relation as floats: at the bound values, and at points of a box of some of them."""
+    """The sides of a relation as floats: at the bound values, and at points of a box of some of
+    them.
+    """
 
-    def __init__(self, scope: Scope, lowered: Lowered, sides: Sides, ranges: Mapping[str, Quantity]) -> None:
+    def __init__(
+        self, scope: Scope, lowered: Lowered, sides: Sides, ranges: Mapping[str, Quantity]
+    ) -> None:
         self.scope, self.within, self.sides, self.ranges = scope, lowered.within, sides, ranges
         try:
             self.shape = np.broadcast_shapes(sides.left.shape, sides.right.shape)
         except ValueError:
-            error = ShapeError(f"an assert of shapes {sides.left.shape} and {sides.right.shape}, which do not broadcast")
+            error = ShapeError(
+                f"an assert of shapes {sides.left.shape} and {sides.right.shape}, which do not "
+                "broadcast"
+            )
             raise error.at(sides.relation.span, lowered.statement.source) from None
 
     def at(self, point: Sequence[float]) -> tuple[Any, ...]:
-        """Return both sides at a point, where the relation holds of them, and how far they are apart."""
-        given: dict[Expr, Any] = {q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)}
+        """Return both sides at a point, where the relation holds of them, and how far they are
+        apart.
+        """
+        given: dict[Expr, Any] = {
+            q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)
+        }
         sides = self.sides.left, self.sides.right
         found = forward(sides, ChainMap(given, self.scope.values), self.scope.precision)
-        left, right = (np.broadcast_to(np.asarray(found[side], float), self.shape) for side in sides)
-        return left, right, *holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
+        left, right = (
+            np.broadcast_to(np.asarray(found[side], float), self.shape) for side in sides
+        )
+        return (
+            left,
+            right,
+            *holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope)),
+        )
 
     def refute(self, point: Sequence[float], place: tuple[int, ...] = ()) -> bool:
         """Return whether the relation does not hold at a point, of all entries or of one."""
@@ -80,22 +105,30 @@ class Floats:
         return not np.all(fine[place])
 
     def outcome(self, point: Sequence[float] = ()) -> dict[str, Any]:
-        """Return the sides at a point, whether the relation holds, and the entry that is furthest from it."""
+        """Return the sides at a point, whether the relation holds, and the entry that is furthest
+        from it.
+        """
         left, right, fine, off = self.at(point)
         worst = None
         if not fine.all():
-            worst = _worst_of(left, right, np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))
+            worst = _worst_of(
+                left, right, np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off))
+            )
             worst.at = dict(zip(self.ranges, map(float, point), strict=True)) or None
         return {"holds": bool(fine.all()), "left": left[()], "right": right[()], "worst": worst}
 
 
-def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+def holds(
+    symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return where a relation holds of floats, and how far the sides are apart."""
     room = within or 0.0
     with np.errstate(all="ignore"):
         off = np.abs(left - right)
         if symbol == "==":
-            allowed = room if within is not None else rounding * np.maximum(np.abs(left), np.abs(right))
+            allowed = (
+                room if within is not None else rounding * np.maximum(np.abs(left), np.abs(right))
+            )
             return (off <= allowed) | (left == right) | (np.isnan(left) & np.isnan(right)), off
         if symbol == "!=":
             return (off > room) & (left != right), off
@@ -108,7 +141,8 @@ def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None
 class Deciding:
     """Way in which asserts are decided.
 
-    everywhere  the values are examples, so that the sides are equal as functions, without rounding, or they are not
+    everywhere  the values are examples, so that the sides are equal as functions, without rounding,
+                or they are not
     convention  which choice at kinks is right, whatever the engine chose
     """
 
@@ -118,21 +152,40 @@ class Deciding:
     convention: str | None = None
 
 
-def decide_assert(scope: Scope, lowered: Lowered, relations: list[Asserted], record: Record, how: Deciding) -> Check:
-    """The verdict on an assert whose relations have been computed: a claim for each. What the reference finds is what they are."""
+def decide_assert(
+    scope: Scope, lowered: Lowered, relations: list[Asserted], record: Record, how: Deciding
+) -> Check:
+    """The verdict on an assert whose relations have been computed: a claim for each.
+
+    What the reference finds is what they are.
+    """
     rounding = rounding_of(scope) if lowered.within is None else None
-    checks = [_relation(scope, sides, told, record, rounding, how) for sides, told in zip(lowered.relations, relations, strict=True)]
+    checks = [
+        _relation(scope, sides, told, record, rounding, how)
+        for sides, told in zip(lowered.relations, relations, strict=True)
+    ]
     gravest = max(checks, key=lambda check: check.worst)
     for check, told in zip(checks, relations, strict=True):
         for claim in check.claims:
             claim.relation, claim.text = told.relation, told.text or None
     gravest.claims = [claim for check in checks for claim in check.claims]
-    gravest.value = max((check.value for check in checks if check.value is not None), key=lambda part: part.verdict, default=None)
+    gravest.value = max(
+        (check.value for check in checks if check.value is not None),
+        key=lambda part: part.verdict,
+        default=None,
+    )
     gravest.verdict = max(check.verdict for check in checks)
     return gravest
 
 
-def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, rounding: float | None, how: Deciding) -> Check:
+def _relation(
+    scope: Scope,
+    sides: Sides,
+    told: Asserted,
+    record: Record,
+    rounding: float | None,
+    how: Deciding,
+) -> Check:
     if told.relation != "==":
         try:
             with deadline(how.timeout) as limit:  # of its digits, too
@@ -141,7 +194,9 @@ def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, roundi
             if passed is not limit:
                 raise
             claim = Claim("assert", "assert", Verdict.UNDETERMINED, told.worst, REACHED)
-        told.holds = None if claim.verdict is Verdict.UNDETERMINED else claim.verdict is not Verdict.MISMATCH
+        told.holds = (
+            None if claim.verdict is Verdict.UNDETERMINED else claim.verdict is not Verdict.MISMATCH
+        )
         if claim.verdict is Verdict.AGREE:
             told.worst = None
         return Check(Verdict.SKIPPED, claims=[claim])
@@ -150,7 +205,9 @@ def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, roundi
         verdict = Verdict.AGREE if told.holds else Verdict.MISMATCH
         return Check(verdict, claims=[Claim("assert", "assert", verdict, swap_sides(told.worst))])
     shown = Record(record.expr, value=told.left, grad={}, seed=np.ones(sides.left.shape)[()])
-    check = cross_check(scope, sides.left, {}, shown, how.timeout, [given], None, how.remembering, how.convention)
+    check = cross_check(
+        scope, sides.left, {}, shown, how.timeout, [given], None, how.remembering, how.convention
+    )
     for claim in check.claims:
         claim.kind = claim.of = "assert"
         claim.reason = None if how.everywhere else claim.reason
@@ -167,7 +224,9 @@ def _equality(sides: Sides, told: Asserted, rounding: float | None, how: Decidin
     if how.everywhere and rounding is not None:
         return Given("value", right)
     if how.convention is not None or (told.holds and rounding is not None):
-        return Given("value", None, np.broadcast_to(told.right, left.shape), rounding or 0.0, told.within)
+        return Given(
+            "value", None, np.broadcast_to(told.right, left.shape), rounding or 0.0, told.within
+        )
     return None
 
 
@@ -178,8 +237,13 @@ def _equality(sides: Sides, told: Asserted, rounding: float | None, how: Decidin
 _MOST_ENTRIES = 64  # of arrays, each with a proof of its own
 
 
-def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None) -> tuple[list[Asserted], Check]:
-    """Return what becomes of each relation of an assert over its box. Without ``proving``, a few points are tried and nothing else."""
+def decide_over(
+    scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None
+) -> tuple[list[Asserted], Check]:
+    """Return what becomes of each relation of an assert over its box.
+
+    Without ``proving``, a few points are tried and nothing else.
+    """
     with deadline(timeout):
         relations = [_relation_over(scope, lowered, sides, proving) for sides in lowered.relations]
     claims = [_claim(told) for told in relations]
@@ -188,11 +252,23 @@ def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | 
 
 def _claim(told: Asserted) -> Claim:
     verdict = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}[told.holds]
-    return Claim("assert", "assert", verdict, swap_sides(told.worst), told.open_box or None, relation=told.relation, text=told.text or None)
+    return Claim(
+        "assert",
+        "assert",
+        verdict,
+        swap_sides(told.worst),
+        told.open_box or None,
+        relation=told.relation,
+        text=told.text or None,
+    )
 
 
 def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) -> Asserted:
-    ranges = {name: q for name, q in lowered.ranges.items() if q.leaf in set(definition_order(sides.left, [sides.right]))}
+    ranges = {
+        name: q
+        for name, q in lowered.ranges.items()
+        if q.leaf in set(definition_order(sides.left, [sides.right]))
+    }
     over = {name: (q.low, q.high) for name, q in lowered.ranges.items()}
     told = _outcome_of(lowered, sides, holds=None, left=None, right=None, over=over)
     floats = Floats(scope, lowered, sides, ranges)
@@ -204,9 +280,13 @@ def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) 
 
 
 def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
-    """Points alone refute a relation and never prove it, but for one that depends on nothing that has a range."""
+    """Points alone refute a relation and never prove it, but for one that depends on nothing that
+    has a range.
+    """
     shares = (0.5, 0.0, 1.0, 0.25, 0.75) if ranged else (0.5,)
-    points = [[q.low + (q.high - q.low) * share for q in floats.ranges.values()] for share in shares]
+    points = [
+        [q.low + (q.high - q.low) * share for q in floats.ranges.values()] for share in shares
+    ]
     wrong = next(filter(floats.refute, points), None)
     if wrong is not None:
         vars(told).update(floats.outcome(wrong))
@@ -222,21 +302,31 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
     from gradcli.reference.ranges.proofs import Proof
 
     told.holds = True
-    variables: dict[Expr, tuple[float, float]] = {q.leaf: (q.low, q.high) for q in floats.ranges.values()}
+    variables: dict[Expr, tuple[float, float]] = {
+        q.leaf: (q.low, q.high) for q in floats.ranges.values()
+    }
     try:
         region = Region(variables, scope.values, scope.precision)
-        left, right = (np.broadcast_to(side, floats.shape) for side in region.read(sides.left, sides.right))
+        left, right = (
+            np.broadcast_to(side, floats.shape) for side in region.read(sides.left, sides.right)
+        )
         if left.size > _MOST_ENTRIES:
             raise Unsupported(f"an array of {left.size} entries")
         for place in np.ndindex(left.shape):
             proof = Proof(region, partial(floats.refute, place=place))
-            outcome = proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))
+            outcome = proof.of(
+                left[place], sides.relation.symbol, right[place], float(floats.within or 0.0)
+            )
             if outcome.holds is False and outcome.point is not None:
                 vars(told).update(floats.outcome(outcome.point))
                 return
             if outcome.holds is None and told.holds:
                 told.holds, told.reason = None, outcome.reason
-                told.left_open = None if outcome.box is None else dict(zip(floats.ranges, outcome.box, strict=True))
+                told.left_open = (
+                    None
+                    if outcome.box is None
+                    else dict(zip(floats.ranges, outcome.box, strict=True))
+                )
     except Unsupported as error:
         told.holds, told.reason = None, f"no bounds are known: {error}"
     except OutOfTime:
@@ -254,11 +344,20 @@ _WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
 
 
 def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
-    """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been computed."""
-    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, swap_sides(told.worst))
+    """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been
+    computed.
+    """
+    claim = Claim(
+        "assert",
+        "assert",
+        Verdict.AGREE if told.holds else Verdict.MISMATCH,
+        swap_sides(told.worst),
+    )
     if sides.left.kind != "float" or sides.right.kind != "float":
         return claim  # booleans are what they are
-    low, high = (sides.left, sides.right) if told.relation in ("<", "<=") else (sides.right, sides.left)
+    low, high = (
+        (sides.left, sides.right) if told.relation in ("<", "<=") else (sides.right, sides.left)
+    )
     margin: Expr = arithmetic.sub(high, low)
     if told.relation == "!=":
         margin = arithmetic.abs_(margin)
@@ -269,7 +368,9 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     part = cross_check(scope, margin, {}, shown, how.timeout, remembering=how.remembering).value
     if part is not None and part.verdict in (Verdict.UNDEFINED, Verdict.KINK):
         claim.reason = part.reason
-        if part.verdict is Verdict.UNDEFINED or told.holds:  # else it is wrong of the value that was chosen on the kink
+        if (
+            part.verdict is Verdict.UNDEFINED or told.holds
+        ):  # else it is wrong of the value that was chosen on the kink
             claim.verdict = part.verdict
         return claim
     signs = _signs(scope, sides, told, margin, found.astype(float), part)
@@ -283,7 +384,9 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     elif part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
         claim.reason = part.reason
     else:
-        claim.reason = f"the sides are equal to {-NOTHING} digits, or nearer to each other than rounding"
+        claim.reason = (
+            f"the sides are equal to {-NOTHING} digits, or nearer to each other than rounding"
+        )
     off = np.abs(np.asarray(told.left, float) - np.asarray(told.right, float))
     told.worst = _worst_of(told.left, told.right, np.where(wrong, off, -1.0))
     claim.worst, claim.wrong = swap_sides(told.worst), (int(wrong.sum()), off.size)
@@ -300,14 +403,30 @@ def swap_sides(worst: Worst | None) -> Worst | None:
     return None if worst is None else Worst(worst.index, worst.reference, worst.engine, worst.at)
 
 
-def _signs(scope: Scope, sides: Sides, told: Asserted, margin: Expr, floats: np.ndarray, part: VariableCheck | None) -> np.ndarray:
+def _signs(
+    scope: Scope,
+    sides: Sides,
+    told: Asserted,
+    margin: Expr,
+    floats: np.ndarray,
+    part: VariableCheck | None,
+) -> np.ndarray:
     """The sign of each entry of the margin: -1, 0, 1, or unknown."""
-    if sides.left.op is None and sides.right.op is None and not told.within and not np.isnan(floats).any():
-        return np.asarray(np.sign(floats))  # floats as they are: the sign of a difference is never rounded
+    if (
+        sides.left.op is None
+        and sides.right.op is None
+        and not told.within
+        and not np.isnan(floats).any()
+    ):
+        return np.asarray(
+            np.sign(floats)
+        )  # floats as they are: the sign of a difference is never rounded
     signs = np.full(floats.shape, _UNKNOWN)
     if part is not None and part.verdict in _REACHED and part.max_abs_error is not None:
         with np.errstate(all="ignore"):
-            error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(floats), told.within)
+            error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(
+                np.abs(floats), told.within
+            )
             signs = np.where(np.isfinite(floats) & (np.abs(floats) > error), np.sign(floats), signs)
     if (signs == _UNKNOWN).any() and signs.size <= _MOST:
         with suppress(*_WITHOUT_REFERENCE):
@@ -316,7 +435,9 @@ def _signs(scope: Scope, sides: Sides, told: Asserted, margin: Expr, floats: np.
 
 
 def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -> np.ndarray:
-    """Return what the reference tells: enclosures, among them zeros that are exact; then digits, then algebra."""
+    """Return what the reference tells: enclosures, among them zeros that are exact; then digits,
+    then algebra.
+    """
     leaves = {node: scope.values[node] for node in reachable([margin]) if node.is_leaf}
     m = context()
     m.dps = _DIGITS
@@ -326,9 +447,15 @@ def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -
 
     enclosed = numbers(m, lambda balls: [values(balls)])
     found = np.ravel(values(m) if enclosed is None else enclosed[0])
-    least = m.mpf(10) ** NOTHING * (1 if enclosed else m.mpf(float(np.max(np.abs([told.left, told.right])))))
-    told_apart = [m.isfinite(x) and (abs(x) > least or (x == 0 and enclosed is not None)) for x in found]
-    signs = np.array([int(m.sign(x)) if known else _UNKNOWN for x, known in zip(found, told_apart, strict=True)]).reshape(margin.shape)
+    least = m.mpf(10) ** NOTHING * (
+        1 if enclosed else m.mpf(float(np.max(np.abs([told.left, told.right]))))
+    )
+    told_apart = [
+        m.isfinite(x) and (abs(x) > least or (x == 0 and enclosed is not None)) for x in found
+    ]
+    signs = np.array(
+        [int(m.sign(x)) if known else _UNKNOWN for x, known in zip(found, told_apart, strict=True)]
+    ).reshape(margin.shape)
     if not told.within and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
         signs[signs == _UNKNOWN] = 0
     return signs

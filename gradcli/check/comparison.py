@@ -1,5 +1,6 @@
-"""The verdict on each entry of one gradient (agree, kink, ill-conditioned, undefined, mismatch), from the reference, the rules without
-rounding and the floats."""
+"""The verdict on each entry of one gradient (agree, kink, ill-conditioned, undefined, mismatch),
+from the reference, the rules without rounding and the floats.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ _KNOWN = 20  # digits to which a reference is known, for its floats to be held a
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
-_FAINT = 2.0**-1000  # a bound beneath says that floats end here, and nothing of how well a number is known
+_FAINT = (
+    2.0**-1000
+)  # a bound beneath says that floats end here, and nothing of how well a number is known
 _TOLD = 400_000  # bits beneath 1 to which a number is told
 _AT_ONCE = 256  # entries between two looks at the time
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
@@ -44,9 +47,11 @@ Told = tuple[Verdict, str | None]  # with the reason
 class Comparison:
     """The verdict of every entry of one array.
 
-    reference  R, exact numbers; engine  E-infinity; computed  E, floats; bounds  what rounding explains;
+    reference  R, exact numbers; engine  E-infinity; computed  E, floats; bounds  what rounding
+               explains;
     sides      one-sided derivatives of the entries that may lie on a kink
-    troubles   the operations without a finite value or derivative, by the entries that they were made of
+    troubles   the operations without a finite value or derivative, by the entries that they were
+               made of
     radii      of numbers that are enclosed, how far each pair of them may be from the truth
     """
 
@@ -62,7 +67,9 @@ class Comparison:
         self.sides = sides or {}
         self.troubles = troubles
         self._share = m.mpf(10) ** -_RULE
-        self._grain = m.mpf(10) ** (_GUARD - m.dps) / _EPSILON  # what the working precision leaves open, as a share of a bound
+        self._grain = (
+            m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
+        )  # what the working precision leaves open, as a share of a bound
         self.dtype = np.asarray(computed).dtype
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
@@ -77,7 +84,9 @@ class Comparison:
         return [i for i, verdict in enumerate(self.verdicts) if verdict is Verdict.MISMATCH]
 
     def excuse(self, entries: Sequence[int], reason: str) -> None:
-        """Call none of some entries wrong: there is at most a limit, which nothing is obliged to give."""
+        """Call none of some entries wrong: there is at most a limit, which nothing is obliged to
+        give.
+        """
         for i in entries:
             if self.verdicts[i] is Verdict.MISMATCH:
                 self.verdicts[i], self.reasons[i] = Verdict.UNDEFINED, reason
@@ -93,38 +102,60 @@ class Comparison:
                 return self._kink(i, sides) if sides.inside is None else self._edge(i, sides)
             reference = self.reference[i] = sides.limit
             tolerance = m.mpf(10) ** -_LIMIT
-            if not sides.probed and not abs(self.engine[i] - reference) <= tolerance * abs(reference):
+            if not sides.probed and not abs(self.engine[i] - reference) <= tolerance * abs(
+                reference
+            ):
                 return _leave_unexamined(sides)
         if not m.isfinite(reference):
-            known = "not a real number" if m.isnan(reference) else "infinite, or too large to compute"
+            known = (
+                "not a real number" if m.isnan(reference) else "infinite, or too large to compute"
+            )
             return Verdict.UNDEFINED, self._where(i) or f"the true value is {known}"
         if math.isfinite(computed):
             return self._finite(i, reference, tolerance)
         if math.isinf(computed) and self._nearest_float(reference) == computed:
-            return Verdict.ILL_CONDITIONED, f"too large for {self.dtype}: the true value is {m.nstr(reference, 17)}"
-        return Verdict.MISMATCH, f"the result is {computed}, where the true one is {m.nstr(reference, 17)}"
+            return (
+                Verdict.ILL_CONDITIONED,
+                f"too large for {self.dtype}: the true value is {m.nstr(reference, 17)}",
+            )
+        return (
+            Verdict.MISMATCH,
+            f"the result is {computed}, where the true one is {m.nstr(reference, 17)}",
+        )
 
     def _finite(self, i: int, reference: Any, tolerance: Any) -> Told:
         """Rules against the reference, and then floats against the rules."""
         computed, engine, bound = self.computed[i], self.engine[i], self.bounds[i]
-        if self.m.isnan(engine):  # zero times infinity, which floats may have decided: they are held to the truth itself
+        if self.m.isnan(
+            engine
+        ):  # zero times infinity, which floats may have decided: they are held to the truth itself
             engine = reference
-        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self.slack(i):
+        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self.slack(
+            i
+        ):
             return Verdict.MISMATCH, _AT_A_GAP if i in self.sides else _RULE_WRONG
         if self._nearest_float(engine) != computed and not abs(computed - engine) <= bound:
             return Verdict.MISMATCH, "the difference is more than rounding explains"
         return Verdict.AGREE, None
 
     def slack(self, i: int) -> Any:
-        """Return what rounding at the working precision does to the terms; a limit from both sides is good to less."""
+        """Return what rounding at the working precision does to the terms; a limit from both sides
+        is good to less.
+        """
         bound = self.bounds[i]
         slack = self._grain * bound if math.isfinite(bound) else self.m.zero
         return slack + self.m.mpf(10) ** -28 if i in self.sides else slack
 
     @property
     def is_unsettled(self) -> bool:
-        """Return whether enclosures are too wide, or this precision leaves open whether an entry is zero, and floats could tell."""
-        return any(self._is_open(i, abs(r)) for i, r in enumerate(self.reference) if not isinstance(r, bool) and self.m.isfinite(r))
+        """Return whether enclosures are too wide, or this precision leaves open whether an entry is
+        zero, and floats could tell.
+        """
+        return any(
+            self._is_open(i, abs(r))
+            for i, r in enumerate(self.reference)
+            if not isinstance(r, bool) and self.m.isfinite(r)
+        )
 
     def _is_open(self, i: int, size: Any) -> bool:
         slack = known = self.slack(i)
@@ -132,41 +163,71 @@ class Comparison:
             known = self.radii[i] * self.m.mpf(10) ** _KNOWN
             if not self.radii[i] <= self._share * max(abs(self.engine[i]), size) + slack:
                 return True
-        return bool(slack > _SMALLEST and known > 0 and known >= size)  # or fewer digits are right than it takes to count lost bits
+        return bool(
+            slack > _SMALLEST and known > 0 and known >= size
+        )  # or fewer digits are right than it takes to count lost bits
 
     def _nearest_float(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
         with np.errstate(all="ignore"):
-            return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
+            return float(
+                np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float)
+            )
 
     def _edge(self, i: int, sides: Sides) -> Told:
-        """At the edge of the domain there is a derivative from one side only; a rule that gives it is right."""
+        """At the edge of the domain there is a derivative from one side only; a rule that gives it
+        is right.
+        """
         computed = self.computed[i]
-        if math.isfinite(computed) and abs(computed - sides.inside) <= self.m.mpf(10) ** -_LIMIT_DIGITS * abs(sides.inside):
+        if math.isfinite(computed) and abs(computed - sides.inside) <= self.m.mpf(
+            10
+        ) ** -_LIMIT_DIGITS * abs(sides.inside):
             self.reference[i] = sides.inside
             return Verdict.AGREE, None
-        return Verdict.UNDEFINED, f"at the edge of the domain, where the derivative from within is {self.m.nstr(sides.inside, 6)}"
+        return (
+            Verdict.UNDEFINED,
+            "at the edge of the domain, where the derivative from within is "
+            f"{self.m.nstr(sides.inside, 6)}",
+        )
 
     def _kink(self, i: int, sides: Sides) -> Told:
         computed, bound, where = self.computed[i], self.bounds[i], self._where(i)
         if not math.isfinite(computed):
-            return Verdict.UNDEFINED, where or "the derivatives from the two sides differ, and the result is not finite"
+            return (
+                Verdict.UNDEFINED,
+                where or "the derivatives from the two sides differ, and the result is not finite",
+            )
         low, high = sides.range if sides.is_known else (self.m.nan, self.m.nan)
         if not sides.probed:
             if not low <= computed <= high:
                 return _leave_unexamined(sides)
         elif sides.open:
-            return Verdict.UNDETERMINED, f"no limit of the derivative is seen from the {sides.open} ({sides.place})"
+            return (
+                Verdict.UNDETERMINED,
+                f"no limit of the derivative is seen from the {sides.open} ({sides.place})",
+            )
         elif not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
             finite = "finite " if self.m.isinf(sides.left) or self.m.isinf(sides.right) else ""
-            return Verdict.UNDEFINED, where or f"there is no {finite}derivative on either side ({sides.place})"
+            return (
+                Verdict.UNDEFINED,
+                where or f"there is no {finite}derivative on either side ({sides.place})",
+            )
         elif sides.is_known:
-            room = (bound if math.isfinite(bound) else 0) + 1e-12 * max((abs(v) for v in (low, high) if self.m.isfinite(v)), default=0)
+            room = (bound if math.isfinite(bound) else 0) + 1e-12 * max(
+                (abs(v) for v in (low, high) if self.m.isfinite(v)), default=0
+            )
             if not low - room <= computed <= high + room:
-                return Verdict.MISMATCH, f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
+                return (
+                    Verdict.MISMATCH,
+                    f"outside the derivatives from both sides, {float(sides.left):g} and "
+                    f"{float(sides.right):g}",
+                )
         if not sides.probed or sides.finite or sides.convention:
             gap = f"; the function {sides.gap}" if sides.gap else ""
-            return Verdict.KINK, f"not differentiable here ({sides.place}{gap}): chosen is {sides.convention}"
+            return (
+                Verdict.KINK,
+                f"not differentiable here ({sides.place}{gap}): chosen is {sides.convention}",
+            )
         return Verdict.UNDEFINED, where or "the derivative is not finite"
 
     def _where(self, i: int) -> str | None:
@@ -175,13 +236,23 @@ class Comparison:
 
     def result(self, source: str, entries: int) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors."""
-        compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
-        errors = {i: self._errors(i) for i in compared if i not in self.sides or self.sides[i].limit is not None}
+        compared = [
+            i
+            for i, v in enumerate(self.verdicts)
+            if v in _COMPARED and not isinstance(self.reference[i], bool)
+        ]
+        errors = {
+            i: self._errors(i)
+            for i in compared
+            if i not in self.sides or self.sides[i].limit is not None
+        }
         enough = ENOUGH.get(str(self.dtype), _ENOUGH)
         for i, (_, relative) in errors.items():  # each by itself, however large its neighbours are
             if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
                 self.verdicts[i] = Verdict.ILL_CONDITIONED
-                self.reasons[i] = right_digits(digits, _beneath(self.m, self.reference[i]) if self._underflows(i) else None)
+                self.reasons[i] = right_digits(
+                    digits, _beneath(self.m, self.reference[i]) if self._underflows(i) else None
+                )
         verdict = max(self.verdicts, default=Verdict.AGREE)
         check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
         check.wrong = self.verdicts.count(Verdict.MISMATCH)
@@ -189,18 +260,45 @@ class Comparison:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
             check.digits = 0 if self.zeros else digits_of(check.max_rel_error)
-        check.lost = self._lost_bits(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=0.0))
+        check.lost = self._lost_bits(
+            max(
+                (relative for i, (_, relative) in errors.items() if not self._underflows(i)),
+                default=0.0,
+            )
+        )
         ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
-        check.mask = np.array([v is Verdict.MISMATCH for v in self.verdicts]).reshape(self.shape) if check.wrong else None
+        check.mask = (
+            np.array([v is Verdict.MISMATCH for v in self.verdicts]).reshape(self.shape)
+            if check.wrong
+            else None
+        )
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
-            worst = max(gravest, key=lambda i: (self.troubles.own.get(i) is not None, i in self.zeros, errors.get(i, (0.0, 0.0))[1]))
-            check.worst = Worst(index_of(worst, self.shape), self.computed[worst], float(self.reference[worst]))
-            check.reason = next((self.reasons[i] for i in [worst, *gravest] if i in self.reasons), None)
+            worst = max(
+                gravest,
+                key=lambda i: (
+                    self.troubles.own.get(i) is not None,
+                    i in self.zeros,
+                    errors.get(i, (0.0, 0.0))[1],
+                ),
+            )
+            check.worst = Worst(
+                index_of(worst, self.shape), self.computed[worst], float(self.reference[worst])
+            )
+            check.reason = next(
+                (self.reasons[i] for i in [worst, *gravest] if i in self.reasons), None
+            )
         check.kinks = [
-            OneSided(index_of(i, self.shape), float(s.left), float(s.right), self.computed[i], s.convention, s.gap)
+            OneSided(
+                index_of(i, self.shape),
+                float(s.left),
+                float(s.right),
+                self.computed[i],
+                s.convention,
+                s.gap,
+            )
             for i, s in self.sides.items()
             if self.verdicts[i] is Verdict.KINK and s.probed
         ]
@@ -216,7 +314,10 @@ class Comparison:
     @property
     def exact(self) -> list[Any]:
         """The reference, NaN where there is a choice."""
-        return [self.m.nan if i in self.sides and self.sides[i].limit is None else r for i, r in enumerate(self.reference)]
+        return [
+            self.m.nan if i in self.sides and self.sides[i].limit is None else r
+            for i, r in enumerate(self.reference)
+        ]
 
     @cached_property
     def truth(self) -> np.ndarray:
@@ -234,7 +335,9 @@ class Comparison:
         off = abs(self.m.mpf(self.computed[i]) - self.reference[i])
         bound = self.bounds[i]
         known = self.radii[i] if self.radii else self.slack(i) if bound > _FAINT else 0
-        if off <= bound < math.inf and abs(self.reference[i]) <= min(known, self.m.mpf(10) ** -20 * bound):
+        if off <= bound < math.inf and abs(self.reference[i]) <= min(
+            known, self.m.mpf(10) ** -20 * bound
+        ):
             if self.computed[i]:
                 self.zeros.add(i)
             return float(off), 0.0  # a true zero has no relative error
@@ -249,11 +352,16 @@ class Comparison:
 
 
 def _leave_unexamined(sides: Sides) -> Told:
-    return Verdict.UNDETERMINED, f"on a kink ({sides.place}), beyond the number of kinks that are examined"
+    return (
+        Verdict.UNDETERMINED,
+        f"on a kink ({sides.place}), beyond the number of kinks that are examined",
+    )
 
 
 def loosest(bounds: Any, sizes: Any) -> float | None:
-    """The largest bound relative to its entry, if it is large enough to hide something; what is truly zero has no size."""
+    """The largest bound relative to its entry, if it is large enough to hide something; what is
+    truly zero has no size.
+    """
     with np.errstate(all="ignore"):
         allowed, size = np.asarray(bounds, float), np.asarray(sizes, float)
         relative = np.where(size > 1e-20 * allowed, allowed / size, 0.0)
@@ -261,8 +369,11 @@ def loosest(bounds: Any, sizes: Any) -> float | None:
     return None if math.isnan(found) or found <= SHOWN else found
 
 
-def compare_arrays(source: str, right: Any, computed: np.ndarray, bound: Any, own: Any) -> VariableCheck:
-    """Return the verdict on an array of many entries: those are compared one by one that are the worst in some way.
+def compare_arrays(
+    source: str, right: Any, computed: np.ndarray, bound: Any, own: Any
+) -> VariableCheck:
+    """Return the verdict on an array of many entries: those are compared one by one that are the
+    worst in some way.
 
     right  the reference in long double
     bound  what rounding explains
@@ -272,35 +383,57 @@ def compare_arrays(source: str, right: Any, computed: np.ndarray, bound: Any, ow
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
     right = np.broadcast_to(np.asarray(right, LONG_DOUBLE), shape).ravel()
-    bound, own = (np.nan_to_num(np.ravel(np.broadcast_to(x, shape)).astype(float), nan=np.inf, posinf=np.inf) for x in (bound, own))
+    bound, own = (
+        np.nan_to_num(np.ravel(np.broadcast_to(x, shape)).astype(float), nan=np.inf, posinf=np.inf)
+        for x in (bound, own)
+    )
     with np.errstate(all="ignore"):
         allowed, off, finite = bound + own, np.abs(found - right), np.isfinite(right)
-        size = np.where((np.abs(right) <= own) & (off <= allowed) & np.isfinite(off), 0, np.abs(right))
+        size = np.where(
+            (np.abs(right) <= own) & (off <= allowed) & np.isfinite(off), 0, np.abs(right)
+        )
         wrong = finite & (found != right.astype(found.dtype)) & ~(off <= allowed)
         zero = finite & ~wrong & (size <= 1e-20 * allowed) & (found != 0)
         relative = np.where(off == 0, 0, np.nan_to_num(off / size, nan=np.inf, posinf=np.inf))
     errors = np.where(finite & np.isfinite(off), off, 0)
-    ranks = [~finite, np.where(wrong, relative, -1), np.where(finite & ~zero, relative, -1), zero, errors]
+    ranks = [
+        ~finite,
+        np.where(wrong, relative, -1),
+        np.where(finite & ~zero, relative, -1),
+        zero,
+        errors,
+    ]
     places = list(dict.fromkeys(int(np.argmax(rank)) for rank in ranks))
     m = context()
     m.dps = 2 * _RULE
     exact = Algebra.map(lambda x: m.mpf(str(x)), np.where(size == 0, 0, right)[places])
-    check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source, found.size)
-    check.lost, check.wrong, check.bound = None, int(wrong.sum()), loosest(allowed, np.where(finite, size, 0))
+    check = Comparison(m, exact, exact, found[places], allowed[places], None).result(
+        source, found.size
+    )
+    check.lost, check.wrong, check.bound = (
+        None,
+        int(wrong.sum()),
+        loosest(allowed, np.where(finite, size, 0)),
+    )
     check.mask = wrong.reshape(shape) if check.wrong else None
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
     return check
 
 
-_OF_ALL, _OF_ENTRY = 2.0**-38, 2.0**-21  # how far an entry is off at most where nothing is wrong: of it and the mean size, and of it
+_OF_ALL, _OF_ENTRY = (
+    2.0**-38,
+    2.0**-21,
+)  # how far an entry is off at most where nothing is wrong: of it and the mean size, and of it
 _FINER = 2.0 ** (KEPT - 52)  # the rounding errors of doubles, relative to those of the reference
 
 
 def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCheck | None:
-    """Return that an array agrees with a reference in doubles that are rounded to fewer bits; None where it is not as clear as that.
+    """Return that an array agrees with a reference in doubles that are rounded to fewer bits; None
+    where it is not as clear as that.
 
-    What rounding does to an entry is seen, enlarged: where the two have few digits in common, a finer reference has to decide.
+    What rounding does to an entry is seen, enlarged: where the two have few digits in common, a
+    finer reference has to decide.
     """
     found = np.asarray(computed)
     if not found.size:
@@ -313,9 +446,16 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     if not (share <= _OF_ENTRY and np.all(off <= _OF_ALL * (size + np.mean(size)))):
         return None
     check = VariableCheck(
-        Verdict.AGREE, source, float(np.max(off)) * _FINER, share * _FINER, digits_of(share * _FINER), (found.size, found.size)
+        Verdict.AGREE,
+        source,
+        float(np.max(off)) * _FINER,
+        share * _FINER,
+        digits_of(share * _FINER),
+        (found.size, found.size),
     )
-    check.worst = Worst(index_of(worst, found.shape), float(found.flat[worst]), float(right.flat[worst]))
+    check.worst = Worst(
+        index_of(worst, found.shape), float(found.flat[worst]), float(right.flat[worst])
+    )
     return check
 
 
@@ -334,9 +474,15 @@ def _beneath(m: Any, x: Any) -> str:
 
 
 def right_digits(digits: int, beneath: str | None) -> str:
-    """The reason of an ill-conditioned entry with so many right digits; ``beneath`` is its true value, where that underflows."""
+    """The reason of an ill-conditioned entry with so many right digits; ``beneath`` is its true
+    value, where that underflows.
+    """
     count = f"{digits} {'digit is' if digits == 1 else 'digits are'} right"
-    return f"{count}, rounding costs the rest" if beneath is None else f"{count}: it underflows, the true value is {beneath}"
+    return (
+        f"{count}, rounding costs the rest"
+        if beneath is None
+        else f"{count}: it underflows, the true value is {beneath}"
+    )
 
 
 def digits_of(relative: float) -> int:

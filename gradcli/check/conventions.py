@@ -1,4 +1,7 @@
-"""The value chosen where the derivatives from both sides differ: PyTorch's, JAX's, or the one of least norm."""
+"""The value chosen where the derivatives from both sides differ:
+
+PyTorch's, JAX's, or the one of least norm.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ _TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}
 
 
 class Held(NamedTuple):
-    """The verdict on one claimed entry; its reason and what is right, if they are matters of convention."""
+    """The verdict on one claimed entry; its reason and what is right, if they are matters of
+    convention.
+    """
 
     verdict: Verdict
     reason: str | None = None
@@ -34,11 +39,19 @@ class Conventions:
 
     def __init__(self, judge: Judge, wanted: str) -> None:
         self.judge, self.wanted = judge, wanted
-        unmeasured = (f"{event.kink.place} ({event.op.name})" for event in judge.events if event.kink.jax is None)
-        self.unmeasured = next(unmeasured, None)  # the first kink of which it is not known what JAX chooses
+        unmeasured = (
+            f"{event.kink.place} ({event.op.name})"
+            for event in judge.events
+            if event.kink.jax is None
+        )
+        self.unmeasured = next(
+            unmeasured, None
+        )  # the first kink of which it is not known what JAX chooses
 
     def decide(self, of: str, truth: Comparison, i: int, said: float, room: float) -> Held | None:
-        """The verdict on a number that is claimed for an entry on a kink, to ``room``; None where the choice is not known."""
+        """The verdict on a number that is claimed for an entry on a kink, to ``room``; None where
+        the choice is not known.
+        """
         choices = self._choices(of, truth, i)
         fitting = [name for name, value in choices.items() if _fits(said, value, room)]
         if self.wanted in fitting:
@@ -47,7 +60,11 @@ class Conventions:
             return None
         follows = " and ".join(_TITLES[name] for name in fitting) or "no convention"
         right = float(choices[self.wanted])
-        return Held(Verdict.MISMATCH, f"on a kink, where {_TITLES[self.wanted]} has {right:g}: it follows {follows}", right)
+        return Held(
+            Verdict.MISMATCH,
+            f"on a kink, where {_TITLES[self.wanted]} has {right:g}: it follows {follows}",
+            right,
+        )
 
     def _choices(self, of: str, truth: Comparison, i: int) -> dict[str, Any]:
         choices = {TORCH: truth.engine[i], LEAST: truth.sides[i].least}
@@ -60,7 +77,13 @@ class Conventions:
         """The value and the gradients with JAX's choices."""
         judge = self.judge
         root, nodes = in_jax(judge.root, judge.nodes)
-        return dict(zip(["value", *judge.wrt], float_results(root, nodes, judge.seed, judge.scope.values, judge.precision), strict=True))
+        return dict(
+            zip(
+                ["value", *judge.wrt],
+                float_results(root, nodes, judge.seed, judge.scope.values, judge.precision),
+                strict=True,
+            )
+        )
 
 
 def _fits(said: float, value: Any, room: float) -> bool:
@@ -71,12 +94,25 @@ class InJax(Rebuilding):
     """The same function, made of what chooses as JAX does at its kinks."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        body = next((kink.jax.body for kink in op.kinks if kink.jax is not None and kink.jax.body is not None), None)
-        return self.graph.apply(op, operands, node.static) if body is None else cast(Expr, body(*operands, **node.static))
+        body = next(
+            (
+                kink.jax.body
+                for kink in op.kinks
+                if kink.jax is not None and kink.jax.body is not None
+            ),
+            None,
+        )
+        return (
+            self.graph.apply(op, operands, node.static)
+            if body is None
+            else cast(Expr, body(*operands, **node.static))
+        )
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
         of: Derivation = node.static["of"]
-        return transforms.derive(of.kind, table[of.y], table[of.x], None if of.vector is None else table[of.vector])
+        return transforms.derive(
+            of.kind, table[of.y], table[of.x], None if of.vector is None else table[of.vector]
+        )
 
 
 def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:

@@ -1,6 +1,8 @@
-"""The normal form of rewriting: a sum as multiples of nodes, a product as a number and powers of nodes; and nodes tidied by it.
+"""The normal form of rewriting: a sum as multiples of nodes, a product as a number and powers of
+nodes; and nodes tidied by it.
 
-Floats are binary numbers, so coefficients are exact. What is built equals what it is built of by arithmetic alone.
+Floats are binary numbers, so coefficients are exact. What is built equals what it is built of by
+arithmetic alone.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ from gradcli.ops.spec import Op
 
 _SHARES = {
     "sum": {"sum": (1, 1), "difference": (1, -1), "negation": (-1,)},
-    "product": {"product": (1, 1), "chain": (1, 1), "quotient": (1, -1), "square": (2,), "reciprocal": (-1,), "negation": (1,)},
+    "product": {
+        "product": (1, 1),
+        "chain": (1, 1),
+        "quotient": (1, -1),
+        "square": (2,),
+        "reciprocal": (-1,),
+        "negation": (1,),
+    },
 }
 _MOST = 40  # parts that are looked at
 _HIGHEST = 64
@@ -44,7 +53,9 @@ def role(node: Expr) -> str:
 
 
 def shares(node: Expr, kind: str) -> tuple[int, ...]:
-    """Return the coefficients of a sum's operands, or the exponents of a product's; nothing for any other node."""
+    """Return the coefficients of a sum's operands, or the exponents of a product's; nothing for any
+    other node.
+    """
     if kind == "product" and role(node) == "power":
         exponent = _whole_exponent(node)
         return (exponent,) if exponent else ()
@@ -58,7 +69,12 @@ def kind_of(node: Expr) -> str:
 
 def number(node: Expr | None) -> Fraction | None:
     """The number that a constant is, exactly."""
-    if node is None or not node.is_constant or node.shape or isinstance(node.payload, (Constant, bool)):
+    if (
+        node is None
+        or not node.is_constant
+        or node.shape
+        or isinstance(node.payload, (Constant, bool))
+    ):
         return None
     payload = node.payload
     finite = isinstance(payload, int) or (isinstance(payload, float) and payload - payload == 0)
@@ -68,7 +84,11 @@ def number(node: Expr | None) -> Fraction | None:
 def _whole_exponent(node: Expr) -> int:
     """The whole exponent of a power; 0 where it has none."""
     exponent = number(node.operands[1])
-    return int(exponent) if exponent is not None and exponent.denominator == 1 and abs(exponent) <= _HIGHEST else 0
+    return (
+        int(exponent)
+        if exponent is not None and exponent.denominator == 1 and abs(exponent) <= _HIGHEST
+        else 0
+    )
 
 
 def _root_degree(node: Expr) -> int:
@@ -86,12 +106,19 @@ class Normal:
     """A sum or a product.
 
     kind    "sum" or "product"
-    parts   nodes with their coefficients or exponents, in their order; in a sum the number is a multiple of 1
+    parts   nodes with their coefficients or exponents, in their order; in a sum the number is a
+            multiple of 1
     number  what a product is multiplied by
     joined  whether parts stood apart that cancel, or are one term
     """
 
-    def __init__(self, graph: Graph, kind: str, parts: Iterable[tuple[Expr, Any]] = (), number: Fraction = Fraction(1)) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        kind: str,
+        parts: Iterable[tuple[Expr, Any]] = (),
+        number: Fraction = Fraction(1),
+    ) -> None:
         self.graph, self.kind, self.number, self.joined = graph, kind, number, False
         self.parts: dict[Expr, Fraction] = {}
         for part, weight in parts:
@@ -143,12 +170,19 @@ class Normal:
 
     def without(self, *parts: Expr) -> Normal:
         """The same without some of the parts."""
-        return Normal(self.graph, self.kind, [(p, w) for p, w in self.parts.items() if p not in parts], self.number)
+        return Normal(
+            self.graph,
+            self.kind,
+            [(p, w) for p, w in self.parts.items() if p not in parts],
+            self.number,
+        )
 
     def raise_to(self, weight: Fraction) -> Normal:
         """A multiple of a sum, a power of a product. Raises Inexact where that is a root."""
         weights = [(part, w * weight) for part, w in self.parts.items()]
-        is_root = any(w.denominator != 1 for _, w in weights) or (weight.denominator != 1 and self.number != 1)
+        is_root = any(w.denominator != 1 for _, w in weights) or (
+            weight.denominator != 1 and self.number != 1
+        )
         if self.kind == "product" and is_root:
             raise Inexact
         return Normal(self.graph, self.kind, weights, self.number ** int(weight))
@@ -160,7 +194,9 @@ class Normal:
         return self._sum() if self.kind == "sum" else self._product()
 
     def _sum(self) -> Expr:
-        first = next((part for part, weight in self.parts.items() if weight > 0), next(iter(self.parts)))
+        first = next(
+            (part for part, weight in self.parts.items() if weight > 0), next(iter(self.parts))
+        )
         result = self._term(first, self.parts[first])
         for part, weight in self.parts.items():
             if part is not first:
@@ -177,7 +213,12 @@ class Normal:
 
     def _product(self) -> Expr:
         above, below = (
-            [base if e == sign else base ** int(sign * e) for base, e in self.parts.items() if e * sign > 0] for sign in (1, -1)
+            [
+                base if e == sign else base ** int(sign * e)
+                for base, e in self.parts.items()
+                if e * sign > 0
+            ]
+            for sign in (1, -1)
         )
         top, bottom = abs(self.number), Fraction(1)
         if (top.numerator == 1 and above) or not _is_float(top):
@@ -193,7 +234,10 @@ def _is_float(value: Fraction) -> bool:
 
 
 def constant(graph: Graph, value: Fraction) -> Expr:
-    """A number as a node: whole, a float, or a quotient of two of these. Raises Inexact where it is none."""
+    """A number as a node: whole, a float, or a quotient of two of these.
+
+    Raises Inexact where it is none.
+    """
     if value.denominator == 1 and abs(value) < _WHOLE:
         return graph.constant(int(value))
     if _is_float(value):
@@ -205,7 +249,9 @@ def constant(graph: Graph, value: Fraction) -> Expr:
 
 
 class Standard(Rebuilding):
-    """The same expressions with like terms and like factors put together, signs drawn out, and powers written in one way."""
+    """The same expressions with like terms and like factors put together, signs drawn out, and
+    powers written in one way.
+    """
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         inner = opposite(operands[0]) if op.parity else None  # of tanh(-a), which is -tanh(a)
@@ -236,7 +282,9 @@ class Standard(Rebuilding):
             return Normal.of(node, "sum").build() if opposite else node
         found = Normal.of(node, kind_of(node))
         # 1/x/x stays, which overflows later than 1/x**2
-        alone = len(found.parts) == 1 and found.kind == "product" and min(found.parts.values()) >= -1
+        alone = (
+            len(found.parts) == 1 and found.kind == "product" and min(found.parts.values()) >= -1
+        )
         if found.joined or not found.parts or not found.number or alone:
             return found.build()
         return node
@@ -260,7 +308,9 @@ def opposite(node: Expr) -> Expr | None:
 
 
 class Identity(NamedTuple):
-    """An equal of a pattern, under a condition on what its letters stand for; an empty one is none."""
+    """An equal of a pattern, under a condition on what its letters stand for; an empty one
+    is none.
+    """
 
     pattern: str
     equal: str
@@ -455,7 +505,11 @@ log(det(a)) = slogdet(a)[1]
 
 
 _OF_VECTORS = ("sum(", "prod(", "softmax(", "@")
-_EXAMPLES = (0.5, np.ones(3), np.eye(3))  # letters by their axes; within a reduction the shape is of no account
+_EXAMPLES = (
+    0.5,
+    np.ones(3),
+    np.eye(3),
+)  # letters by their axes; within a reduction the shape is of no account
 _MOST_PARTS = 12  # among which a pattern is looked for
 _MOST_MATCHES = 12
 
@@ -463,7 +517,9 @@ Bound = dict[Expr, Expr]
 
 
 class Rule(NamedTuple):
-    """An identity as nodes of a graph of its own, with its letters, and the operations without which it is nowhere."""
+    """An identity as nodes of a graph of its own, with its letters, and the operations without
+    which it is nowhere.
+    """
 
     operations: frozenset[Op | None]
     pattern: Expr
@@ -489,19 +545,28 @@ def rules(identities: tuple[Identity, ...] = IDENTITIES) -> Table:
         wanted, result = (programs[axes].read(text, "<identity>") for text in (pattern, equal))
         only = programs[axes].read(condition, "<identity>") if condition else None
         standard: Expr = interpret(reachable([wanted]), Standard(wanted.graph))[wanted]
-        found.setdefault(kind_of(standard) or standard.op, []).append(Rule(_operations(standard), standard, result, only))
+        found.setdefault(kind_of(standard) or standard.op, []).append(
+            Rule(_operations(standard), standard, result, only)
+        )
     return found
 
 
 def _operations(node: Expr) -> frozenset[Op | None]:
     """The operations in a node that are no arithmetic."""
-    return frozenset(part.op for part in reachable([node]) if part.op is not None and not kind_of(part))
+    return frozenset(
+        part.op for part in reachable([node]) if part.op is not None and not kind_of(part)
+    )
 
 
 def apply_identities(
-    graph: Graph, node: Expr, value_of: Callable[[Expr], object], identities: tuple[Identity, ...] = IDENTITIES
+    graph: Graph,
+    node: Expr,
+    value_of: Callable[[Expr], object],
+    identities: tuple[Identity, ...] = IDENTITIES,
 ) -> Iterator[Expr]:
-    """Yield what equals a node by one identity, where its condition holds at the values there are."""
+    """Yield what equals a node by one identity, where its condition holds at the values
+    there are.
+    """
     operations = _operations(node)
     for kind in dict.fromkeys((kind_of(node), node.op)):
         for rule in rules(identities).get(kind, ()):
@@ -511,7 +576,9 @@ def apply_identities(
                 if rule.condition is not None and not _holds(rule.condition, bound, value_of):
                     continue
                 try:
-                    equal: Expr = interpret(reachable([rule.equal]), Standard(graph), dict(bound))[rule.equal]
+                    equal: Expr = interpret(reachable([rule.equal]), Standard(graph), dict(bound))[
+                        rule.equal
+                    ]
                     if times != 1 or rest.parts or rest.number != 1:
                         found = Normal(graph, rest.kind, [(equal, times)], rest.number)
                         for part, weight in rest.parts.items():
@@ -523,7 +590,9 @@ def apply_identities(
 
 
 def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
-    """A function in ways that may have a value, or a derivative, where it has none: one identity, or arithmetic alone."""
+    """A function in ways that may have a value, or a derivative, where it has none: one identity,
+    or arithmetic alone.
+    """
     order = reachable([root])
     table = interpret(order, Standard(graph))
     for node in order:
@@ -531,7 +600,9 @@ def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
             yield rebuild([root], {node: table[node]}, graph)[0]
     for start in dict.fromkeys((root, table[root])):
         for node in reachable([start]):
-            for better in apply_identities(graph, node, lambda _: 0.0, WIDER) if node.op is not None else ():
+            for better in (
+                apply_identities(graph, node, lambda _: 0.0, WIDER) if node.op is not None else ()
+            ):
                 if better.shape == node.shape:
                     yield rebuild([start], {node: better}, graph)[0]
 
@@ -541,14 +612,20 @@ def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) ->
     return bool(np.all(forward([condition], values)[condition]))
 
 
-# -- matching -------------------------------------------------------------------------------------------------
+# -- matching
+# -------------------------------------------------------------------------------------------------
 
 
 def _ways_to_match(pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Fraction, Normal]]:
-    """The ways in which a pattern matches a node or parts of it: what is bound, the pattern's factor or exponent, and what is left."""
+    """The ways in which a pattern matches a node or parts of it: what is bound, the pattern's
+    factor or exponent, and what is left.
+    """
     kind = kind_of(pattern)
     if not kind:
-        yield from ((bound, Fraction(1), Normal(node.graph, "product")) for bound in _matches(pattern, node, {}))
+        yield from (
+            (bound, Fraction(1), Normal(node.graph, "product"))
+            for bound in _matches(pattern, node, {})
+        )
         return
     given = Normal.of(node, kind)
     if len(given.parts) <= _MOST_PARTS:
@@ -562,7 +639,12 @@ def _matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
         if bound.setdefault(pattern, node) is node:
             yield bound
     elif pattern.is_constant:
-        if node.is_constant and not node.shape and node.payload == pattern.payload and number(node) == number(pattern):
+        if (
+            node.is_constant
+            and not node.shape
+            and node.payload == pattern.payload
+            and number(node) == number(pattern)
+        ):
             yield bound
     elif kind:
         wanted, given = Normal.of(pattern, kind), Normal.of(node, kind)
@@ -570,7 +652,11 @@ def _matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
             given.number, wanted.number = given.number / wanted.number, Fraction(1)
             for further, _, _ in _some(wanted, given, Fraction(1), bound, part=False):
                 yield further
-    elif pattern.op is node.op and dict(pattern.static) == dict(node.static) and len(pattern.operands) == len(node.operands):
+    elif (
+        pattern.op is node.op
+        and dict(pattern.static) == dict(node.static)
+        and len(pattern.operands) == len(node.operands)
+    ):
         found = [bound]
         for x, y in zip(pattern.operands, node.operands, strict=True):
             if x is not None and y is not None:
@@ -580,8 +666,12 @@ def _matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
         yield from found
 
 
-def _some(wanted: Normal, given: Normal, times: Fraction | None, bound: Bound, *, part: bool) -> Iterator[tuple[Bound, Fraction, Normal]]:
-    """The ways in which parts of one normal form, times one factor or to one power, are parts of another."""
+def _some(
+    wanted: Normal, given: Normal, times: Fraction | None, bound: Bound, *, part: bool
+) -> Iterator[tuple[Bound, Fraction, Normal]]:
+    """The ways in which parts of one normal form, times one factor or to one power, are parts of
+    another.
+    """
     if not wanted.parts:
         if part or (not given.parts and given.number == 1):
             yield bound, times or Fraction(1), given
@@ -618,7 +708,9 @@ def _holes(pattern: Expr) -> list[Expr]:
 
 
 def _looseness(pattern: Expr, bound: Bound) -> int:
-    """Numbers are looked for first, then what has a form, then holes that are known, and other holes last."""
+    """Numbers are looked for first, then what has a form, then holes that are known, and other
+    holes last.
+    """
     if pattern.is_leaf:
         return 2 if pattern in bound else 3
     return int(not pattern.is_constant)

@@ -1,8 +1,10 @@
-"""The judge of one gradient: the reference, the rules without rounding and the floats, at as many digits as it takes.
+"""The judge of one gradient: the reference, the rules without rounding and the floats, at as many
+digits as it takes.
 
-E-infinity, the engine's own rules without rounding, against R, the reference, decides whether the rules are right; E, the floats,
-against E-infinity is rounding, or a fault of the fast path. Precision is raised until the two exact numbers agree; only what still
-differs at the highest precision is a mismatch.
+E-infinity, the engine's own rules without rounding, against R, the reference, decides whether the
+rules are right; E, the floats, against E-infinity is rounding, or a fault of the fast path.
+Precision is raised until the two exact numbers agree; only what still differs at the highest
+precision is a mismatch.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class _Expanded(ReferenceTape):
         return table[node.operand]
 
 
-def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> dict[Expr, Any]:
+def forward_exact(
+    m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS
+) -> dict[Expr, Any]:
     """Return the engine's forward pass in multi-precision: a table for the sweep."""
     tape = _Expanded(m, leaves, precision, zeros)
     return _as_reals(m, precision, interpret(reachable([root]), tape, tape.table))
@@ -74,19 +78,32 @@ def _as_reals(m: Any, precision: str, table: Mapping[Expr, Any]) -> dict[Expr, A
     algebra = Numbers(m, precision)
 
     def reals(value: Any) -> Any:
-        return tuple(map(reals, value)) if isinstance(value, tuple) else Reals(algebra, Algebra.map(plain, value))
+        return (
+            tuple(map(reals, value))
+            if isinstance(value, tuple)
+            else Reals(algebra, Algebra.map(plain, value))
+        )
 
     return {node: reals(value) for node, value in table.items()}
 
 
-def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any) -> list[np.ndarray]:
-    """Return the gradients of the engine's rules without rounding; the table is that of `forward_exact`."""
+def gradients_exact(
+    m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any
+) -> list[np.ndarray]:
+    """Return the gradients of the engine's rules without rounding; the table is that of
+    `forward_exact`.
+    """
     start = Reals(table[root].m, exact_array(m, seed, "float"))
     found = gradients(reachable([root]), {root: start}, wrt, table.__getitem__)
-    return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
+    return [
+        found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float")
+        for x in wrt
+    ]
 
 
-def float_results(root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str) -> list[Any]:
+def float_results(
+    root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str
+) -> list[Any]:
     """Return the value of a function and its gradients, as floats compute them."""
     order = reachable([root])
     table = forward([root], values, precision, order)
@@ -98,7 +115,9 @@ def float_results(root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Ex
 def reference_at(
     m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
 ) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
-    """Return the reference's value of a function at a point, and its gradients, with the tape that they were read off."""
+    """Return the reference's value of a function at a point, and its gradients, with the tape that
+    they were read off.
+    """
     tape = ReferenceTape(m, leaves, precision)
     y = tape.run(root, wrt)
     slopes = tape.slopes(y, exact_array(m, seed, "float"), wrt) if wrt else []
@@ -132,7 +151,9 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 _AT_ONCE = 1024  # entries between two looks at the time
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure has
-NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
+NOTHING = (
+    -400
+)  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
 def _prove(check: VariableCheck, balls: np.ndarray, by_mpmath: list[str]) -> None:
@@ -146,8 +167,13 @@ def _prove(check: VariableCheck, balls: np.ndarray, by_mpmath: list[str]) -> Non
         check.enclosure = None if isinstance(worst, bool) else ends(worst)
 
 
-def _compare(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
-    radii = [_radius(m, x) + _radius(m, y) for x, y in in_time(zip(np.ravel(right), np.ravel(rules), strict=True), _AT_ONCE)]
+def _compare(
+    m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray
+) -> Comparison:
+    radii = [
+        _radius(m, x) + _radius(m, y)
+        for x, y in in_time(zip(np.ravel(right), np.ravel(rules), strict=True), _AT_ONCE)
+    ]
     reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
     return Comparison(m, reference, engine, floats, bound, None, radii=radii)
 
@@ -160,11 +186,15 @@ def _radius(m: Any, x: Ball | bool) -> Any:
     return m.zero if isinstance(x, bool) else m.ldexp(*map(int, x.ball.rad().man_exp()))
 
 
-def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> list[np.ndarray] | None:
-    """Return what arrays of scalars are that are computed in a context, as numbers of mpmath's ``m``, right to thirty digits.
+def numbers(
+    m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]
+) -> list[np.ndarray] | None:
+    """Return what arrays of scalars are that are computed in a context, as numbers of mpmath's
+    ``m``, right to thirty digits.
 
-    Zero is what is exactly zero; what nothing tells from zero is a number below `NOTHING`. None where balls cannot tell, or have nothing
-    finite to tell, and where there is nothing to evaluate (None).
+    Zero is what is exactly zero; what nothing tells from zero is a number below `NOTHING`. None
+    where balls cannot tell, or have nothing finite to tell, and where there is nothing to evaluate
+    (None).
     """
 
     def narrow(balls: Any) -> list[np.ndarray] | None:
@@ -173,14 +203,19 @@ def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> l
             return None
         if not all(_narrow(x) for array in arrays for x in np.ravel(array)):
             raise Undecidable
-        known = partial(Algebra.map, lambda x: x if isinstance(x, bool) else settle(m, _midpoint(m, x) or _radius(m, x)))
+        known = partial(
+            Algebra.map,
+            lambda x: x if isinstance(x, bool) else settle(m, _midpoint(m, x) or _radius(m, x)),
+        )
         return list(map(known, arrays))
 
     return by_balls(_DIGITS, narrow)
 
 
 def _narrow(x: Any) -> bool:
-    """Return whether an enclosure has enough digits, or is of nothing that floats could tell from zero."""
+    """Return whether an enclosure has enough digits, or is of nothing that floats could tell from
+    zero.
+    """
     from flint import arb
 
     if isinstance(x, bool) or x.ball.rad() == 0:
@@ -191,36 +226,59 @@ def _narrow(x: Any) -> bool:
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
 _MOST_SYMBOLS = 40
-_MANY, _LARGE = 30_000, 5_000  # scalar operations, and entries of one array, beyond which arrays are judged as wholes
+_MANY, _LARGE = (
+    30_000,
+    5_000,
+)  # scalar operations, and entries of one array, beyond which arrays are judged as wholes
 _RULES = 20  # digits to which rules must be right, for a mismatch to be one of floats
-_PASSES = 4  # about how many times the reference and the rules go through all operations at one precision
+_PASSES = (
+    4  # about how many times the reference and the rules go through all operations at one precision
+)
 _SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
 _STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
 _ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
-_FAR = 40  # digits by which a number may be smaller than the largest, and not be what cancellation left
+# digits by which a number may be smaller than the largest, and not be what cancellation left
+_FAR = 40
 _TIMES = 2  # as long as doubles are those of the reference for large arrays
 _ADJOINTS = 3  # arrays that stand for an adjoint there: the slope, its error, and where it lives
 
-Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]  # on the value and on each gradient
+Decision = tuple[
+    VariableCheck | None, dict[str, VariableCheck]
+]  # on the value and on each gradient
 
 
 class Judge:
     """Decides one gradient: a root, a seed, and what the engine computed."""
 
     def __init__(
-        self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any], remembering: bool = False
+        self,
+        scope: Scope,
+        root: Expr,
+        wrt: dict[str, Expr],
+        seed: Any,
+        gradients: Mapping[str, Any],
+        remembering: bool = False,
     ) -> None:
         self.remembering = remembering  # whether sympy's derivative is kept between runs
         self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
         self.precision, self.nodes = scope.precision, list(wrt.values())
         self.gradients = [np.asarray(gradients[name]) for name in wrt]
-        orders = definition_order(root, self.nodes), reachable([root])  # of the function, and of what the engine has expanded it to
-        self.leaves = {node: scope.values[node] for order in orders for node in order if node.is_leaf}
+        orders = (
+            definition_order(root, self.nodes),
+            reachable([root]),
+        )  # of the function, and of what the engine has expanded it to
+        self.leaves = {
+            node: scope.values[node] for order in orders for node in order if node.is_leaf
+        }
         self.size = sum(map(scalar_operations, orders))
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
         ops = [node.op for node in orders[1] if node.op is not None]
-        smooth = not any(op.kinks or op.algebra == "comparison" for op in ops if op.elementwise)  # else entries may be on kinks
-        self.is_large = self.size > _MANY or (smooth and max((math.prod(x.shape) for x in self.leaves), default=0) > _LARGE)
+        smooth = not any(
+            op.kinks or op.algebra == "comparison" for op in ops if op.elementwise
+        )  # else entries may be on kinks
+        self.is_large = self.size > _MANY or (
+            smooth and max((math.prod(x.shape) for x in self.leaves), default=0) > _LARGE
+        )
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
         self.decided = False  # every entry was compared by itself, with an exact number
@@ -229,27 +287,48 @@ class Judge:
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
-        self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
+        self.wide: dict[
+            str, tuple[Any, Any]
+        ] = {}  # reference and bounds of large arrays, for claims
         # the ways between which rounding decides, in a precision; None where it decides nothing
         self.branches = cache(partial(branches, root, self.nodes, self.leaves, seed))
-        self._sides: tuple[Any, list[dict[int, Sides]]] | None = None  # of the entries on a kink or without a finite derivative, and which
-        self._enclosures: list[np.ndarray] = []  # of every entry of the gradients, and of the value at last, where they have decided
-        self._by_mpmath: list[str] = []  # the functions in them that FLINT lacks: with any of them, nothing is proved
-        self.overflown = False  # whether something on the way is not finite, though what it is made of is
+        self._sides: tuple[Any, list[dict[int, Sides]]] | None = (
+            None  # of the entries on a kink or without a finite derivative, and which
+        )
+        self._enclosures: list[
+            np.ndarray
+        ] = []  # of every entry of the gradients, and of the value at last, where they have decided
+        self._by_mpmath: list[
+            str
+        ] = []  # the functions in them that FLINT lacks: with any of them, nothing is proved
+        self.overflown = (
+            False  # whether something on the way is not finite, though what it is made of is
+        )
 
     @classmethod
     def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
         """Return the judge of what the engine computes for a root."""
         _, *found = float_results(root, list(wrt.values()), seed, scope.values, scope.precision)
         parts = zip(wrt.items(), found, strict=True)
-        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(part), x.shape) for (name, x), part in parts})
+        return cls(
+            scope,
+            root,
+            wrt,
+            seed,
+            {name: np.broadcast_to(np.asarray(part), x.shape) for (name, x), part in parts},
+        )
 
     @property
     def rules_hold(self) -> bool:
-        """Return True if the rules are right, so that only rounding, overflow or underflow can be at fault."""
+        """Return True if the rules are right, so that only rounding, overflow or underflow can be
+        at fault.
+        """
         comparisons = [*self.comparisons, self.value_comparison]
         wrong = [(c.m, c.reference[i], c.engine[i]) for c in comparisons for i in c.mismatches]
-        return not any(m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r) for m, r, e in wrong)
+        return not any(
+            m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r)
+            for m, r, e in wrong
+        )
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
@@ -259,7 +338,8 @@ class Judge:
     def decide(self, value: Any, claimed: bool = False) -> Decision:
         """Return the verdicts on the value, unless it is None, and on each gradient.
 
-        claimed  whether claims are held to the reference afterwards, which then has to be as fine as it can be
+        claimed  whether claims are held to the reference afterwards, which then has to be as fine
+                 as it can be
         """
         if self.is_large and has_flint():
             found = (None if claimed else self._clearly(value)) or self.decide_arrays(value)
@@ -267,19 +347,36 @@ class Judge:
                 return found
         return self._decide_scalars(value)
 
-    # -- Each entry a number of any precision ------------------------------------------------------------------
+    # -- Each entry a number of any precision
+    # ------------------------------------------------------------------
 
     def _decide_scalars(self, value: Any) -> Decision:
         if self.size > LARGEST:
-            raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}){self.missing}")
+            raise Undecided(
+                f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about "
+                f"{self.size:,}){self.missing}"
+            )
         m = _context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
-        reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
-        value_bound, bounds, self.overflown = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
-        floats = list(zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True))
-        source, (*self.comparisons, self.value_comparison) = self._by_balls(m, floats) or self._by_numbers(m, floats)
+        reached = (
+            forward([self.root], self.scope.values, self.precision)[self.root]
+            if value is None
+            else value
+        )
+        value_bound, bounds, self.overflown = error_bounds(
+            self.root, self.nodes, self.leaves, self.seed, self.precision
+        )
+        floats = list(
+            zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True)
+        )
+        source, (*self.comparisons, self.value_comparison) = self._by_balls(
+            m, floats
+        ) or self._by_numbers(m, floats)
         self.decided = True
-        results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
+        results = {
+            name: c.result(source, math.prod(x.shape))
+            for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)
+        }
         checked = self.value_comparison.result(source, 0) if value is not None else None
         for check, balls in zip([*results.values(), checked], self._enclosures, strict=False):
             if check is not None:
@@ -289,23 +386,45 @@ class Judge:
     def _pass(self, m: Any, probing: bool = True) -> Pass:
         """Return a pass in a context.
 
-        probing  whether to go on where values are not finite, and to look at kinks of inner derivatives from all sides
-        Raises Unsupported where an operation has no reference, and Undecidable in balls that are too wide.
+        probing  whether to go on where values are not finite, and to look at kinks of inner
+                 derivatives from all sides
+        Raises Unsupported where an operation has no reference, and Undecidable in balls that are
+        too wide.
         """
-        tape, inner = ReferenceTape(m, self.leaves, self.precision, self.zeros), has_inner(self.root)
+        tape, inner = (
+            ReferenceTape(m, self.leaves, self.precision, self.zeros),
+            has_inner(self.root),
+        )
         y = tape.run(self.root, self.nodes)
         chosen: Mapping[int, Sides] = {}
-        expanded = forward_exact(m, self.root, self.leaves, self.precision, self.zeros) if inner else None
+        expanded = (
+            forward_exact(m, self.root, self.leaves, self.precision, self.zeros) if inner else None
+        )
         table = expanded or _as_reals(m, self.precision, tape.table)
-        if probing and inner and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])):
-            tape, y, chosen = with_inner_choices(m, self.leaves, self.precision, self.size, self.root, self.nodes, table)
-        reference = [*tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes), Algebra.map(plain, y)]
-        engine = [*gradients_exact(m, table, self.root, self.nodes, self.seed), table[self.root].array]
+        if (
+            probing
+            and inner
+            and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)]))
+        ):
+            tape, y, chosen = with_inner_choices(
+                m, self.leaves, self.precision, self.size, self.root, self.nodes, table
+            )
+        reference = [
+            *tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes),
+            Algebra.map(plain, y),
+        ]
+        engine = [
+            *gradients_exact(m, table, self.root, self.nodes, self.seed),
+            table[self.root].array,
+        ]
         return Pass(tape, y, chosen, reference, engine)
 
     @cached_property
     def _whole(self) -> Any:
-        """sympy's derivative of the whole function; None where there is none in reasonable time. At one of several trial points will do."""
+        """sympy's derivative of the whole function; None where there is none in reasonable time.
+
+        At one of several trial points will do.
+        """
         if self.size > _LARGEST_SYMBOLIC or self.entries > _MOST_SYMBOLS or self.scope.in_passing:
             return None
         from gradcli.check import verdict_cache
@@ -313,14 +432,20 @@ class Judge:
 
         kept = verdict_cache.steps if self.remembering else lambda key, make: make()
         try:
-            return WholeDerivative(_context(), self.root, self.nodes, self.leaves, self.seed, self.precision, kept)
+            return WholeDerivative(
+                _context(), self.root, self.nodes, self.leaves, self.seed, self.precision, kept
+            )
         except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return None
 
-    def _by_balls(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]] | None:
-        """Return what enclosures decide; None where they leave something open: kinks, values that are not finite, functions without bounds.
+    def _by_balls(
+        self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[str, list[Comparison]] | None:
+        """Return what enclosures decide; None where they leave something open: kinks, values that
+        are not finite, functions without bounds.
 
-        Where both enclosures are narrow and overlap, the derivative is proved; where they are disjoint, so is the mistake.
+        Where both enclosures are narrow and overlap, the derivative is proved; where they are
+        disjoint, so is the mistake.
         """
         if not all(np.isfinite(value).all() for value in self.leaves.values()):
             return None  # a limit is no value that could be proved
@@ -333,7 +458,11 @@ class Judge:
             self.budget.spend(work)
             found = self._pass(balls, probing=False)
             inner = found.tape.scalars.events and has_inner(self.root)
-            if not are_finite(balls, [*found.reference, *found.engine]) or inner or any(active_kinks(found.tape, self.nodes).values()):
+            if (
+                not are_finite(balls, [*found.reference, *found.engine])
+                or inner
+                or any(active_kinks(found.tape, self.nodes).values())
+            ):
                 return None
             source = self._source(balls, found.reference[:-1])
             rows = zip(found.reference, found.engine, floats, strict=True)
@@ -346,27 +475,44 @@ class Judge:
         return by_balls(DIGITS, evaluate)
 
     def _source(self, m: Any, composed: Sequence[np.ndarray]) -> str:
-        """Return who vouches for gradients: sympy, too, where its derivative of the whole has the same values."""
+        """Return who vouches for gradients: sympy, too, where its derivative of the whole has the
+        same values.
+        """
         if self._whole is None:
             return "composed"
         near = m.mpf(10) ** -20
         pairs = zip(self._whole.evaluate(m), composed, strict=True)
         for x, y in (pair for two in pairs for pair in zip(*map(np.ravel, two), strict=True)):
-            same = m.isfinite(x) and (x.ball.overlaps(y.ball) if hasattr(x, "ball") else abs(x - y) <= near * max(abs(x), abs(y)))
+            same = m.isfinite(x) and (
+                x.ball.overlaps(y.ball)
+                if hasattr(x, "ball")
+                else abs(x - y) <= near * max(abs(x), abs(y))
+            )
             if not same:
                 return "composed"
         return "symbolic"
 
-    def _by_numbers(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
-        """Return the comparisons in plain multi-precision: more digits until nothing differs, or what does stays the same."""
+    def _by_numbers(
+        self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[str, list[Comparison]]:
+        """Return the comparisons in plain multi-precision: more digits until nothing differs, or
+        what does stays the same.
+        """
         before: list[Comparison | None] = [None] * len(floats)
         for m.dps in DIGITS:
             self.budget.spend(_PASSES * self.size)
             found = self._pass(m)
             source, compared = self._compare(m, found, floats)
-            moving = [[i for i in now.mismatches if not _stands(i, then, now)] for then, now in zip(before, compared, strict=True)]
-            ended = not any(c.mismatches for c in compared) or (m.dps >= _ALL_FLOATS and not any(moving))
-            if (ended and not any(c.is_unsettled for c in compared)) or not self.budget.allows(_PASSES * self.size):
+            moving = [
+                [i for i in now.mismatches if not _stands(i, then, now)]
+                for then, now in zip(before, compared, strict=True)
+            ]
+            ended = not any(c.mismatches for c in compared) or (
+                m.dps >= _ALL_FLOATS and not any(moving)
+            )
+            if (ended and not any(c.is_unsettled for c in compared)) or not self.budget.allows(
+                _PASSES * self.size
+            ):
                 break
             before = [*compared]
             if any(c.mismatches for c in compared):
@@ -374,38 +520,69 @@ class Judge:
         for comparison, places in zip(compared, moving, strict=True):
             for i in places:
                 comparison.verdicts[i] = Verdict.UNDETERMINED
-                comparison.reasons[i] = f"a difference that was seen at {m.dps} digits only: the limit of the cross-check"
+                comparison.reasons[i] = (
+                    f"a difference that was seen at {m.dps} digits only: the limit of the "
+                    "cross-check"
+                )
         self.events = found.tape.scalars.events
         return source, compared
 
-    def _compare(self, m: Any, found: Pass, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
+    def _compare(
+        self, m: Any, found: Pass, floats: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[str, list[Comparison]]:
         """Return the source of the reference, and the comparisons with it."""
         tape, (*reference, value) = found.tape, found.reference
         kinks = active_kinks(tape, self.nodes)
-        looked_at = [(sorted(kinks[x]), [*map(m.isfinite, slopes.ravel())]) for x, slopes in zip(self.nodes, reference, strict=True)]
+        looked_at = [
+            (sorted(kinks[x]), [*map(m.isfinite, slopes.ravel())])
+            for x, slopes in zip(self.nodes, reference, strict=True)
+        ]
         if self._sides is None or self._sides[0] != looked_at:
             prober = Prober(self, tape, value, kinks)
-            self._sides = looked_at, [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)]
+            self._sides = (
+                looked_at,
+                [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)],
+            )
         sides = self._sides[1]
         smooth = not tape.scalars.events and are_finite(m, reference)
         source = self._source(m, reference) if smooth else "composed"
-        columns = zip(reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes), strict=True)
-        comparisons = [Comparison(m, right, rules, *given, side, trouble) for right, rules, given, side, trouble in columns]
+        columns = zip(
+            reference,
+            found.engine[:-1],
+            floats[:-1],
+            sides,
+            tape.troubles(found.y, self.nodes),
+            strict=True,
+        )
+        comparisons = [
+            Comparison(m, right, rules, *given, side, trouble)
+            for right, rules, given, side, trouble in columns
+        ]
         no_number = any(y != y for y in np.ravel(value))
         for x, comparison in zip(self.nodes, comparisons, strict=True):
-            infinite = [i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))]
+            infinite = [
+                i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))
+            ]
             comparison.excuse(infinite, "a value that was given is not finite")
-            lost = [i for i, found in enumerate(comparison.computed) if no_number and math.isnan(found)]
+            lost = [
+                i for i, found in enumerate(comparison.computed) if no_number and math.isnan(found)
+            ]
             comparison.excuse(lost, "what it is the derivative of is not a number")
-        return source, [*comparisons, Comparison(m, value, found.engine[-1], *floats[-1], found.chosen)]
+        return source, [
+            *comparisons,
+            Comparison(m, value, found.engine[-1], *floats[-1], found.chosen),
+        ]
 
-    # -- Arrays that are too large for scalars: every entry against a reference in long double, which may be off by its own share of the
-    # rounding of doubles, by the same analysis, and by the rounding of its slopes -----------------------------
+    # -- Arrays that are too large for scalars: every entry against a reference in long double,
+    # which may be off by its own share of the rounding of doubles, by the same analysis, and by the
+    # rounding of its slopes -----------------------------
 
     def decide_arrays(self, value: Any) -> Decision | None:
-        """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide, and can.
+        """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide,
+        and can.
 
-        Raises LimitError where the reference, whose arrays are held all, needs more memory than the limits allow.
+        Raises LimitError where the reference, whose arrays are held all, needs more memory than the
+        limits allow.
         """
         from gradcli.reference.long_double import hold_derivatives, reference
         from gradcli.reference.stand_ins import StandIns
@@ -413,7 +590,9 @@ class Judge:
         held, order = StandIns(), reachable([self.root])
         try:
             hold_derivatives(self.root, self.leaves, self.precision, held)
-            value_bound, bounds, _ = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
+            value_bound, bounds, _ = error_bounds(
+                self.root, self.nodes, self.leaves, self.seed, self.precision
+            )
             self._check_memory(order, _TIMES, "the reference in long double")
             found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
         except Unsupported as missing:
@@ -421,12 +600,27 @@ class Judge:
             return None
         truths: list[Any] = [found.value, *found.slopes]
         errors: list[Any] = [0.0, *found.errors]
-        columns = zip(["value", *self.wrt], truths, errors, [value, *self.gradients], [value_bound, *bounds], strict=True)
+        columns = zip(
+            ["value", *self.wrt],
+            truths,
+            errors,
+            [value, *self.gradients],
+            [value_bound, *bounds],
+            strict=True,
+        )
         parts, wide = [], {}
         for name, right, error, computed, bound in columns:
             own = found.share * bound + 4 * error
             wide[name] = right, bound + own
-            parts.append(compare_arrays(found.source, right, np.asarray(right if computed is None else computed), bound, own))
+            parts.append(
+                compare_arrays(
+                    found.source,
+                    right,
+                    np.asarray(right if computed is None else computed),
+                    bound,
+                    own,
+                )
+            )
         for part in parts[1:]:
             part.directions = held.directions or None
             if held.wrong:
@@ -435,24 +629,36 @@ class Judge:
                 part.verdict, part.reason = Verdict.UNDETERMINED, held.doubt
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
-        smooth = not any(node.op is not None and (node.op.kinks or node.op.algebra == "comparison") for node in order)
+        smooth = not any(
+            node.op is not None and (node.op.kinks or node.op.algebra == "comparison")
+            for node in order
+        )
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
         if not certain and not fine and self.size <= LARGEST:  # scalars may tell more, as of kinks
             with suppress(Undecided):
                 checked, results = self._decide_scalars(value)
-                if all(part is None or part.verdict is not Verdict.UNDETERMINED for part in [checked, *results.values()]):
+                if all(
+                    part is None or part.verdict is not Verdict.UNDETERMINED
+                    for part in [checked, *results.values()]
+                ):
                     return checked, results
         self.wide = wide
         return self._decision(value, parts, held)
 
     def _check_memory(self, order: Sequence[Expr], times: int, what: str) -> None:
-        """Raise LimitError where a reference needs more memory than the limits allow; its floats are so many times as long as doubles."""
-        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * bytes_of_sweep(order, self.nodes)
+        """Raise LimitError where a reference needs more memory than the limits allow; its floats
+        are so many times as long as doubles.
+        """
+        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * bytes_of_sweep(
+            order, self.nodes
+        )
         self.root.graph.limits.check_memory(times * arrays + held_by(self.leaves.values()), what)
 
     def _decision(self, value: Any, parts: Sequence[VariableCheck], held: StandIns) -> Decision:
-        """The verdicts on the value and the gradients, with the number of entries at which functions were held."""
+        """The verdicts on the value and the gradients, with the number of entries at which
+        functions were held.
+        """
         for part in parts[1:]:
             if held.entries is not None and part.entries is not None:
                 part.entries = min(held.entries, part.entries[1]), part.entries[1]
@@ -460,7 +666,9 @@ class Judge:
         return None if value is None else parts[0], dict(zip(self.wrt, parts[1:], strict=True))
 
     def _clearly(self, value: Any) -> Decision | None:
-        """Return that everything agrees with the reference in doubles, where rounding is seen to have no say; else None."""
+        """Return that everything agrees with the reference in doubles, where rounding is seen to
+        have no say; else None.
+        """
         from gradcli.reference.long_double import reference
         from gradcli.reference.stand_ins import StandIns
 
@@ -476,13 +684,18 @@ class Judge:
             return None
         with np.errstate(all="ignore"):
             computed = [found.value if value is None else value, *self.gradients]
-            parts = [clear_agreement(found.source, *pair) for pair in zip([found.value, *found.slopes], computed, strict=True)]
+            parts = [
+                clear_agreement(found.source, *pair)
+                for pair in zip([found.value, *found.slopes], computed, strict=True)
+            ]
         certain = [part for part in parts if part is not None]
         return self._decision(value, certain, held) if len(certain) == len(parts) else None
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
-    """Return whether an entry has differed at the digits before by the same numbers, so that it is a mismatch, whatever else is open."""
+    """Return whether an entry has differed at the digits before by the same numbers, so that it is
+    a mismatch, whatever else is open.
+    """
     if before is None or before.verdicts[i] is not Verdict.MISMATCH:
         return False
     m, numbers = now.m, (now.reference[i], now.engine[i])
@@ -491,7 +704,9 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
         if not (x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))):
             return False
     least = m.mpf(10) ** -_FAR * (1 + now.largest)
-    return m.dps >= _ALL_FLOATS or any(not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers)
+    return m.dps >= _ALL_FLOATS or any(
+        not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers
+    )
 
 
 @cache
@@ -508,6 +723,10 @@ def scalar_operations(order: Sequence[Expr]) -> int:
             total += 1
             continue
         parts = [part for part in (node, *node.operands) if part is not None]
-        shapes = [() if part.op is not None and part.op.outputs > 1 else part.shape for part in parts]
-        total += max(1, steps_of(node.op, shapes[:1] if node.op.outputs > 1 else shapes[0], shapes[1:]))
+        shapes = [
+            () if part.op is not None and part.op.outputs > 1 else part.shape for part in parts
+        ]
+        total += max(
+            1, steps_of(node.op, shapes[:1] if node.op.outputs > 1 else shapes[0], shapes[1:])
+        )
     return total

@@ -1,11 +1,11 @@
 """How far rounding may take the engine: running error analysis, through the engine's own rules.
 
-An operation's result is off by what its operands' errors make of it, and by its own rounding (J. H. Wilkinson; N. J. Higham,
-Accuracy and Stability of Numerical Algorithms, chapter 3). Both are facts of its record (`Accuracy`). The forward pass and the sweep
-are run once more on values with errors.
+An operation's result is off by what its operands' errors make of it, and by its own rounding (J. H.
+Wilkinson; N. J. Higham, Accuracy and Stability of Numerical Algorithms, chapter 3). Both are facts
+of its record (`Accuracy`). The forward pass and the sweep are run once more on values with errors.
 
-A value with an error encloses the truth and what any way to compute it in the precision that is judged may give: sums in
-whatever order, on one thread or several, in blocks or in native code.
+A value with an error encloses the truth and what any way to compute it in the precision that is
+judged may give: sums in whatever order, on one thread or several, in blocks or in native code.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Bounded(Carried):
     """A value, and how far its entries may be from the truth.
 
     among  the entries one of which this is, if it was chosen among some; else None
-    error  a bound for each entry; None where all are exact. Of truths, which may be either; of indices, marks of those that are not certain
+    error  a bound for each entry; None where all are exact. Of truths, which may be either; of
+           indices, marks of those that are not certain
     """
 
     __slots__ = ("among", "error")
@@ -89,10 +90,13 @@ class Names:
 
 
 class Arithmetic:
-    """Float64 arrays and bounds on their errors. What is whole numbers is not rounded, and what is zero carries no error.
+    """Float64 arrays and bounds on their errors.
+
+    What is whole numbers is not rounded, and what is zero carries no error.
 
     unit       the rounding error of the precision that is judged, relative to a number
-    total      that of this precision and of the values here: how far they may be apart after one rounding
+    total      that of this precision and of the values here: how far they may be apart after one
+               rounding
     overflown  whether a result so far is not finite, though what it was made of is
     """
 
@@ -102,12 +106,17 @@ class Arithmetic:
         info = np.finfo(np.dtype(precision))
         self.dtype, self.unit = np.dtype(precision), float(info.eps) / 2
         self.total = self.unit + UNIT
-        self.smallest, self.smallest_normal = float(info.smallest_subnormal), float(info.smallest_normal)
+        self.smallest, self.smallest_normal = (
+            float(info.smallest_subnormal),
+            float(info.smallest_normal),
+        )
 
     def allowance(self, part: Bounded | None, shape: tuple[int, ...]) -> np.ndarray:
-        """Return how far an array that is judged may be from the truth: neither is farther from the value here than its error.
+        """Return how far an array that is judged may be from the truth: neither is farther from the
+        value here than its error.
 
-        A unit in the last place is for numbers of the program that plans put together. It is nothing of truths and whole numbers.
+        A unit in the last place is for numbers of the program that plans put together. It is
+        nothing of truths and whole numbers.
         """
         if part is None or np.asarray(part.value).dtype.kind != "f":
             return np.zeros(shape)
@@ -122,15 +131,26 @@ class Arithmetic:
             return operand.error
         if isinstance(operand, Constant):
             return self.unit * abs(float(operand))
-        inexact = isinstance(operand, float) and self.unit > UNIT and float(self.dtype.type(operand)) != operand
+        inexact = (
+            isinstance(operand, float)
+            and self.unit > UNIT
+            and float(self.dtype.type(operand)) != operand
+        )
         return self.unit * abs(operand) if inexact else None
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        """An operation on values with errors, or on numbers of the program: its result with a bound on its error."""
+        """An operation on values with errors, or on numbers of the program: its result with a bound
+        on its error.
+        """
         still_in_time()
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
-        if op.accuracy.carries is None and not op.linear and op.body is not None and np.size(values[0]):
+        if (
+            op.accuracy.carries is None
+            and not op.linear
+            and op.body is not None
+            and np.size(values[0])
+        ):
             opened = op.body(*operands, **static)
             if is_finite(opened.value):
                 return opened
@@ -139,15 +159,24 @@ class Arithmetic:
         if op.outputs > 1:
             own = (8 * self.total * np.abs(part) if is_float(part) else None for part in out)
             rows = zip(out, error, own, strict=True)
-            return tuple(self._with_bound(part, plus(np.where(np.isnan(e), np.inf, e), more)) for part, e, more in rows)
+            return tuple(
+                self._with_bound(part, plus(np.where(np.isnan(e), np.inf, e), more))
+                for part, e, more in rows
+            )
         error = plus(error, self.rounding(op, out, values, static))
         if is_float(out) and not is_finite(out):
             self.overflown = self.overflown or all(map(is_finite, filter(is_float, values)))
-            error = None if error is None else self._of_infinities(op, out, values, errors, static, error)
+            error = (
+                None
+                if error is None
+                else self._of_infinities(op, out, values, errors, static, error)
+            )
         result = self._with_bound(out, error)
         if op.accuracy.carries == () and not op.accuracy.ulps and not op.elementwise:
             result.among = values[0]
-        elif (op.algebra == "reshaping" or op.leaves_unchanged) and isinstance(operands[0], Bounded):
+        elif (op.algebra == "reshaping" or op.leaves_unchanged) and isinstance(
+            operands[0], Bounded
+        ):
             result.among = operands[0].among
         if op.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
@@ -161,29 +190,58 @@ class Arithmetic:
     def _told_apart(operands: Sequence[Any], values: Sequence[Any], unsure: Any) -> Any:
         """Take entries that equal one of the operands as certain, where no other is as near."""
         for x, best in zip(values, operands[::-1], strict=True):
-            if isinstance(best, Bounded) and best.among is not None and np.array_equal(best.among, x):
+            if (
+                isinstance(best, Bounded)
+                and best.among is not None
+                and np.array_equal(best.among, x)
+            ):
                 shape = (1,) * (np.ndim(unsure) - best.ndim) + best.shape
-                near = np.sum(unsure, axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True)
+                near = np.sum(
+                    unsure, axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True
+                )
                 return unsure & (near > 1)
         return unsure
 
-    def _of_infinities(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any) -> Any:
-        """No error for what has overflown, which is no rounding; any for what is infinite at a pole that errors may lead to."""
+    def _of_infinities(
+        self,
+        op: Op,
+        out: Any,
+        values: Sequence[Any],
+        errors: Sequence[Any],
+        static: Mapping[str, Any],
+        error: Any,
+    ) -> Any:
+        """No error for what has overflown, which is no rounding; any for what is infinite at a pole
+        that errors may lead to.
+        """
         led: Any = any(np.any(np.isinf(e)) for e in errors if is_float(e))
         if op.elementwise:
             led = False
             for sign in (-1.0, 1.0):
-                moved = [x + sign * outwards(x, e) if is_float(e) else x for x, e in zip(values, errors, strict=True)]
+                moved = [
+                    x + sign * outwards(x, e) if is_float(e) else x
+                    for x, e in zip(values, errors, strict=True)
+                ]
                 led = led | (_distance(op.forward(*moved, **static), out) > 0)
         certain = np.asarray(np.isfinite(error)) & ~np.isnan(out)
         return np.where(np.isfinite(out), error, np.where(certain | ~np.asarray(led), 0.0, np.inf))
 
     # -- What errors of operands make of a result
 
-    def _propagate(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
-        if op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and (op.elementwise or op.core_dims is not None):
-            # right for operands that are off: by a unit in their last place, or by rounding relative to a matrix's size
-            errors = [e if not is_float(x) else plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
+    def _propagate(
+        self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]
+    ) -> Any:
+        if (
+            op.accuracy.ulps > ELEMENTARY
+            and op.accuracy.rounding == "result"
+            and (op.elementwise or op.core_dims is not None)
+        ):
+            # right for operands that are off: by a unit in their last place, or by rounding
+            # relative to a matrix's size
+            errors = [
+                e if not is_float(x) else plus(e, self._backward(op, x))
+                for x, e in zip(values, errors, strict=True)
+            ]
         if op.outputs == 1 and all(e is None for e in errors):
             return None
         given = [0.0 if e is None else e for e in errors]
@@ -202,20 +260,32 @@ class Arithmetic:
         if kind != "f" or is_finite(found):
             return found
         if isinstance(op.accuracy.carries, tuple) and np.isnan(found).any():
-            found = np.where(np.isnan(found), first_order(op, (out,), values, given, static)[0], found)
+            found = np.where(
+                np.isnan(found), first_order(op, (out,), values, given, static)[0], found
+            )
         found = np.where(np.isnan(found), np.inf, found)
         if not op.elementwise:
             return found
         # entries all of whose operands are exact are, whatever else is infinite
-        return np.where(np.any(np.broadcast_arrays(*[np.not_equal(e, 0) for e in given]), axis=0), found, 0.0)
+        return np.where(
+            np.any(np.broadcast_arrays(*[np.not_equal(e, 0) for e in given]), axis=0), found, 0.0
+        )
 
     def _backward(self, op: Op, x: Any) -> Any:
         if op.core_dims is None:
             return self.total * np.abs(x)
         return 4 * sum(np.shape(x)[-2:]) * self.total * np.max(np.abs(x), initial=0.0)
 
-    def by_facts(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        """Return the error that operands' errors make in a result, as the record says; None, or NaN in some entries, where it says nothing.
+    def by_facts(
+        self,
+        op: Op,
+        out: Any,
+        values: Sequence[Any],
+        errors: Sequence[Any],
+        static: Mapping[str, Any],
+    ) -> Any:
+        """Return the error that operands' errors make in a result, as the record says; None, or NaN
+        in some entries, where it says nothing.
 
         values, errors  of the operands; errors are 0.0 of those that are exact, which are not all
         """
@@ -223,7 +293,9 @@ class Arithmetic:
         if op.linear:
             if op.elementwise:
                 return sum(errors[1:], errors[0])
-            return m.at(*[x if x is None else m.fill(e, x) for x, e in zip(values, errors, strict=True)])
+            return m.at(
+                *[x if x is None else m.fill(e, x) for x, e in zip(values, errors, strict=True)]
+            )
         if callable(carries):
             return carries(m, out, *values, *errors, **static)
         if op.algebra == "comparison":
@@ -243,38 +315,62 @@ class Arithmetic:
 
     def rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return the error of an operation's own rounding; None where nothing is rounded."""
-        if not (op.accuracy.ulps or callable(op.accuracy.rounding)) or not is_float(out) or self._is_exact(op, out, values):
+        if (
+            not (op.accuracy.ulps or callable(op.accuracy.rounding))
+            or not is_float(out)
+            or self._is_exact(op, out, values)
+        ):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
         return found if found is None or op.linear else found + self.underflow(op, out, values)
 
-    def own(self, op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any], additions: Callable[[], float]) -> Any:
+    def own(
+        self,
+        op: Op,
+        out: Any,
+        values: Sequence[Any],
+        static: Mapping[str, Any],
+        additions: Callable[[], float],
+    ) -> Any:
         """The same beside underflow.
 
         additions  how many roundings of partial sums an entry of the result may have gone through
         """
         accuracy, m = op.accuracy, Names(self, op, static)
-        # of the result that is judged and of the value here; and of those at the ends, where it is computed there
+        # of the result that is judged and of the value here; and of those at the ends, where it is
+        # computed there
         both = self.total + (2 * UNIT if isinstance(accuracy.carries, tuple) else 0.0)
         if callable(accuracy.rounding):
             return both * accuracy.rounding(m, out, *values, **static)
         if not accuracy.ulps:
             return None
-        ulps = 1.0 if accuracy.ulps == 1 else 2 * accuracy.ulps  # of IEEE arithmetic half a unit in the last place is all
+        ulps = (
+            1.0 if accuracy.ulps == 1 else 2 * accuracy.ulps
+        )  # of IEEE arithmetic half a unit in the last place is all
         match accuracy.rounding:
             case "terms":
-                return both * (additions() + len(values)) * m.at(*[np.abs(x) if is_float(x) else x for x in values])
+                return (
+                    both
+                    * (additions() + len(values))
+                    * m.at(*[np.abs(x) if is_float(x) else x for x in values])
+                )
             case "partial sums":
                 return both * m.at(np.abs(out))
             case "operands":
-                sizes = sum(np.abs(x) if op.elementwise else np.max(np.abs(x)) for x in values if x is not None)
+                sizes = sum(
+                    np.abs(x) if op.elementwise else np.max(np.abs(x))
+                    for x in values
+                    if x is not None
+                )
                 return both * ulps * (np.abs(out) + sizes)
         if self.unit > UNIT and any(isinstance(v, float) for v in static.values()):
             ulps += 1  # parameters are rounded, too
         return (both * ulps) * np.abs(out)
 
     def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
-        """Size of what is lost beneath normal numbers: no operand is infinite, nor zero unless others are multiplied; sums lose none."""
+        """Size of what is lost beneath normal numbers: no operand is infinite, nor zero unless
+        others are multiplied; sums lose none.
+        """
         lost = np.abs(out) < self.smallest_normal
         if not _any(lost):
             return 0.0
@@ -283,18 +379,36 @@ class Arithmetic:
             if is_float(value):
                 inside = np.isfinite(value) & ((value != 0) | callable(op.accuracy.rounding))
                 lost = lost & (inside if op.elementwise else np.any(inside))
-                factor = np.maximum(factor, np.abs(value)) if op.elementwise else max(factor, np.size(value) / max(1, np.size(out)))
+                factor = (
+                    np.maximum(factor, np.abs(value))
+                    if op.elementwise
+                    else max(factor, np.size(value) / max(1, np.size(out)))
+                )
         return np.where(lost, 4 * self.smallest * np.where(np.isfinite(factor), factor, 1.0), 0.0)
 
     def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
         """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
         compounds = op.algebra == "product of entries"
-        adds = op.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
-        if not adds and op is not chain and not (op.integral and op.elementwise and op.algebra != "power"):
+        adds = (
+            op.integral
+            and (compounds or op.accuracy.rounding in ("terms", "partial sums"))
+            and len(values) == 1
+        )
+        if (
+            not adds
+            and op is not chain
+            and not (op.integral and op.elementwise and op.algebra != "power")
+        ):
             return False
         if not all(map(_is_whole, [out, *values])):
             return False
-        most = np.sum(np.abs(values[0])) if adds and not compounds else np.max(np.abs(out), initial=0.0) if np.ndim(out) else abs(out)
+        most = (
+            np.sum(np.abs(values[0]))
+            if adds and not compounds
+            else np.max(np.abs(out), initial=0.0)
+            if np.ndim(out)
+            else abs(out)
+        )
         return bool(most < 1 / self.unit)
 
 
@@ -303,8 +417,12 @@ def outwards(x: Any, error: Any) -> Any:
     return np.where(np.greater(error, 0.0), (error + UNIT * np.abs(x)) * (1 + 4 * UNIT), error)
 
 
-def _at_ends(m: Names, out: Any, values: Sequence[Any], errors: Sequence[Any], points: Sequence[Any]) -> Any:
-    """Return the largest change, within intervals, of a function that rises or falls between some points."""
+def _at_ends(
+    m: Names, out: Any, values: Sequence[Any], errors: Sequence[Any], points: Sequence[Any]
+) -> Any:
+    """Return the largest change, within intervals, of a function that rises or falls between some
+    points.
+    """
     choices = []
     for x, e, turns in zip(values, errors, points, strict=True):
         if x is None or (type(e) is float and e == 0):
@@ -320,7 +438,9 @@ def _at_ends(m: Names, out: Any, values: Sequence[Any], errors: Sequence[Any], p
 
 
 def _distance(x: Any, y: Any) -> Any:
-    """Return the distance of values; infinite where one of them is NaN, and 0 where both are the same."""
+    """Return the distance of values; infinite where one of them is NaN, and 0 where both are the
+    same.
+    """
     off = np.abs(np.subtract(x, y, dtype=float))
     if _any(off != off):
         off = np.where(np.equal(x, y) | np.isnan(y), 0.0, np.where(np.isnan(off), np.inf, off))
@@ -337,7 +457,8 @@ def is_float(value: Any) -> bool:
     return isinstance(value, float) if dtype is None else dtype.kind == "f"
 
 
-# Of single numbers, of which long texts are made, NumPy's functions take many times as long as Python's.
+# Of single numbers, of which long texts are made, NumPy's functions take many times as long as
+# Python's.
 
 
 def is_finite(value: Any) -> bool:
@@ -356,12 +477,20 @@ def _is_whole(value: Any) -> bool:
 
 
 def _uncertain(out: Any, values: Sequence[Any], errors: Sequence[Any]) -> Any:
-    """Truths of uncertain operands: of truths, if these are; of numbers, if they may have another sign."""
+    """Truths of uncertain operands: of truths, if these are; of numbers, if they may have another
+    sign.
+    """
     found: Any = False
     for value, error in zip(values, errors, strict=True):
         if error is not None:
             kind = np.asarray(value).dtype.kind
-            found = found | (np.asarray(error, bool) if kind == "b" else np.abs(value) <= error if kind == "f" else np.not_equal(error, 0))
+            found = found | (
+                np.asarray(error, bool)
+                if kind == "b"
+                else np.abs(value) <= error
+                if kind == "f"
+                else np.not_equal(error, 0)
+            )
     return np.broadcast_to(found, np.shape(out))
 
 
@@ -384,10 +513,18 @@ def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any
 
 _DIRECTIONS = 3
 _ESTIMATED, _IN_PROPORTION = 4.0, 6.0
-_OF_THESE = 2.0**-46  # how far the rounding of two results may take them apart, relative to the largest entry
+_OF_THESE = (
+    2.0**-46
+)  # how far the rounding of two results may take them apart, relative to the largest entry
 
 
-def first_order(op: Op, out: tuple[Any, ...], values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> list[Any]:
+def first_order(
+    op: Op,
+    out: tuple[Any, ...],
+    values: Sequence[Any],
+    errors: Sequence[Any],
+    static: Mapping[str, Any],
+) -> list[Any]:
     """Return an estimate of the error of each result."""
 
     def farthest_at(share: float) -> list[Any]:
@@ -395,22 +532,40 @@ def first_order(op: Op, out: tuple[Any, ...], values: Sequence[Any], errors: Seq
         for moved in _moves(values, [share * np.asarray(e) for e in errors]):
             found = op.forward(*moved, **static)
             parts = found if isinstance(found, tuple) else (found,)
-            farthest = [np.maximum(far, _distance(part, still)) for far, part, still in zip(farthest, parts, out, strict=True)]
+            farthest = [
+                np.maximum(far, _distance(part, still))
+                for far, part, still in zip(farthest, parts, out, strict=True)
+            ]
         return farthest
 
     whole = farthest_at(1.0)
     if not op.elementwise:
-        return [np.full(np.shape(still), _ESTIMATED * np.max(far, initial=0.0)) for far, still in zip(whole, out, strict=True)]
-    (far,), (half,), rounded = whole, farthest_at(0.5), _OF_THESE * np.max(np.abs(out[0]), initial=0.0)
+        return [
+            np.full(np.shape(still), _ESTIMATED * np.max(far, initial=0.0))
+            for far, still in zip(whole, out, strict=True)
+        ]
+    (far,), (half,), rounded = (
+        whole,
+        farthest_at(0.5),
+        _OF_THESE * np.max(np.abs(out[0]), initial=0.0),
+    )
     return [np.where(far > _IN_PROPORTION * half + rounded, np.inf, _ESTIMATED * far)]
 
 
 def _moves(values: Sequence[Any], errors: Sequence[Any]) -> Any:
-    """Operands at the ends of their errors: all up, all down, and some at random, the same at any time."""
+    """Operands at the ends of their errors: all up, all down, and some at random, the same at any
+    time.
+    """
     random = np.random.default_rng(20)
     for place in range(2 + _DIRECTIONS):
-        signs = [random.choice([-1.0, 1.0], np.shape(x)) if place > 1 else 1.0 - 2 * place for x in values]
-        yield [x if x is None or not np.any(e) else x + sign * e for x, e, sign in zip(values, errors, signs, strict=True)]
+        signs = [
+            random.choice([-1.0, 1.0], np.shape(x)) if place > 1 else 1.0 - 2 * place
+            for x in values
+        ]
+        yield [
+            x if x is None or not np.any(e) else x + sign * e
+            for x, e, sign in zip(values, errors, signs, strict=True)
+        ]
 
 
 # -- The bounds of a function and its gradients.
@@ -424,18 +579,28 @@ class Bounds(Domain[Bounded]):
 
     def leaf(self, node: Expr) -> Bounded:
         value = np.asarray(self.leaves[node])
-        return Bounded((value.astype(np.float64) if value.dtype.kind == "f" else value)[()], None, self.arithmetic)
+        return Bounded(
+            (value.astype(np.float64) if value.dtype.kind == "f" else value)[()],
+            None,
+            self.arithmetic,
+        )
 
     def constant(self, node: Expr) -> Bounded:
         value = constant_value(node.payload, self.arithmetic.dtype, node.kind)
         value = value.astype(np.float64) if node.kind == "float" else value
-        return Bounded(value, self.arithmetic.unit * np.abs(value) if isinstance(node.payload, Constant) else None, self.arithmetic)
+        return Bounded(
+            value,
+            self.arithmetic.unit * np.abs(value) if isinstance(node.payload, Constant) else None,
+            self.arithmetic,
+        )
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         return self.arithmetic.apply(op, operands, node.static)
 
 
-def _values_with_bounds(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+def _values_with_bounds(
+    nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str
+) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
     with np.errstate(all="ignore"):
         return interpret(reachable(nodes), Bounds(leaves, precision))
@@ -444,7 +609,8 @@ def _values_with_bounds(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], preci
 def error_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> tuple[np.ndarray, list[np.ndarray], bool]:
-    """Return how far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything.
+    """Return how far rounding explains the value, and each gradient, to be from the truth; infinite
+    where it may be anything.
 
     The last is whether something on the way to these is not finite, though what it is made of is.
     """
@@ -453,12 +619,14 @@ def error_bounds(
     start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
     with np.errstate(all="ignore"):
         found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
-        value, *bounds = map(top.arithmetic.allowance, [top, *map(found.get, wrt)], [x.shape for x in [root, *wrt]])
+        value, *bounds = map(
+            top.arithmetic.allowance, [top, *map(found.get, wrt)], [x.shape for x in [root, *wrt]]
+        )
     return value, bounds, top.arithmetic.overflown
 
 
-# -- Branches that rounding decides: comparisons whose sides are within rounding of each other, and the
-# derivatives either way.
+# -- Branches that rounding decides: comparisons whose sides are within rounding of each other, and
+# the derivatives either way.
 
 
 _ALL_WAYS = 4  # comparisons of which every combination is tried
@@ -483,8 +651,12 @@ class Branches(NamedTuple):
         return bool(np.any(np.ptp(self.results[place], axis=0) > self.bounds[place]))
 
 
-def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Branches | None:
-    """Return the ways between which rounding in a precision decides; None where it decides nothing."""
+def branches(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
+) -> Branches | None:
+    """Return the ways between which rounding in a precision decides; None where it decides
+    nothing.
+    """
     graph = root.graph
     mark = graph.mark()
     try:
@@ -493,9 +665,19 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
         if not unsure:
             return None
         tables = [_values_with_bounds(way, leaves, precision) for way in ways]
-        found = list(zip(*[[table[x] for x in way] for way, table in zip(ways, tables, strict=True)], strict=True))
+        found = list(
+            zip(
+                *[[table[x] for x in way] for way, table in zip(ways, tables, strict=True)],
+                strict=True,
+            )
+        )
         results = [np.array([np.ravel(part.value) for part in parts]) for parts in found]
-        bounds = [np.max([part.arithmetic.allowance(part, np.shape(part.value)) for part in parts], axis=0).ravel() for parts in found]
+        bounds = [
+            np.max(
+                [part.arithmetic.allowance(part, np.shape(part.value)) for part in parts], axis=0
+            ).ravel()
+            for parts in found
+        ]
         return Branches(DECIDES.format(_words(unsure[0])), results, bounds)
     except GradcliError:
         return None
@@ -504,7 +686,9 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
 
 
 def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> list[Expr]:
-    """Return the function once for every way between which rounding decides, each with its conditions as constants."""
+    """Return the function once for every way between which rounding decides, each with its
+    conditions as constants.
+    """
     return [way[0] for way in _each_way([root], leaves, precision)[1]]
 
 
@@ -513,25 +697,39 @@ def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bo
     return bool(np.any(_values_with_bounds([condition], leaves, precision)[condition].error))
 
 
-def _each_way(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> tuple[list[Expr], list[list[Expr]]]:
-    """Return the comparisons that rounding may turn, those of rules for the derivative among them, and the nodes with each of them as a
-    constant, turned where it is not certain or not. More than a few, such as those of an iteration, are left: no branch explains these."""
-    comparisons = [node for node in reachable(nodes) if node.op is not None and node.op.algebra == "comparison"]
+def _each_way(
+    nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str
+) -> tuple[list[Expr], list[list[Expr]]]:
+    """Return the comparisons that rounding may turn, those of rules for the derivative among them,
+    and the nodes with each of them as a constant, turned where it is not certain or not. More than
+    a few, such as those of an iteration, are left: no branch explains these.
+    """
+    comparisons = [
+        node for node in reachable(nodes) if node.op is not None and node.op.algebra == "comparison"
+    ]
     table = _values_with_bounds(nodes, leaves, precision) if comparisons else {}
-    unsure = sorted((node for node in comparisons if np.any(table[node].error)), key=lambda node: node.index)
+    unsure = sorted(
+        (node for node in comparisons if np.any(table[node].error)), key=lambda node: node.index
+    )
     if not 0 < len(unsure) <= _ALL_WAYS:
         return [], [list(nodes)]
     ways = []
     for flips in itertools.product((False, True), repeat=len(unsure)):
         turned = {}
         for node, flip in zip(unsure, flips, strict=True):
-            truth = np.asarray(table[node].value, bool) ^ (np.asarray(table[node].error, bool) & flip)
+            truth = np.asarray(table[node].value, bool) ^ (
+                np.asarray(table[node].error, bool) & flip
+            )
             turned[node] = node.graph.constant(np.broadcast_to(truth, node.shape)[()])
         ways.append(rebuild(nodes, turned, nodes[0].graph))
     return unsure, ways
 
 
 def _words(node: Expr) -> str:
-    copies = (part for part in reachable([node]) if part.op is not None and part.op.leaves_unchanged and part.operand.is_leaf)
+    copies = (
+        part
+        for part in reachable([node])
+        if part.op is not None and part.op.leaves_unchanged and part.operand.is_leaf
+    )
     text = formula(node, names={part: part.operand.payload.name for part in copies})
     return "a comparison" if text is None or len(text) > _LONGEST else text

@@ -1,7 +1,9 @@
-"""The search for a better way to write a function: best first, each way measured where the function was evaluated.
+"""The search for a better way to write a function: best first, each way measured where the function
+was evaluated.
 
-A way is better if less is lost in its value and in every gradient. All that is tried equals the function by an identity, by algebra or by a
-series; the number of ways that are measured is counted, not the time.
+A way is better if less is lost in its value and in every gradient. All that is tried equals the
+function by an identity, by algebra or by a series; the number of ways that are measured is counted,
+not the time.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from typing import Any
 import flint
 import numpy as np
 
-from gradcli.check.identities import NO_NUMBER, Inexact, Normal, Standard, apply_identities, number, shares
+from gradcli.check.identities import (
+    NO_NUMBER,
+    Inexact,
+    Normal,
+    Standard,
+    apply_identities,
+    number,
+    shares,
+)
 from gradcli.check.judge import float_results
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
@@ -81,7 +91,12 @@ class _Series(Domain[Pair]):
         try:
             x = operands[0][0] / operands[0][1]
             return (op.symbolic or op.reference)(_SeriesOf(), x), self.one
-        except (AttributeError, NotImplementedError, TypeError, ValueError):  # FLINT has no such function, or no rational series of it
+        except (
+            AttributeError,
+            NotImplementedError,
+            TypeError,
+            ValueError,
+        ):  # FLINT has no such function, or no rational series of it
             raise Inexact from None
 
 
@@ -110,8 +125,13 @@ def _polynomial(graph: Graph, above: Any, below: Any, quantity: Expr, size: floa
     (m, top), (n, bottom) = map(_without_zeros, (above, below))
     coefficients, first = [Fraction(int(c.p), int(c.q)) for c in (top / bottom).coeffs()], m - n
     used = coefficients[: _terms_needed(coefficients, first, size)]
-    powers = (Normal(graph, "product", [(quantity, first + i)] if first + i else []).build() for i in range(len(used)))
-    return Normal(graph, "sum", [(power, c) for power, c in zip(powers, used, strict=True) if c]).build()
+    powers = (
+        Normal(graph, "product", [(quantity, first + i)] if first + i else []).build()
+        for i in range(len(used))
+    )
+    return Normal(
+        graph, "sum", [(power, c) for power, c in zip(powers, used, strict=True) if c]
+    ).build()
 
 
 def _without_zeros(series: Any) -> tuple[int, Any]:
@@ -124,11 +144,21 @@ def _without_zeros(series: Any) -> tuple[int, Any]:
 
 
 def _terms_needed(coefficients: list[Fraction], first: int, size: float) -> int:
-    """Return how many of the coefficients count, in the value and in the slope. Raises Inexact if they are too many."""
+    """Return how many of the coefficients count, in the value and in the slope.
+
+    Raises Inexact if they are too many.
+    """
     sizes = [abs(float(c)) * size**i for i, c in enumerate(coefficients)]
     slopes = [abs(first + i) * s for i, s in enumerate(sizes)]
     leading = next((s for s in slopes if s), 0.0)
-    last = max((i for i, (s, t) in enumerate(zip(sizes, slopes, strict=True)) if s > _SMALL * sizes[0] or t > _SMALL * leading), default=0)
+    last = max(
+        (
+            i
+            for i, (s, t) in enumerate(zip(sizes, slopes, strict=True))
+            if s > _SMALL * sizes[0] or t > _SMALL * leading
+        ),
+        default=0,
+    )
     if last + 1 >= _POWERS - abs(first) - 4 or sum(map(bool, coefficients[: last + 1])) > _MOST:
         raise Inexact
     return last + 1
@@ -147,12 +177,16 @@ Losses = tuple[float, ...]
 
 
 class Truth:
-    """Exact numbers as pairs of floats: what is nearest to each, and what is left; entries without a finite one do not count."""
+    """Exact numbers as pairs of floats: what is nearest to each, and what is left; entries without
+    a finite one do not count.
+    """
 
     def __init__(self, exact: Sequence[Any], m: Any, dtype: np.dtype[Any]) -> None:
         self.epsilon = float(np.finfo(dtype).eps)
         near = [float(x) if not isinstance(x, bool) and m.isfinite(x) else np.nan for x in exact]
-        rest = [float(x - m.mpf(n)) if np.isfinite(n) else 0.0 for x, n in zip(exact, near, strict=True)]
+        rest = [
+            float(x - m.mpf(n)) if np.isfinite(n) else 0.0 for x, n in zip(exact, near, strict=True)
+        ]
         self.near, self.rest = np.array(near), np.array(rest)
         self.counts = np.isfinite(self.near)
 
@@ -168,10 +202,25 @@ class Truth:
 
 
 class Measure:
-    """The bits that a way to write a function loses: in its value, and in its gradient by each of several leaves."""
+    """The bits that a way to write a function loses: in its value, and in its gradient by each of
+    several leaves.
+    """
 
-    def __init__(self, values: Mapping[Expr, Any], wrt: Sequence[Expr], seed: Any, truths: Sequence[Truth], precision: str) -> None:
-        self.values, self.wrt, self.seed, self.truths, self.precision = values, list(wrt), seed, truths, precision
+    def __init__(
+        self,
+        values: Mapping[Expr, Any],
+        wrt: Sequence[Expr],
+        seed: Any,
+        truths: Sequence[Truth],
+        precision: str,
+    ) -> None:
+        self.values, self.wrt, self.seed, self.truths, self.precision = (
+            values,
+            list(wrt),
+            seed,
+            truths,
+            precision,
+        )
 
     def __call__(self, root: Expr) -> Losses:
         still_in_time()
@@ -186,17 +235,27 @@ class Measure:
 class Search:
     """Ways to write one function, and what each of them loses.
 
-    series  whether parts may be written as polynomials, which they equal nearly, and near a point only
+    series  whether parts may be written as polynomials, which they equal nearly, and near a point
+            only
     """
 
     def __init__(self, graph: Graph, measure: Measure, *, series: bool) -> None:
-        self.graph, self.measure, self.series, self.textbook = graph, measure, series, Textbook(graph)
-        self._equal: dict[Expr, list[tuple[Expr, bool]]] = {}  # to nodes: their values are always the same
+        self.graph, self.measure, self.series, self.textbook = (
+            graph,
+            measure,
+            series,
+            Textbook(graph),
+        )
+        self._equal: dict[
+            Expr, list[tuple[Expr, bool]]
+        ] = {}  # to nodes: their values are always the same
         self.known: set[Expr] = set()
         self.approximate: set[Expr] = set()  # ways with a series in them, which are nearly equal
 
     def best(self, root: Expr) -> list[tuple[Expr, Losses]]:
-        """The best ways that were found, the best first, with what they lose; none where the function itself cannot be measured."""
+        """The best ways that were found, the best first, with what they lose; none where the
+        function itself cannot be measured.
+        """
         start = self._losses(root)
         if start is None:
             return []
@@ -218,7 +277,11 @@ class Search:
                     best, since = key, 0
                 if key < first:
                     better.append((key, way.index, way, losses))
-            if not queue or len(self.known) >= _MOST_MEASURED or since >= (_PATIENCE if best[0] else 0):
+            if (
+                not queue
+                or len(self.known) >= _MOST_MEASURED
+                or since >= (_PATIENCE if best[0] else 0)
+            ):
                 break
             ways = self._from(heapq.heappop(queue)[2])
         return [(way, losses) for *_, way, losses in heapq.nsmallest(_MOST_FOUND, better)]
@@ -230,7 +293,9 @@ class Search:
         return round((max(losses) + size) / 2), approximate, round(sum(losses) / 2), size
 
     def _losses(self, root: Expr) -> Losses | None:
-        """Bits that a way loses, measured once; None where it has no value or was measured before."""
+        """Bits that a way loses, measured once; None where it has no value or was measured
+        before.
+        """
         if root in self.known:
             return None
         self.known.add(root)
@@ -245,7 +310,11 @@ class Search:
         values = forward([root], self.measure.values, self.measure.precision, order)
 
         def value_of(node: Expr) -> Any:
-            return values[node] if node in values else forward([node], self.measure.values, self.measure.precision)[node]
+            return (
+                values[node]
+                if node in values
+                else forward([node], self.measure.values, self.measure.precision)[node]
+            )
 
         for node in order:
             if node.op is None or node.kind != "float" or node.op.outputs != 1:
@@ -280,5 +349,7 @@ class Search:
         moved = {node}
         moved.update(other for other in order if any(o in moved for o in other.operands))
         table = {other: other for other in order if other not in moved} | {node: better}
-        way: Expr = interpret([other for other in order if other in moved], Standard(self.graph), table)[root]
+        way: Expr = interpret(
+            [other for other in order if other in moved], Standard(self.graph), table
+        )[root]
         return way

@@ -1,8 +1,9 @@
 """Verdicts remembered between runs.
 
-A verdict follows from the graph, the values, what the engine computed, the claims, the versions of the libraries and gradcli's own
-code: they are the key, so that an entry can never be out of date, and is found by every installation of the same code. Entries are JSON
-in the user's cache folder, never in the project under test, which could bring verdicts of its own.
+A verdict follows from the graph, the values, what the engine computed, the claims, the versions of
+the libraries and gradcli's own code: they are the key, so that an entry can never be out of date,
+and is found by every installation of the same code. Entries are JSON in the user's cache folder,
+never in the project under test, which could bring verdicts of its own.
 """
 
 from __future__ import annotations
@@ -27,18 +28,37 @@ def key_of(asked: Any) -> str:
     formulas = [claim.formula for claim in asked.claims if claim.formula is not None]
     order = definition_order(asked.root, [*asked.wrt.values(), *formulas])
     places: dict[Any, int] = {node: i for i, node in enumerate(order)}
-    lines = [(line(node, places, scope.values), node.payload.name if node.is_leaf else None) for node in order]
-    given = [(claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers)) for claim in asked.claims]
+    lines = [
+        (line(node, places, scope.values), node.payload.name if node.is_leaf else None)
+        for node in order
+    ]
+    given = [
+        (
+            claim.of,
+            claim.rtol,
+            claim.atol,
+            claim.around,
+            places.get(claim.formula),
+            content(claim.numbers),
+        )
+        for claim in asked.claims
+    ]
     names = [(name, places[x]) for name, x in asked.wrt.items()]
     how = scope.precision, asked.convention, scope.in_passing, names, places[asked.root]
-    return digest_of(versions(), lines, how, content([record.value, record.seed, record.grad]), given)
+    return digest_of(
+        versions(), lines, how, content([record.value, record.seed, record.grad]), given
+    )
 
 
 def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> Hashable:
     """Return a node as an operation of nodes, by their places, or as a value."""
     if node.op is not None:
         static = tuple((name, _plain(value, places)) for name, value in sorted(node.static.items()))
-        return node.op.name, tuple(-1 if o is None else places.get(o, -1) for o in node.operands), static
+        return (
+            node.op.name,
+            tuple(-1 if o is None else places.get(o, -1) for o in node.operands),
+            static,
+        )
     return content(values[node] if node.is_leaf else node.payload)
 
 

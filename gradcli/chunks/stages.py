@@ -1,10 +1,14 @@
-"""A program on arrays that are cut along one axis, as stages: what each chunk computes, and what all of them come together to.
+"""A program on arrays that are cut along one axis, as stages: what each chunk computes, and what
+all of them come together to.
 
-results ──layouts──▶ nodes of chunks, nodes that all chunks have in common ──▶ stage 0: a plan for chunks, folds of what they give
-                                                                                stage 1: a plan for what is common, one for chunks, ...
+results ──layouts──▶ nodes of chunks, nodes that all chunks have in common ──▶ stage 0: a plan for
+chunks, folds of what they give
+                                                                                stage 1: a plan for
+                                                                                what is common, one
+                                                                                for chunks, ...
 
-A sum of all rows needs one stage; what divides each row by it needs the sum before the second. What a later stage needs of the chunks
-it computes again, so that no more than a chunk is ever held.
+A sum of all rows needs one stage; what divides each row by it needs the sum before the second. What
+a later stage needs of the chunks it computes again, so that no more than a chunk is ever held.
 """
 
 from __future__ import annotations
@@ -32,22 +36,36 @@ from gradcli.plans.source import Nodes
 def layout_of(node: Expr, cuts: Cuts) -> Found:
     """The layout of a node some of whose operands are cut. Raises Uncut."""
     assert node.op is not None
-    return layout(node.op, node.shape, [None if o is None else o.shape for o in node.operands], cuts, node.static)
+    return layout(
+        node.op,
+        node.shape,
+        [None if o is None else o.shape for o in node.operands],
+        cuts,
+        node.static,
+    )
 
 
 def aligned_axis(node: Expr, cuts: Cuts, place: int) -> int | None:
-    """The axis of an operand that all chunks have in common which runs along the cut, so that each chunk takes a slice of it.
+    """The axis of an operand that all chunks have in common which runs along the cut, so that each
+    chunk takes a slice of it.
 
     ``place``: of the operand, which is not cut
     """
     operand, found = node.operands[place], layout_of(node, cuts)
     assert operand is not None
-    length = next(o.shape[cut] for o, cut in zip(node.operands, cuts, strict=True) if o is not None and cut is not None)
+    length = next(
+        o.shape[cut]
+        for o, cut in zip(node.operands, cuts, strict=True)
+        if o is not None and cut is not None
+    )
     for axis, extent in enumerate(operand.shape):
         if extent != length:
             continue
         try:
-            if layout_of(node, [axis if i == place else cut for i, cut in enumerate(cuts)]) == found:
+            if (
+                layout_of(node, [axis if i == place else cut for i, cut in enumerate(cuts)])
+                == found
+            ):
                 return axis
         except Uncut:
             continue
@@ -73,13 +91,17 @@ class Splitting(Transcription[Expr]):
     cut     the axes of the leaves that are
     length  of this axis
     moves   whether entries may go from chunk to chunk
-    spread  entries from which on what all chunks have in common, repeated along an axis as long as the cut, is taken for cut
+    spread  entries from which on what all chunks have in common, repeated along an axis as long as
+            the cut, is taken for cut
     folds   nodes in which all chunks come together, and by which operation
     moved   nodes whose entries come from other chunks
-    lengths of the axes that are cut: an array has one, which parts of it and what is made longer have not
+    lengths of the axes that are cut: an array has one, which parts of it and what is made longer
+    have not
     """
 
-    def __init__(self, graph: Graph, cut: Mapping[Expr, int], length: int, spread: int, *, moves: bool) -> None:
+    def __init__(
+        self, graph: Graph, cut: Mapping[Expr, int], length: int, spread: int, *, moves: bool
+    ) -> None:
         self.graph, self.cut, self.spread, self.moves = graph, cut, spread, moves
         self.lengths = {length}
         self.moved: dict[Expr, None] = {}
@@ -108,7 +130,9 @@ class Splitting(Transcription[Expr]):
         return made
 
     def _note_all(self, node: Expr) -> None:
-        """Note a node that was just made, and before it what came with it, as conversions of its operands do."""
+        """Note a node that was just made, and before it what came with it, as conversions of its
+        operands do.
+        """
         stack = [node]
         while stack:
             open_ = [o for o in stack[-1].operands if o is not None and o not in self.layouts]
@@ -154,14 +178,25 @@ class Splitting(Transcription[Expr]):
             self.lengths.add(node.shape[axis])
 
     def _across(self, node: Expr, cuts: Cuts) -> int | None:
-        """The axis along which a result is cut whose entries go from chunk to chunk. Raises Uncut where they may not."""
+        """The axis along which a result is cut whose entries go from chunk to chunk.
+
+        Raises Uncut where they may not.
+        """
         assert node.op is not None
         if not self.moves:
             raise Uncut(f"{node.op.name} needs all chunks at once")
-        return across(node.op, node.shape, [o.shape for o in node.operands if o is not None], cuts, node.static)
+        return across(
+            node.op,
+            node.shape,
+            [o.shape for o in node.operands if o is not None],
+            cuts,
+            node.static,
+        )
 
     def _growing_axis(self, node: Expr) -> int | None:
-        """The axis along which an array is cut into which all chunks put what they have in common: no chunk needs it all."""
+        """The axis along which an array is cut into which all chunks put what they have in common:
+        no chunk needs it all.
+        """
         size = math.prod(node.shape)
         made_of = sum(math.prod(o.shape) for o in node.operands if o is not None)
         if not self.moves or size < max(_SMALL, self.spread, 2 * made_of):
@@ -172,17 +207,25 @@ class Splitting(Transcription[Expr]):
         return None
 
     def _spread(self, node: Expr) -> int | None:
-        """The axis along which what all chunks have in common is repeated to be as long as they are together: no chunk needs it all."""
-        if node.op is None or node.op.algebra != "repetition" or math.prod(node.shape) < self.spread:
+        """The axis along which what all chunks have in common is repeated to be as long as they are
+        together: no chunk needs it all.
+        """
+        if (
+            node.op is None
+            or node.op.algebra != "repetition"
+            or math.prod(node.shape) < self.spread
+        ):
             return None
         lead = len(node.shape) - len(node.operand.shape)
         for axis, extent in enumerate(node.shape):
-            if extent in self.lengths and (axis < lead or node.operand.shape[axis - lead] != extent):
+            if extent in self.lengths and (
+                axis < lead or node.operand.shape[axis - lead] != extent
+            ):
                 return axis
         return None
 
 
-# -- The stages ------------------------------------------------------------------------------------
+# -- The stages ----------------------------------------------------------------------------------
 
 
 _HELD = 1 << 24  # entries of an array that every process can hold
@@ -192,7 +235,9 @@ Extents = Mapping[int, int]  # of a chunk, along axes that are cut, by the lengt
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """Input that a plan for chunks takes: a node; of one that all have in common, along ``axis`` the chunk's slice, if it has one."""
+    """Input that a plan for chunks takes: a node; of one that all have in common, along ``axis``
+    the chunk's slice, if it has one.
+    """
 
     node: Expr
     axis: int | None
@@ -226,9 +271,17 @@ class Staged:
     """
 
     def __init__(
-        self, roots: Sequence[Expr], cut: Mapping[Expr, int], length: int, precision: str, limits: Limits, *, moves: bool = False
+        self,
+        roots: Sequence[Expr],
+        cut: Mapping[Expr, int],
+        length: int,
+        precision: str,
+        limits: Limits,
+        *,
+        moves: bool = False,
     ) -> None:
-        """Take nodes over leaves some of which are cut; ``moves`` tells whether entries may go from chunk to chunk between stages.
+        """Take nodes over leaves some of which are cut; ``moves`` tells whether entries may go from
+        chunk to chunk between stages.
 
         Raises Uncut for an operation that needs all chunks at once.
         """
@@ -242,7 +295,9 @@ class Staged:
         self.stages = self._stages()
         self._plans: dict[tuple[int, ...], Plan] = {}
 
-    def _split(self, roots: Sequence[Expr], cut: Mapping[Expr, int], spread: int) -> tuple[Splitting, dict[Expr, Expr]]:
+    def _split(
+        self, roots: Sequence[Expr], cut: Mapping[Expr, int], spread: int
+    ) -> tuple[Splitting, dict[Expr, Expr]]:
         splitting = Splitting(Graph(self.limits), cut, self.length, spread, moves=self.moves)
         return splitting, interpret(reachable(roots), splitting)
 
@@ -260,7 +315,11 @@ class Staged:
         wanted = dict.fromkeys(root for root in self.results if layouts[root].axis is not None)
         for node in self.splitting.moved:
             at(layouts[node].stage).moved.append(node)
-            wanted |= dict.fromkeys(o for o in node.operands if o is not None and layouts[o].axis is not None and not self._is_given(o))
+            wanted |= dict.fromkeys(
+                o
+                for o in node.operands
+                if o is not None and layouts[o].axis is not None and not self._is_given(o)
+            )
         for node in wanted:
             at(layouts[node].stage).cut.append(node)
         for stage in stages:
@@ -271,7 +330,9 @@ class Staged:
         found: dict[tuple[Expr, int | None], Input] = {}
         for node in self._of_chunks(stage.outputs):
             if self._is_given(node):
-                found[node, self.splitting.layouts[node].axis] = Input(node, self.splitting.layouts[node].axis)
+                found[node, self.splitting.layouts[node].axis] = Input(
+                    node, self.splitting.layouts[node].axis
+                )
                 continue
             for operand, axis in self._common(node):
                 if not (operand.is_constant and axis is None):
@@ -283,7 +344,11 @@ class Staged:
         layouts = self.splitting.layouts
 
         def cut(node: Expr) -> list[Expr]:
-            return [] if self._is_given(node) else [o for o in node.operands if o is not None and layouts[o].axis is not None]
+            return (
+                []
+                if self._is_given(node)
+                else [o for o in node.operands if o is not None and layouts[o].axis is not None]
+            )
 
         found = _above(outputs, cut)
         return sorted(found, key=lambda node: node.index)
@@ -293,13 +358,20 @@ class Staged:
         return node.op is None or node in self.splitting.moved
 
     def _common(self, node: Expr) -> list[tuple[Expr, int | None]]:
-        """The operands of a node of chunks that all chunks have in common, and the axis along which each takes a slice."""
+        """The operands of a node of chunks that all chunks have in common, and the axis along which
+        each takes a slice.
+        """
         cuts = self.splitting.cuts(node)
         if all(cut is None for cut in cuts):  # repeated
             return [(o, None) for o in node.operands if o is not None]
-        return [(o, aligned_axis(node, cuts, place)) for place, o in enumerate(node.operands) if o is not None and cuts[place] is None]
+        return [
+            (o, aligned_axis(node, cuts, place))
+            for place, o in enumerate(node.operands)
+            if o is not None and cuts[place] is None
+        ]
 
-    # -- plans ---------------------------------------------------------------------------------------------------------
+    # -- plans
+    # ---------------------------------------------------------------------------------------------------------
 
     @property
     def lengths(self) -> list[int]:
@@ -307,7 +379,10 @@ class Staged:
         return sorted(self.splitting.lengths)
 
     def chunk_plan(self, number: int, extents: Extents) -> Plan:
-        """The plan of a stage for a chunk of so many entries along the cut. It takes the stage's inputs, and gives its outputs."""
+        """The plan of a stage for a chunk of so many entries along the cut.
+
+        It takes the stage's inputs, and gives its outputs.
+        """
         key = (number, *(extents[length] for length in self.lengths))
         found = self._plans.get(key)
         if found is None:
@@ -320,7 +395,9 @@ class Staged:
         leaves: dict[tuple[Expr, int | None], Expr] = {}
         for given in stage.inputs:
             shape = _of_chunk(given.node.shape, given.axis, extents)
-            leaves[given.node, given.axis] = graph.leaf(f"input {len(leaves)}", shape, given.node.kind)
+            leaves[given.node, given.axis] = graph.leaf(
+                f"input {len(leaves)}", shape, given.node.kind
+            )
         done: dict[Expr, Expr] = {}
         for node in self._of_chunks(stage.outputs):
             axis = layouts[node].axis
@@ -341,7 +418,13 @@ class Staged:
             assert node.op is not None
             done[node] = made = graph.apply(node.op, operands, static)
             assert made.shape == _of_chunk(node.shape, axis, extents), (node, made)
-        return Plan(Nodes([done[node] for node in stage.outputs]), list(leaves.values()), self.precision, threads=1, calls=OFTEN)
+        return Plan(
+            Nodes([done[node] for node in stage.outputs]),
+            list(leaves.values()),
+            self.precision,
+            threads=1,
+            calls=OFTEN,
+        )
 
     def common_plan(self, wanted: Sequence[Expr], known: Sequence[Expr]) -> Plan:
         """The plan for nodes that all chunks have in common, of others that are known."""
@@ -349,7 +432,10 @@ class Staged:
         found = self._plans.get(key)
         if found is None:
             graph = Graph(self.limits)
-            leaves = [graph.leaf(f"known {place}", node.shape, node.kind) for place, node in enumerate(known)]
+            leaves = [
+                graph.leaf(f"known {place}", node.shape, node.kind)
+                for place, node in enumerate(known)
+            ]
             nodes = rebuild(wanted, dict(zip(known, leaves, strict=True)), graph)
             found = self._plans[key] = Plan(Nodes(nodes), leaves, self.precision)
         return found

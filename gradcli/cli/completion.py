@@ -1,4 +1,5 @@
-"""Completion in a shell, on Tab: words of options, files of programs and data, functions, codes and commands.
+"""Completion in a shell, on Tab: words of options, files of programs and data, functions, codes and
+commands.
 
 The shell asks by an environment variable; then alone is this module imported.
 """
@@ -23,10 +24,18 @@ def prepare(command: Any) -> None:
         if param.name in ("arguments", "words", "word", *_FILES) or "|" in (param.metavar or ""):
             param._custom_shell_complete = _offer
     parse = command.parse_args
-    open_ended = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts if name.startswith("-")}
+    open_ended = {
+        name
+        for param in command.params
+        if not getattr(param, "is_flag", False)
+        for name in param.opts
+        if name.startswith("-")
+    }
 
     def parse_args(context: Any, args: list[str]) -> Any:
-        """Return what is typed so far, without an option whose value is just being typed: it would take the rest with it."""
+        """Return what is typed so far, without an option whose value is just being typed: it would
+        take the rest with it.
+        """
         return parse(context, args[:-1] if args and args[-1] in open_ended else args)
 
     command.parse_args = parse_args
@@ -35,7 +44,9 @@ def prepare(command: Any) -> None:
 def _offer(context: Any, param: Any, incomplete: str) -> list[str]:
     """Return what may stand in the place of a half typed word."""
     offered = _complete(param, incomplete)
-    return [word for word in offered if is_one_word(word)]  # names of files may say what a shell, put into its line, would do
+    return [
+        word for word in offered if is_one_word(word)
+    ]  # names of files may say what a shell, put into its line, would do
 
 
 def _complete(param: Any, incomplete: str) -> Iterable[str]:
@@ -43,14 +54,27 @@ def _complete(param: Any, incomplete: str) -> Iterable[str]:
         return files(incomplete, ("",))
     if param.name == "arguments":
         name, at, typed = incomplete.rpartition("@")
-        return files(typed, DATA if at else (*DATA, *PROGRAMS), before="" if name == "=" else name + at)  # bash cuts x=@data at "="
+        return files(
+            typed, DATA if at else (*DATA, *PROGRAMS), before="" if name == "=" else name + at
+        )  # bash cuts x=@data at "="
     words: Iterable[str] = str(param.metavar).split("|")
     if param.name in ("words", "word"):
         from gradcli.query import catalogue
         from gradcli.report.rules import RULES
 
-        others = () if param.name == "words" else (*(name.removeprefix("error-") for name in RULES), *COMMANDS)
-        words = [*others, *(name for _, record in catalogue.functions() for name in (record.name, *record.aliases))]
+        others = (
+            ()
+            if param.name == "words"
+            else (*(name.removeprefix("error-") for name in RULES), *COMMANDS)
+        )
+        words = [
+            *others,
+            *(
+                name
+                for _, record in catalogue.functions()
+                for name in (record.name, *record.aliases)
+            ),
+        ]
     return [word for word in words if word.startswith(incomplete)]
 
 
@@ -63,5 +87,9 @@ def files(typed: str, suffixes: tuple[str, ...], before: str = "") -> Iterator[s
         return
     for entry in entries:
         hidden = entry.name.startswith(".") and not start.startswith(".")
-        if entry.name.startswith(start) and not hidden and (entry.is_dir() or entry.name.lower().endswith(suffixes)):
+        if (
+            entry.name.startswith(start)
+            and not hidden
+            and (entry.is_dir() or entry.name.lower().endswith(suffixes))
+        ):
             yield f"{before}{folder}{slash}{entry.name}{'/' if entry.is_dir() else ''}"

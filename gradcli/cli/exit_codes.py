@@ -1,4 +1,6 @@
-"""How the program ends: exit codes, mistakes of the user's, broken pipes, full disks, interrupts, and errors of our own."""
+"""How the program ends: exit codes, mistakes of the user's, broken pipes, full disks, interrupts,
+and errors of our own.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 def run_guarded(app: Callable[..., Any]) -> int:
     """Run the application and give its exit code; nothing escapes as a traceback.
 
-    The application reads the arguments and gives the command that they ask for, which is run here, or an exit code.
+    The application reads the arguments and gives the command that they ask for, which is run here,
+    or an exit code.
     """
     if sys.stdout is None:
         _say("error[output]: cannot write the output: standard output is closed")
@@ -64,8 +67,12 @@ def code_of(error: GradcliError) -> int:
 
 
 def is_closed_pipe(error: OSError) -> bool:
-    """Return whether nobody reads what is written any more; Windows says then that the argument is invalid."""
-    return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
+    """Return whether nobody reads what is written any more; Windows says then that the argument is
+    invalid.
+    """
+    return isinstance(error, BrokenPipeError) or (
+        sys.platform == "win32" and error.errno == errno.EINVAL
+    )
 
 
 def say_remarks(remarks: Callable[[], list[str]]) -> int:
@@ -80,11 +87,15 @@ def say_remarks(remarks: Callable[[], list[str]]) -> int:
 
 
 def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
-    """The command that the arguments ask for; or the exit code, where all is said: a page of help, a wrong option."""
+    """The command that the arguments ask for; or the exit code, where all is said: a page of help,
+    a wrong option.
+    """
     try:
         command = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
-        command = FINE if end.code == 1 else end.code  # 1 is the framework's for a pipe that nobody reads any more
+        command = (
+            FINE if end.code == 1 else end.code
+        )  # 1 is the framework's for a pipe that nobody reads any more
     except Exception as error:
         if not hasattr(error, "format_message"):
             if type(error).__name__ == "Abort":
@@ -111,17 +122,32 @@ def _wrong_usage(error: Any) -> UsageError:
     message = error.format_message().removesuffix(".")
     for pattern, ours in _SAID.items():
         if (found := re.fullmatch(pattern, message, re.DOTALL)) is not None:
-            return UsageError(found.expand(ours), help=f"{listed} what it takes" if command else None)
+            return UsageError(
+                found.expand(ours), help=f"{listed} what it takes" if command else None
+            )
     return UsageError(message)
 
 
 def _unknown_option(error: Any, listed: str) -> UsageError:
-    """Return the error of an option that a command does not have: the framework suggests from further away."""
+    """Return the error of an option that a command does not have: the framework suggests from
+    further away.
+    """
     command = error.ctx.command
-    options = [name for param in command.params for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
+    options = [
+        name
+        for param in command.params
+        for name in (*param.opts, *param.secondary_opts)
+        if name.startswith("--")
+    ]
     close = suggestion(error.option_name, [*options, "--help"])
     takes_expressions = command.name in ("eval", "diff")
-    help = f"did you mean {close}?" if close else f"{listed}; for an expression, write -(-x)" if takes_expressions else listed
+    help = (
+        f"did you mean {close}?"
+        if close
+        else f"{listed}; for an expression, write -(-x)"
+        if takes_expressions
+        else listed
+    )
     return UsageError(f"no such option: {error.option_name}", help=help)
 
 
@@ -135,5 +161,7 @@ def _say(text: str) -> None:
     try:
         say(text)
     except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(error):
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(
+            error
+        ):
             raise

@@ -1,4 +1,5 @@
-"""Input as the positional arguments and the options of all commands say it: an expression, files, bindings with their values, limits.
+"""Input as the positional arguments and the options of all commands say it: an expression, files,
+bindings with their values, limits.
 
 An option that nothing would come of beside the others is refused by its name rather than ignored.
 """
@@ -75,17 +76,24 @@ class Inputs:
 
 
 def argument_text(argument: str) -> str:
-    """An argument as text, as it is read. Raises UsageError for bytes that are no text in the encoding of the locale."""
+    """An argument as text, as it is read.
+
+    Raises UsageError for bytes that are no text in the encoding of the locale.
+    """
     if not argument.isascii() and _UNREAD.search(argument):
         encoding = sys.getfilesystemencoding()
         letters = os.fsencode(argument).decode("utf-8", "backslashreplace")
         help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
-        raise UsageError(f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help=help)
+        raise UsageError(
+            f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help=help
+        )
     return normalize(argument)
 
 
 def is_stream(path: str) -> bool:
-    """Return whether lines of a file come one after the other, and are answered as they come: of standard input, of a pipe with a name."""
+    """Return whether lines of a file come one after the other, and are answered as they come: of
+    standard input, of a pipe with a name.
+    """
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
@@ -103,11 +111,18 @@ class Words(NamedTuple):
     ranges: dict[str, str]
     files: list[str]
 
-    def inputs(self, request: Request, nothing: str, example: str, help: str = ONE_BINDING) -> Inputs:
-        """Return what there is to read: standard input, if nothing else is named. Raises UsageError, also for two expressions."""
+    def inputs(
+        self, request: Request, nothing: str, example: str, help: str = ONE_BINDING
+    ) -> Inputs:
+        """Return what there is to read: standard input, if nothing else is named.
+
+        Raises UsageError, also for two expressions.
+        """
         if len(self.others) > 1:
             (first, _), (second, _), *_ = self.others
-            raise UsageError(f"two expressions: '{first.strip()}' and '{second.strip()}'", help=help)
+            raise UsageError(
+                f"two expressions: '{first.strip()}' and '{second.strip()}'", help=help
+            )
         expression = self.others[0][0] if self.others else None
         if expression is None and not self.files:
             if sys.stdin is None or sys.stdin.closed:
@@ -152,39 +167,72 @@ def eval_inputs(request: Request) -> Inputs:
 def expression_apart(request: CheckRequest) -> CheckRequest:
     """Return the request with an expression among its positionals as that of ``-e``.
 
-    A file that exists and a word with a known suffix are files. Raises UsageError for a word that reads as a mistyped path.
+    A file that exists and a word with a known suffix are files. Raises UsageError for a word that
+    reads as a mistyped path.
     """
     if request.function is not None:
         return request
-    texts = {word: argument_text(word) for word in request.arguments if word != "-" and not os.path.exists(word)}
-    bindings = {word: found["name"] for word, text in texts.items() if (found := BINDING.match(text)) is not None}
-    asked = [word for word in texts if word not in bindings and not word.endswith((".grad", *_OF_RECORDS))]
-    said = [text.partition("=")[0] for text in (*request.over, *request.grad, *request.grad_formula)]
+    texts = {
+        word: argument_text(word)
+        for word in request.arguments
+        if word != "-" and not os.path.exists(word)
+    }
+    bindings = {
+        word: found["name"]
+        for word, text in texts.items()
+        if (found := BINDING.match(text)) is not None
+    }
+    asked = [
+        word
+        for word in texts
+        if word not in bindings and not word.endswith((".grad", *_OF_RECORDS))
+    ]
+    said = [
+        text.partition("=")[0] for text in (*request.over, *request.grad, *request.grad_formula)
+    ]
     named = {*bindings.values(), *said, *(names_of(request.wrt) or ())}
     for word in asked:
         _refuse_lost_path(texts[word].strip(), named)
     if not asked:
         return request
-    two = [text.strip() for text in (request.expression, *(texts[word] for word in asked)) if text is not None]
+    two = [
+        text.strip()
+        for text in (request.expression, *(texts[word] for word in asked))
+        if text is not None
+    ]
     if len(two) > 1:
         raise UsageError(f"two expressions: '{two[0]}' and '{two[1]}'", help=ONE_BINDING)
-    return request.but(expression=texts[asked[0]], arguments=[word for word in request.arguments if word not in asked])
+    return request.but(
+        expression=texts[asked[0]],
+        arguments=[word for word in request.arguments if word not in asked],
+    )
 
 
 def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
-    """Raise UsageError for a text of names without values that a path could be: nothing would be checked of what was meant."""
+    """Raise UsageError for a text of names without values that a path could be: nothing would be
+    checked of what was meant.
+    """
     if not _PATH.fullmatch(text):
         return
     from gradcli.language.calls import is_function
 
     words = [word for word in re.split(r"\W+", text) if word]
-    free = [word for word in words if word not in bound and not word[0].isdecimal() and not is_function(word)]
+    free = [
+        word
+        for word in words
+        if word not in bound and not word[0].isdecimal() and not is_function(word)
+    ]
     if any(len(word) > 1 for word in free) or (free == words and " " not in text):
-        raise UsageError(f"there is no file or folder '{text}'", help=f"it is an expression after -e: -e '{text}'")
+        raise UsageError(
+            f"there is no file or folder '{text}'",
+            help=f"it is an expression after -e: -e '{text}'",
+        )
 
 
 def _is_fed() -> bool:
-    """Tell a standard input that somebody directed here, a pipe or a file, from a terminal or none."""
+    """Tell a standard input that somebody directed here, a pipe or a file, from a terminal
+    or none.
+    """
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (AttributeError, OSError, ValueError):  # there is none, or it is closed
@@ -193,12 +241,16 @@ def _is_fed() -> bool:
 
 
 def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
-    """Return what ``gradcli check`` reads: files and those of folders, and an expression; of neither, what is usual. Raises UsageError."""
+    """Return what ``gradcli check`` reads: files and those of folders, and an expression; of
+    neither, what is usual. Raises UsageError.
+    """
     _, bindings, _, files = words_of(request, of_files=True)
     if request.expression is not None:
         argument_text(request.expression)
     if request.at:
-        raise UsageError("--at is about a --function", help="after -e, bindings follow as they are: x=1,2")
+        raise UsageError(
+            "--at is about a --function", help="after -e, bindings follow as they are: x=1,2"
+        )
     if request.expression is None and not files and usual.files:
         files = matching(usual.files, usual.path)
     if request.expression is None and not files and _is_fed():
@@ -210,8 +262,17 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     given = Inputs(request.expression, bindings, files, request.input_format)
     paths = found_in(given.files, request.allow_empty)
     if request.line is not None and (request.expression is not None or len(paths) != 1):
-        raise UsageError("--line is about one file", help="write it beside the file alone: gradcli check model.grad --line 3")
-    return Inputs(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
+        raise UsageError(
+            "--line is about one file",
+            help="write it beside the file alone: gradcli check model.grad --line 3",
+        )
+    return Inputs(
+        request.expression,
+        bindings,
+        paths,
+        request.input_format,
+        frozenset(paths) - frozenset(given.files),
+    )
 
 
 def function_inputs(request: CheckRequest) -> Inputs:
@@ -221,11 +282,17 @@ def function_inputs(request: CheckRequest) -> Inputs:
     return Inputs(None, {}, [])
 
 
-def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | None = None) -> Programs:
-    """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
+def programs_of(
+    request: Request, inputs: Inputs, limits: Limits, state: int | None = None
+) -> Programs:
+    """The programs of a run: their bindings are constant expressions or data files, for which the
+    limits make room. Raises GradcliError.
+    """
     values: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
-    calculator = Programs(limits, request.dtype).fresh(request.random_state if state is None else state)
+    calculator = Programs(limits, request.dtype).fresh(
+        request.random_state if state is None else state
+    )
     piped = _piped_data(inputs, limits)
     for name, text in inputs.bindings.items():
         if text.startswith("@"):
@@ -238,7 +305,9 @@ def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | N
                 deviations[name] = calculator.deviation(error_text, array, name)
             continue
         if not text.strip():
-            raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
+            raise UsageError(
+                f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy"
+            )
         try:
             values[name], deviation = calculator.uncertain(text, name)
             if deviation is not None:
@@ -251,12 +320,18 @@ def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | N
 
 
 def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
-    """Reads standard input as data, once, for all that name it. Raises UsageError if programs are read from it, LimitError."""
+    """Reads standard input as data, once, for all that name it.
+
+    Raises UsageError if programs are read from it, LimitError.
+    """
 
     @cache
     def read() -> bytes:
         if "-" in inputs.files:
-            raise UsageError("standard input is named twice: for programs, and as the data '@-'", help="put one of them in a file")
+            raise UsageError(
+                "standard input is named twice: for programs, and as the data '@-'",
+                help="put one of them in a file",
+            )
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("there is no standard input, which '@-' names")
         if sys.stdin.isatty():
@@ -267,24 +342,30 @@ def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
 
 
 def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> GradcliError:
-    """Return what is wrong with a value that mentions a name: perhaps it was meant as an expression."""
+    """Return what is wrong with a value that mentions a name: perhaps it was meant as an
+    expression.
+    """
     if inputs.expression is None:
         return UsageError(
-            f"'{name}={text}' was read as a binding whose value mentions another name: {error.message}",
-            help=f"to evaluate the right side, write '{text}'; to bind in a program, put spaces: '{name} = {text}'",
+            f"'{name}={text}' was read as a binding whose value mentions another name: "
+            f"{error.message}",
+            help=f"to evaluate the right side, write '{text}'; to bind in a program, put spaces: "
+            f"'{name} = {text}'",
         )
     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
     return error
 
 
-# -- What to type instead: commands that a mistake leads to, each valid as it stands ---------------
+# -- What to type instead: commands that a mistake leads to, each valid as it stands -------------
 
 
 _LONGEST = 200  # characters of an expression that is repeated
 
 
 def add_file_help(failure: Failure, command: str, inputs: Inputs) -> None:
-    """Lead from the error of an expression to the file that has its name, or to formulas, if values are all that it lacks."""
+    """Lead from the error of an expression to the file that has its name, or to formulas, if values
+    are all that it lacks.
+    """
     if inputs.expression is None or inputs.files or len(inputs.expression) > _LONGEST:
         return
     text = inputs.expression.strip()
@@ -303,11 +384,17 @@ def instead_of_nothing(inputs: Inputs) -> str | None:
     text = (inputs.expression or "").strip()
     if inputs.files or not text or len(text) > _LONGEST:
         return None
-    return f"its derivatives: {_command('diff', text, *_bindings(inputs))}" if has_formulas(text) else None
+    return (
+        f"its derivatives: {_command('diff', text, *_bindings(inputs))}"
+        if has_formulas(text)
+        else None
+    )
 
 
 def command_of(words: list[str]) -> str | None:
-    """The command that somebody means who gives none: what reads the file, or calculates with the expression, of these words."""
+    """The command that somebody means who gives none: what reads the file, or calculates with the
+    expression, of these words.
+    """
     text, rest = words[0].strip(), words[1:]
     if os.path.isfile(text):
         return _command("eval", "-f", *words)
@@ -338,34 +425,48 @@ def _command(*words: str) -> str:
     return shell_command("gradcli", *words)
 
 
-# -- What there is to check in folders -------------------------------------------------------------
+# -- What there is to check in folders -----------------------------------------------------------
 
 
 _SUFFIXES = (".grad", ".jsonl")
 
 
 def found_in(paths: list[str], allow_empty: bool) -> list[str]:
-    """The files to check, each once: of a folder, programs and records in and below it, in order; not in hidden or linked folders."""
+    """The files to check, each once: of a folder, programs and records in and below it, in order;
+    not in hidden or linked folders.
+    """
     found: dict[str, str] = {}
     for path in paths:
         files = [path]
         if path != "-" and os.path.isdir(path):
-            files = sorted(str(Path(folder, name)) for folder, names in _walk(path) for name in names if name.endswith(_SUFFIXES))
+            files = sorted(
+                str(Path(folder, name))
+                for folder, names in _walk(path)
+                for name in names
+                if name.endswith(_SUFFIXES)
+            )
             if not files and not allow_empty:
-                raise UsageError(f"there is no .grad or .jsonl file in '{path}'", help="--allow-empty makes that fine")
+                raise UsageError(
+                    f"there is no .grad or .jsonl file in '{path}'",
+                    help="--allow-empty makes that fine",
+                )
         for file in files:
             found.setdefault(file if file == "-" else absolute(file), file)
     return list(found.values())
 
 
 def matching(patterns: Iterable[str], said_by: Path | None) -> list[str]:
-    """The files and folders that settings name, or mean by ``*`` and ``**``, from the current folder. Raises UsageError."""
+    """The files and folders that settings name, or mean by ``*`` and ``**``, from the current
+    folder. Raises UsageError.
+    """
     found: list[str] = []
     for pattern in patterns:
         there = [pattern] if os.path.exists(pattern) else sorted(glob(pattern, recursive=True))
         if not there:
             where = "" if said_by is None else f"{path_text(said_by)}: "
-            raise UsageError(f"{where}[tool.gradcli] files: there is no '{path_text(Path(pattern))}'")
+            raise UsageError(
+                f"{where}[tool.gradcli] files: there is no '{path_text(Path(pattern))}'"
+            )
         found += [path_text(Path(path)) for path in there]
     return found
 
@@ -381,7 +482,8 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
         yield folder, names
 
 
-# -- Ranges NAME=BEGIN..END ----------------------------------------------------------------------------------------------
+# -- Ranges NAME=BEGIN..END
+# ----------------------------------------------------------------------------------------------
 
 
 Ends = tuple[float, float]
@@ -389,7 +491,10 @@ Ends = tuple[float, float]
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
-    return {name: ends_of(name, text, Programs(limits)) for name, text in assignments("--over", texts).items()}
+    return {
+        name: ends_of(name, text, Programs(limits))
+        for name, text in assignments("--over", texts).items()
+    }
 
 
 def ends_of(name: str, text: str, programs: Programs) -> Ends:
@@ -400,7 +505,10 @@ def ends_of(name: str, text: str, programs: Programs) -> Ends:
     calculator = programs.fresh()
     low, high = (_number(name, part, calculator) for part in (begin, end))
     if not low <= high:
-        raise UsageError(f"the range '{name}={text}' ends before it begins", help=f"write {name}={end.strip()}..{begin.strip()}")
+        raise UsageError(
+            f"the range '{name}={text}' ends before it begins",
+            help=f"write {name}={end.strip()}..{begin.strip()}",
+        )
     return low, high
 
 
@@ -415,7 +523,8 @@ def _number(name: str, text: str, calculator: Any) -> float:
     return float(found)
 
 
-# -- Values of options, and what they ask for -----------------------------------------------------------------------------
+# -- Values of options, and what they ask for
+# -----------------------------------------------------------------------------
 
 
 def limits_of(request: Request) -> Limits:
@@ -441,8 +550,11 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     return normalize(name.strip()), value
 
 
-def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None) -> str | None:
-    """Return what is written: what an option says, or the first of those that the suffix of the file stands for.
+def kind_by_suffix(
+    out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None
+) -> str | None:
+    """Return what is written: what an option says, or the first of those that the suffix of the
+    file stands for.
 
     Raises UsageError for another suffix, and for one that the option contradicts.
     """
@@ -450,25 +562,40 @@ def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], opt
         return given
     suffix = os.path.splitext(out)[1].lower()
     if suffix not in suffixes:
-        raise UsageError(f"--out {out}: a suffix says what is written", help=f"the suffixes are {', '.join(suffixes)}")
+        raise UsageError(
+            f"--out {out}: a suffix says what is written",
+            help=f"the suffixes are {', '.join(suffixes)}",
+        )
     if given is not None and given not in suffixes[suffix]:
         own = next((s for s, kinds in suffixes.items() if given in kinds), None)
-        help = f"leave {option} out" if own is None else f"leave {option} out, or write --out {os.path.splitext(out)[0]}{own}"
+        help = (
+            f"leave {option} out"
+            if own is None
+            else f"leave {option} out, or write --out {os.path.splitext(out)[0]}{own}"
+        )
         raise UsageError(f"--out {out} and {option} {given} contradict each other", help=help)
     return given or suffixes[suffix][0]
 
 
-# -- What is computed, and what is refused: an option that has no effect beside the others ----------
+# -- What is computed, and what is refused: an option that has no effect beside the others
+# ----------
 
 
 def _refuse_nothing(request: Request) -> None:
     """Raise UsageError for lists of names with an empty one, and for an empty seed."""
     if request.seed is not None and not request.seed.strip():
-        raise UsageError("--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output")
-    for option, text in (("--wrt", request.wrt), ("--freeze", ",".join(request.freeze) if request.freeze else None)):
+        raise UsageError(
+            "--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output"
+        )
+    for option, text in (
+        ("--wrt", request.wrt),
+        ("--freeze", ",".join(request.freeze) if request.freeze else None),
+    ):
         if text is not None and not all(name.strip() for name in text.split(",")):
             wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
-            raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
+            raise UsageError(
+                f"{option} {wrong}", help=f"write {option} x,y with names of the expression"
+            )
     frozen = _frozen_names(request)
     both = next((name for name in names_of(request.wrt) or () if name in frozen), None)
     if both is not None:
@@ -476,11 +603,21 @@ def _refuse_nothing(request: Request) -> None:
 
 
 def options_of(request: Request, command: str = "") -> Options:
-    """Return what every command computes: by which names, and with which seed. Raises UsageError."""
+    """Return what every command computes: by which names, and with which seed.
+
+    Raises UsageError.
+    """
     _refuse_nothing(request)
     refuse_together(f"all {command}", request.as_typed)
     check = request.check and not isinstance(request, ExportRequest)
-    return Options(names_of(request.wrt), _frozen_names(request), request.seed, check=check, formula=False, timeout=request.timeout)
+    return Options(
+        names_of(request.wrt),
+        _frozen_names(request),
+        request.seed,
+        check=check,
+        formula=False,
+        timeout=request.timeout,
+    )
 
 
 def _frozen_names(request: Request) -> tuple[str, ...]:

@@ -1,8 +1,11 @@
-"""Signals that end the program: they do so at any moment, with an exit code of their own, without a traceback, and with nothing half done.
+"""Signals that end the program: they do so at any moment, with an exit code of their own, without a
+traceback, and with nothing half done.
 
-While a command runs, the first signal raises: KeyboardInterrupt, or SystemExit with 128 and the signal's number, so that everything on the
-way is tidied up. Before and after, there is nothing to tidy up, and the program ends at once. More signals in the next second are taken for
-the same one (a terminal sends it to a whole group of processes, and who has started us may pass it on); later ones end at once, too.
+While a command runs, the first signal raises: KeyboardInterrupt, or SystemExit with 128 and the
+signal's number, so that everything on the way is tidied up. Before and after, there is nothing to
+tidy up, and the program ends at once. More signals in the next second are taken for the same one (a
+terminal sends it to a whole group of processes, and who has started us may pass it on); later ones
+end at once, too.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, NoReturn
 
-_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_ENDING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 _PATIENCE = 1.0  # seconds in which everything ends in order
 
 
@@ -33,7 +38,9 @@ _state = _State()
 
 
 def take_over() -> None:
-    """Handle the signals from now on to the end, in the main thread; those that whoever started us has ignored stay ignored."""
+    """Handle the signals from now on to the end, in the main thread; those that whoever started us
+    has ignored stay ignored.
+    """
     for number in _ENDING:
         with suppress(ValueError):  # not the main thread
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -42,32 +49,49 @@ def take_over() -> None:
 
 
 class unwinding:
-    """Signals raise in the block. One that was lost there, in a destructor or by a library, raises at its end."""
+    """Signals raise in the block.
+
+    One that was lost there, in a destructor or by a library, raises at its end.
+    """
 
     def __enter__(self) -> None:
         _state.unwinds, _state.said = True, False
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         _state.unwinds = False
         if _state.received is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise _raised_for(_state.received) from None
 
 
 class staying:
-    """In the block an interrupt raises KeyboardInterrupt, each time anew, and ends nothing by itself: a session goes on after it."""
+    """In the block an interrupt raises KeyboardInterrupt, each time anew, and ends nothing by
+    itself: a session goes on after it.
+    """
 
     def __enter__(self) -> None:
         self._before: Any = None
         with suppress(ValueError):  # not the main thread
             self._before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
 
 def check() -> None:
-    """Raise once more for a signal that somebody has swallowed: loops call it before they show what has come of a step."""
+    """Raise once more for a signal that somebody has swallowed: loops call it before they show what
+    has come of a step.
+    """
     if _state.received is not None:
         raise _raised_for(_state.received)
 
@@ -84,7 +108,9 @@ def _handle(number: int, frame: Any) -> None:
 
 
 def _say_unless_ours(unraisable: Any) -> None:
-    """Say what was lost in a destructor, unless it is ours, which is raised once more at the next step."""
+    """Say what was lost in a destructor, unless it is ours, which is raised once more at the next
+    step.
+    """
     if not isinstance(unraisable.exc_value, (KeyboardInterrupt, SystemExit)):
         sys.__unraisablehook__(unraisable)
 
@@ -94,7 +120,9 @@ def _raised_for(number: int) -> BaseException:
 
 
 def _end_at_once(number: int) -> NoReturn:
-    abandon = getattr(sys.modules.get("gradcli.storage.whole_files"), "abandon", None)  # which may be half imported
+    abandon = getattr(
+        sys.modules.get("gradcli.storage.whole_files"), "abandon", None
+    )  # which may be half imported
     if abandon is not None:
         abandon()
     if number == signal.SIGINT and not announce_once():
@@ -110,7 +138,9 @@ def announce_once() -> bool:
 
 
 def _ignore() -> None:
-    """The work is done: what comes from now on, while the interpreter puts its things away, changes nothing any more."""
+    """The work is done: what comes from now on, while the interpreter puts its things away, changes
+    nothing any more.
+    """
     for number in _ENDING:
         with suppress(ValueError):
             if signal.getsignal(number) is _handle:

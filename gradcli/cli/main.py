@@ -1,4 +1,8 @@
-"""The command line: ``gradcli`` and its commands. The entry point is in ``gradcli.__main__``, which looks after signals first."""
+"""The command line:
+
+``gradcli`` and its commands. The entry point is in ``gradcli.__main__``, which looks after signals
+first.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,9 @@ _Plain: Any = TyperCommand.context_class.formatter_class
 
 
 class _Formatter(_Plain):  # type: ignore[misc]
-    """Wraps help to the terminal, however narrow; where there is no room for two columns, text stands below what it is about."""
+    """Wraps help to the terminal, however narrow; where there is no room for two columns, text
+    stands below what it is about.
+    """
 
     def __init__(self, **_: Any) -> None:
         super().__init__(width=min(shutil.get_terminal_size().columns, 80) - 2)
@@ -47,10 +53,13 @@ class _Formatter(_Plain):  # type: ignore[misc]
 class _Helped:
     """A command whose help has its options by their subjects, and first sentences whole.
 
-    ``--help`` is off where it is not given, rather than None, for which typer would import pydantic.
+    ``--help`` is off where it is not given, rather than None, for which typer would import
+    pydantic.
     """
 
-    context_class: Any = type("Context", (TyperCommand.context_class,), {"formatter_class": _Formatter})
+    context_class: Any = type(
+        "Context", (TyperCommand.context_class,), {"formatter_class": _Formatter}
+    )
     help: str | None
     groups: Mapping[str, str] = {}  # names of options by their subjects
 
@@ -63,10 +72,18 @@ class _Helped:
         return (self.help or "").partition("\n")[0].removesuffix(".")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        subjects = {name: subject for subject, names in self.groups.items() for name in names.split()}
-        found: dict[str, list[tuple[str, str]]] = {subject: [] for subject in ("Arguments", *self.groups, "Options")}
+        subjects = {
+            name: subject for subject, names in self.groups.items() for name in names.split()
+        }
+        found: dict[str, list[tuple[str, str]]] = {
+            subject: [] for subject in ("Arguments", *self.groups, "Options")
+        }
         for param in self.get_params(ctx):  # type: ignore[attr-defined]
-            subject = "Arguments" if param.param_type_name == "argument" else subjects.get(param.name, "Options")
+            subject = (
+                "Arguments"
+                if param.param_type_name == "argument"
+                else subjects.get(param.name, "Options")
+            )
             record = param.get_help_record(ctx)
             found[subject].append((record[0].split(" <")[0], record[1]))
         for subject, rows in found.items():
@@ -76,16 +93,22 @@ class _Helped:
 
 
 class Command(_Helped, TyperCommand):
-    """A command whose positionals may begin with "-", and whose options stand once, but for those that list what they are given.
+    """A command whose positionals may begin with "-", and whose options stand once, but for those
+    that list what they are given.
 
-    What begins with one "-" and is not exactly an option is an expression: ``-x**2``, ``-q*x``. Two and a letter are an option,
-    known or not. Short options take no attached value.
+    What begins with one "-" and is not exactly an option is an expression: ``-x**2``, ``-q*x``. Two
+    and a letter are an option, known or not. Short options take no attached value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words. Raises UsageError for an option that is given twice."""
         ctx.meta["gradcli.words"] = list(args)  # for messages that repeat them
-        options = {name: param for param in self.params for name in param.opts + param.secondary_opts if name.startswith("-")}
+        options = {
+            name: param
+            for param in self.params
+            for name in param.opts + param.secondary_opts
+            if name.startswith("-")
+        }
         once: set[Any] = set()
         prepared: list[str] = []
         rest = iter(args)
@@ -94,8 +117,14 @@ class Command(_Helped, TyperCommand):
             name, value, _ = word.partition("=") if is_long else (word, "", "")
             if (option := options.get(name)) is not None:
                 if option in once and not ctx.resilient_parsing:
-                    names = [max(names, key=len) for names in (option.opts, option.secondary_opts) if names]
-                    raise UsageError(f"{' or '.join(names)} is given twice", help="leave one of them out")
+                    names = [
+                        max(names, key=len)
+                        for names in (option.opts, option.secondary_opts)
+                        if names
+                    ]
+                    raise UsageError(
+                        f"{' or '.join(names)} is given twice", help="leave one of them out"
+                    )
                 if not getattr(option, "multiple", False):
                     once.add(option)
                 prepared.append(word)
@@ -104,7 +133,11 @@ class Command(_Helped, TyperCommand):
             elif word == "--":
                 prepared += [word, *rest]
             else:
-                prepared.append(word if is_long or word in ("-", "-h") or not word.startswith("-") else f" {word}")
+                prepared.append(
+                    word
+                    if is_long or word in ("-", "-h") or not word.startswith("-")
+                    else f" {word}"
+                )
         return super().parse_args(ctx, prepared)
 
 
@@ -112,20 +145,28 @@ def _command(name: str) -> Any:
     """Make a command of the options of its request."""
     request, place = COMMANDS[name]
     single = typer.Typer(**STYLE)
-    single.command(name, cls=Command, help=request.__doc__, epilog=request.epilog)(request.reader(name, place))
+    single.command(name, cls=Command, help=request.__doc__, epilog=request.epilog)(
+        request.reader(name, place)
+    )
     command: Any = typer.main.get_command(single)
     command.groups = GROUPS.get(name, {})
-    for param in command.params:  # texts stay as they are typed: typer would import pydantic for them, which takes longer than to evaluate
+    # texts stay as they are typed: typer would import pydantic for them, which takes longer than to
+    # evaluate
+    for param in command.params:
         param.process_value = partial(_as_typed, param)
     return command
 
 
 def _as_typed(param: Any, context: Any, value: Any) -> Any:
-    return () if value is None and (param.nargs == -1 or getattr(param, "multiple", False)) else value
+    return (
+        () if value is None and (param.nargs == -1 or getattr(param, "multiple", False)) else value
+    )
 
 
 class Commands(_Helped, TyperGroup):
-    """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
+    """Makes a command when it is asked for: the options of all take longer than to evaluate an
+    expression.
+    """
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         super().format_options(ctx, formatter)
@@ -147,19 +188,33 @@ class Commands(_Helped, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Lead to a command from an expression or a file without one."""
-        if args and not ctx.resilient_parsing and args[0] not in self.names and not args[0].startswith("--"):
+        if (
+            args
+            and not ctx.resilient_parsing
+            and args[0] not in self.names
+            and not args[0].startswith("--")
+        ):
             from gradcli.cli.inputs import command_of
             from gradcli.errors import suggestion
 
-            close = suggestion(args[0], list(self.names), cutoff=0.6) if args[0].isidentifier() else None
-            help = f"did you mean {close}?" if close else command_of(args) or f"the commands are {', '.join(self.names)}"
+            close = (
+                suggestion(args[0], list(self.names), cutoff=0.6)
+                if args[0].isidentifier()
+                else None
+            )
+            help = (
+                f"did you mean {close}?"
+                if close
+                else command_of(args) or f"the commands are {', '.join(self.names)}"
+            )
             raise UsageError(f"no such command: {args[0]}", help=help)
         return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
     **{**STYLE, "add_completion": _COMPLETING or sys.argv[1:2] == [] or sys.argv[1].startswith("-")}, cls=Commands, no_args_is_help=True,
-    help="The gradient calculator: values, exact gradients, derivative formulas, and a verdict on them.",
+    help="The gradient calculator: values, exact gradients, derivative formulas, and a verdict on "
+    "them.",
     epilog="Example: gradcli eval '3*a**3 - b**2' a=2,3 b=6,4",
 )  # fmt: skip
 
@@ -176,32 +231,53 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
 ) -> None:
     """The root of all commands."""
 
 
 def run() -> None:
-    """Run the program, as the entry point calls it: every way in which the program can end has its exit code."""
+    """Run the program, as the entry point calls it: every way in which the program can end has its
+    exit code.
+    """
     interrupts.take_over()
     from gradcli.cli.exit_codes import run_guarded
 
     _fill_standard_streams()
     if sys.argv[1:] == [] and _is_terminal():
         sys.argv.append("repl")
-    gc.set_threshold(500_000, 20, 20)  # millions of tokens and nodes are made that are no garbage: looking for some took half the time
+    gc.set_threshold(
+        500_000,
+        20,
+        20,
+        # millions of tokens and nodes are made that are no garbage: looking for some took half the
+        # time
+    )
     code = run_guarded(app)
-    gc.freeze()  # the interpreter, which ends, looks through everything else once more: a fifth of a short run
+    # the interpreter, which ends, looks through everything else once more: a fifth of a short run
+    gc.freeze()
     sys.exit(code)
 
 
 def _is_terminal() -> bool:
     """Return whether somebody types and reads; without a command, a session begins then."""
-    return sys.stdin is not None and sys.stdout is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    return (
+        sys.stdin is not None
+        and sys.stdout is not None
+        and sys.stdin.isatty()
+        and sys.stdout.isatty()
+    )
 
 
 def _fill_standard_streams() -> None:
-    """Fill standard streams that are closed: no file may get its number, which would take what is said to people: that goes nowhere."""
+    """Fill standard streams that are closed: no file may get its number, which would take what is
+    said to people: that goes nowhere.
+    """
     for number in range(3):
         try:
             os.fstat(number)

@@ -1,7 +1,8 @@
-"""Options of the command line: a class for each command, whose fields are what is typed, in the order of its help.
+"""Options of the command line: a class for each command, whose fields are what is typed, in the
+order of its help.
 
-A field that typer reads is annotated so, which is looked at for the command that is asked for. What stands there holds where nothing
-is given.
+A field that typer reads is annotated so, which is looked at for the command that is asked for. What
+stands there holds where nothing is given.
 """
 
 from __future__ import annotations
@@ -21,32 +22,67 @@ _code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names an 
 _UNSAID: Any = None  # for what follows from other options
 
 Expression = Annotated[
-    Texts, typer.Argument(metavar="[EXPRESSION] [NAME=VALUE]...", help="An expression and its bindings; - reads standard input.")
+    Texts,
+    typer.Argument(
+        metavar="[EXPRESSION] [NAME=VALUE]...",
+        help="An expression and its bindings; - reads standard input.",
+    ),
 ]
-Files = Annotated[Texts, typer.Option("--file", "-f", metavar="FILE", help="Read programs from FILE; - is standard input.")]
-Wrt = Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")]
-Freeze = Annotated[Texts, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")]
-Seed = Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product, in the output's shape.")]
+Files = Annotated[
+    Texts,
+    typer.Option(
+        "--file", "-f", metavar="FILE", help="Read programs from FILE; - is standard input."
+    ),
+]
+Wrt = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")
+]
+Freeze = Annotated[
+    Texts, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")
+]
+Seed = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE", help="The vector of the vector-Jacobian product, in the output's shape."
+    ),
+]
 InputFormat = Annotated[
     str | None,
-    typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input (by suffix, else text)."),
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="text|jsonl",
+        help="How to read files and standard input (by suffix, else text).",
+    ),
 ]
-Check = Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")]
-CheckTime = Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")]
+Check = Annotated[
+    bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")
+]
+CheckTime = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")
+]
 Dialect = Annotated[
     str | None,
     typer.Option(
         metavar="numpy|torch|jax",
-        help="The library that methods and bare names are read by where no prefix or import line shows it (numpy).",
+        help="The library that methods and bare names are read by where no prefix or import line "
+        "shows it (numpy).",
     ),
 ]
-Precision = Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")]
+Precision = Annotated[
+    str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")
+]
 BACKEND = typer.Option(
     metavar="auto|numpy|native",
-    help="What computes large arrays: NumPy, C by the machine's compiler, or what a count of operations says (auto).",
+    help="What computes large arrays: NumPy, C by the machine's compiler, or what a count of "
+    "operations says (auto).",
 )
 Threads = Annotated[
-    int | None, typer.Option(metavar="N", help="Threads that share large arrays, at most (as many as cores); the same bits.")
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Threads that share large arrays, at most (as many as cores); the same bits.",
+    ),
 ]
 State = Annotated[int, typer.Option(metavar="N", help="The seed of rand and randn.")]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")]
@@ -54,14 +90,18 @@ Limit = Annotated[
     Texts,
     typer.Option(
         metavar="NAME=SIZE",
-        help="Set a limit: length, entries, dimensions, nodes, calls, tangents, derivatives, memory or work, such as memory=500M.",
+        help="Set a limit: length, entries, dimensions, nodes, calls, tangents, derivatives, "
+        "memory or work, such as memory=500M.",
     ),
 ]
 Color = Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")]
 
 
 class Request(Fixed):
-    """The options of a command as they were typed, before any of them is read. A command without such an option has these fields, too."""
+    """The options of a command as they were typed, before any of them is read.
+
+    A command without such an option has these fields, too.
+    """
 
     epilog = ""
     arguments: Texts = ()
@@ -88,17 +128,25 @@ class Request(Fixed):
     @cache
     def options(cls) -> dict[str, Any]:
         """The fields that typer reads, and how."""
-        return {name: kind for name, kind in get_annotations(cls, eval_str=True).items() if hasattr(kind, "__metadata__")}
+        return {
+            name: kind
+            for name, kind in get_annotations(cls, eval_str=True).items()
+            if hasattr(kind, "__metadata__")
+        }
 
     @classmethod
     def reader(cls, command: str, place: str) -> Callable[..., Callable[[], int]]:
-        """Return the function whose parameters are the options; it gives the command, which stands in a place, with its request."""
+        """Return the function whose parameters are the options; it gives the command, which stands
+        in a place, with its request.
+        """
 
         def read(context: typer.Context, **given: Any) -> Callable[[], int]:
             from gradcli.files.option_table import typed_value
 
             said: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, (list, tuple)) else typed_value(f"{command}.{name}", value, cls.word_of(name))
+                name: tuple(value)
+                if isinstance(value, (list, tuple))
+                else typed_value(f"{command}.{name}", value, cls.word_of(name))
                 for name, value in given.items()
                 if value is not None
             }
@@ -127,18 +175,28 @@ class Request(Fixed):
     @classmethod
     def word_of(cls, name: str, on: bool = True) -> str:
         """Return an option as it is typed, to switch it on or off."""
-        first = cls.options()[name].__metadata__[0].default  # which is the first of the words that are declared
-        return first.split("/")[0 if on else -1] if isinstance(first, str) else f"--{name.replace('_', '-')}"
+        first = (
+            cls.options()[name].__metadata__[0].default
+        )  # which is the first of the words that are declared
+        return (
+            first.split("/")[0 if on else -1]
+            if isinstance(first, str)
+            else f"--{name.replace('_', '-')}"
+        )
 
     def given_options(self, names: str) -> Iterator[tuple[str, Any]]:
-        """Yield the options among these that are given and not off, each as it is typed, with its value."""
+        """Yield the options among these that are given and not off, each as it is typed, with its
+        value.
+        """
         for name in names.split():
             value = getattr(self, name)
             if value is not False and value not in ((), [], getattr(type(self), name)):
                 yield self.word_of(name), value
 
     def as_typed(self, word: str) -> str:
-        """Return an option as it was typed, if it was given, and with one of the values in NAME=VALUE,VALUE; else nothing."""
+        """Return an option as it was typed, if it was given, and with one of the values in
+        NAME=VALUE,VALUE; else nothing.
+        """
         name, _, values = word.partition("=")
         if name not in self.options():
             return ""
@@ -159,7 +217,8 @@ class EvalRequest(Request):
     """
 
     epilog = (
-        "Exit codes: 0 fine; 1 a mismatch or a false assert; 2 input that cannot be evaluated, or wrong usage; "
+        "Exit codes: 0 fine; 1 a mismatch or a false assert; 2 input that cannot be evaluated, or "
+        "wrong usage; "
         "3 an internal error; 130 interrupted."
     )
     arguments: Expression = ()
@@ -168,21 +227,44 @@ class EvalRequest(Request):
     wrt: Wrt = None
     freeze: Freeze = ()
     seed: Seed = None
-    jacobian: Annotated[bool, typer.Option("--jacobian", help="All partial derivatives instead of a gradient.")] = False
-    hessian: Annotated[bool, typer.Option("--hessian", help="All second derivatives of a scalar.")] = False
-    jvp: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="The derivative in this direction (repeatable).")] = ()
-    hvp: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="The Hessian of a scalar times this vector (repeatable).")] = ()
+    jacobian: Annotated[
+        bool, typer.Option("--jacobian", help="All partial derivatives instead of a gradient.")
+    ] = False
+    hessian: Annotated[
+        bool, typer.Option("--hessian", help="All second derivatives of a scalar.")
+    ] = False
+    jvp: Annotated[
+        Texts,
+        typer.Option(metavar="NAME=VALUE", help="The derivative in this direction (repeatable)."),
+    ] = ()
+    hvp: Annotated[
+        Texts,
+        typer.Option(
+            metavar="NAME=VALUE", help="The Hessian of a scalar times this vector (repeatable)."
+        ),
+    ] = ()
     cov: Annotated[
         Texts,
-        typer.Option(metavar="A,B=VALUE", help="The covariance of two uncertain names, or a matrix over the entries of those listed."),
+        typer.Option(
+            metavar="A,B=VALUE",
+            help="The covariance of two uncertain names, or a matrix over the entries of those "
+            "listed.",
+        ),
     ] = ()
     save: Annotated[
         Texts,
-        typer.Option(metavar="NAME=FILE", help="Write a gradient ('value': the value) to a .npy, .npz, .csv, .tsv or .json file."),
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Write a gradient ('value': the value) to a .npy, .npz, .csv, .tsv or .json file.",
+        ),
     ] = ()
     check: Check = True
     formula: Annotated[
-        bool | None, typer.Option("--formula/--no-formula", help="Print derivative formulas (not in jsonl and csv by default).")
+        bool | None,
+        typer.Option(
+            "--formula/--no-formula",
+            help="Print derivative formulas (not in jsonl and csv by default).",
+        ),
     ] = None
     timeout: CheckTime = None
     output_format: Annotated[
@@ -190,24 +272,40 @@ class EvalRequest(Request):
         typer.Option(
             "--format",
             metavar="text|json|jsonl|csv|latex",
-            help="The form of the output. In csv, text that a spreadsheet would calculate has an apostrophe before it.",
+            help="The form of the output. In csv, text that a spreadsheet would calculate has an "
+            "apostrophe before it.",
         ),
     ] = "text"
     dialect: Dialect = None
     dtype: Precision = "float64"
-    digits: Annotated[int | None, typer.Option(metavar="N", help="Round printed numbers to N significant digits.")] = None
-    precision: Annotated[int | None, typer.Option(metavar="N", help="Value and gradient to N certain digits, from the reference.")] = None
+    digits: Annotated[
+        int | None, typer.Option(metavar="N", help="Round printed numbers to N significant digits.")
+    ] = None
+    precision: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Value and gradient to N certain digits, from the reference."
+        ),
+    ] = None
     backend: Annotated[str, BACKEND] = "auto"
     threads: Threads = None
     random_state: State = 0
     on: Annotated[
         str | None,
-        typer.Option(metavar="here|local|tcp://HOST:PORT", help="Compute chunk by chunk: here, or by Dask on this machine or a cluster."),
+        typer.Option(
+            metavar="here|local|tcp://HOST:PORT",
+            help="Compute chunk by chunk: here, or by Dask on this machine or a cluster.",
+        ),
     ] = None
     fail_fast: FailFast = False
     limit: Limit = ()
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors, mismatches, false asserts.")
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            help="Print only results that need attention: errors, mismatches, false asserts.",
+        ),
     ] = False
     color: Color = "auto"
 
@@ -223,35 +321,64 @@ class DiffRequest(Request):
     """
 
     epilog = (
-        "Exit codes: 0 fine; 1 a formula that its check refutes; 2 input that has no formula, or wrong usage; "
+        "Exit codes: 0 fine; 1 a formula that its check refutes; 2 input that has no formula, or "
+        "wrong usage; "
         "3 an internal error; 130 interrupted."
     )
     arguments: Annotated[
         Texts,
         typer.Argument(
             metavar="[EXPRESSION] [NAME]... [NAME=VALUE]...",
-            help="An expression, the names to differentiate by (all without values), and constants; - reads standard input.",
+            help="An expression, the names to differentiate by (all without values), and "
+            "constants; - reads standard input.",
         ),
     ] = ()
-    order: Annotated[int, typer.Option(metavar="N", help="How many times, by each combination of names.")] = 1
+    order: Annotated[
+        int, typer.Option(metavar="N", help="How many times, by each combination of names.")
+    ] = 1
     files: Files = ()
     input_format: InputFormat = None
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression.")] = None
-    latex: Annotated[bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")] = False
-    check: Annotated[bool, typer.Option("--check/--no-check", help="Hold each formula to the derivative at sampled points.")] = True
-    points: Annotated[int, typer.Option(metavar="N", help="At how many points formulas are held.")] = 16
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None
-    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output.")] = "text"
+    wrt: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression."),
+    ] = None
+    latex: Annotated[
+        bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")
+    ] = False
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check/--no-check", help="Hold each formula to the derivative at sampled points."
+        ),
+    ] = True
+    points: Annotated[
+        int, typer.Option(metavar="N", help="At how many points formulas are held.")
+    ] = 16
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")
+    ] = None
+    output_format: Annotated[
+        str,
+        typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output."),
+    ] = "text"
     dialect: Dialect = None
-    random_state: Annotated[int, typer.Option(metavar="N", help="The seed of the points, and of rand and randn.")] = 0
+    random_state: Annotated[
+        int, typer.Option(metavar="N", help="The seed of the points, and of rand and randn.")
+    ] = 0
     fail_fast: FailFast = False
     limit: Limit = ()
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors and mismatches.")] = False
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Print only results that need attention: errors and mismatches."
+        ),
+    ] = False
     color: Color = "auto"
 
 
 class ExplainRequest(Request):
-    """Explain where every number of a value and its gradient comes from: the forward pass, the backward pass, and the paths between.
+    """Explain where every number of a value and its gradient comes from: the forward pass, the
+    backward pass, and the paths between.
 
     gradcli explain '3*a**3 - b**2' a=2,3 b=6,4
 
@@ -267,24 +394,46 @@ class ExplainRequest(Request):
     seed: Seed = None
     why: Annotated[
         Texts,
-        typer.Option(metavar="NAME[INDEX]", help="Why an entry of a gradient, or 'value', is what it is: the story alone (repeatable)."),
+        typer.Option(
+            metavar="NAME[INDEX]",
+            help="Why an entry of a gradient, or 'value', is what it is: the story alone "
+            "(repeatable).",
+        ),
     ] = ()
-    steps: Annotated[bool, typer.Option("--steps", help="The derivative as a teacher finds it, rule by rule; names need no values.")] = (
-        False
-    )
-    latex: Annotated[bool, typer.Option("--latex", help="The steps in LaTeX: as the output, or beside them in JSON.")] = False
+    steps: Annotated[
+        bool,
+        typer.Option(
+            "--steps",
+            help="The derivative as a teacher finds it, rule by rule; names need no values.",
+        ),
+    ] = False
+    latex: Annotated[
+        bool,
+        typer.Option("--latex", help="The steps in LaTeX: as the output, or beside them in JSON."),
+    ] = False
     check: Check = True
     timeout: CheckTime = None
     output_format: Annotated[
         str,
         typer.Option(
-            "--format", metavar="text|json|jsonl|mermaid|svg|html|latex", help="The form of the output (text, or as FILE's suffix says)."
+            "--format",
+            metavar="text|json|jsonl|mermaid|svg|html|latex",
+            help="The form of the output (text, or as FILE's suffix says).",
         ),
     ] = _UNSAID
-    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to FILE.svg, .html, .json, .md, .tex or .txt.")] = (
-        None
-    )
-    digits: Annotated[int | None, typer.Option(metavar="N", help="Round numbers in text to N significant digits (6).")] = None
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write to FILE.svg, .html, .json, .md, .tex or .txt.",
+        ),
+    ] = None
+    digits: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Round numbers in text to N significant digits (6)."),
+    ] = None
     dialect: Dialect = None
     dtype: Precision = "float64"
     random_state: State = 0
@@ -294,7 +443,8 @@ class ExplainRequest(Request):
 
 
 class PlotRequest(Request):
-    """Draw a value and its derivative over a range, with kinks, jumps and poles; over two ranges, contours and gradients.
+    """Draw a value and its derivative over a range, with kinks, jumps and poles; over two ranges,
+    contours and gradients.
 
     gradcli plot 'x*sin(x)' x=-10..10
 
@@ -306,37 +456,69 @@ class PlotRequest(Request):
     """
 
     epilog = (
-        "Exit codes: 0 fine; 1 a derivative that the cross-check refutes; 2 input that has no curve, or wrong usage; "
+        "Exit codes: 0 fine; 1 a derivative that the cross-check refutes; 2 input that has no "
+        "curve, or wrong usage; "
         "3 an internal error; 130 interrupted."
     )
     arguments: Annotated[
         Texts,
         typer.Argument(
             metavar="[EXPRESSION]... [NAME=]BEGIN..END [NAME=BEGIN..END] [NAME=VALUE]...",
-            help="Expressions, the range of one name or two, and values of others (a=1,2,3: a curve each); - reads standard input.",
+            help="Expressions, the range of one name or two, and values of others (a=1,2,3: a "
+            "curve each); - reads standard input.",
         ),
     ] = ()
     files: Files = ()
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate by these names (by those with ranges).")] = None
+    wrt: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Differentiate by these names (by those with ranges)."),
+    ] = None
     points: Annotated[
-        int | None, typer.Option(metavar="N", help="Rows of the table, evenly spaced (101); of two names, along each (65).")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Rows of the table, evenly spaced (101); of two names, along each (65).",
+        ),
     ] = None
     log: Annotated[
-        str | None, typer.Option(metavar="x|y|xy", help="Logarithmic axes: of the name, of the value (of two names: theirs).")
+        str | None,
+        typer.Option(
+            metavar="x|y|xy",
+            help="Logarithmic axes: of the name, of the value (of two names: theirs).",
+        ),
     ] = None
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Write to FILE.svg, .png, .pdf, .html (pip install 'gradcli[plot]'), .csv or .json."
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write to FILE.svg, .png, .pdf, .html (pip install 'gradcli[plot]'), .csv or "
+            ".json.",
         ),
     ] = None
-    width: Annotated[int | None, typer.Option(metavar="N", help="Columns of a chart; pixels of a file.")] = None
-    height: Annotated[int | None, typer.Option(metavar="N", help="Rows of a chart; pixels of a file.")] = None
-    check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the derivative at points of the range.")] = True
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None
+    width: Annotated[
+        int | None, typer.Option(metavar="N", help="Columns of a chart; pixels of a file.")
+    ] = None
+    height: Annotated[
+        int | None, typer.Option(metavar="N", help="Rows of a chart; pixels of a file.")
+    ] = None
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check/--no-check", help="Cross-check the derivative at points of the range."
+        ),
+    ] = True
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")
+    ] = None
     output_format: Annotated[
         str,
-        typer.Option("--format", metavar="text|csv|json|jsonl", help="The form of the output (text, or as FILE's suffix says)."),
+        typer.Option(
+            "--format",
+            metavar="text|csv|json|jsonl",
+            help="The form of the output (text, or as FILE's suffix says).",
+        ),
     ] = _UNSAID
     dialect: Dialect = None
     random_state: State = 0
@@ -355,94 +537,222 @@ class CheckRequest(Request):
     """
 
     epilog = (
-        "Exit codes: 0 nothing to report; 1 a verdict in --fail-on; 2 input that cannot be evaluated, or wrong usage; "
+        "Exit codes: 0 nothing to report; 1 a verdict in --fail-on; 2 input that cannot be "
+        "evaluated, or wrong usage; "
         "3 an internal error; 130 interrupted."
     )
     arguments: Annotated[
         Texts,
         typer.Argument(
             metavar="[FILE]... [EXPRESSION] [NAME=VALUE]...",
-            help="Programs, JSON Lines, or folders of them (.grad, .jsonl); an expression; bindings.",
+            help="Programs, JSON Lines, or folders of them (.grad, .jsonl); an expression; "
+            "bindings.",
         ),
     ] = ()
     expression: Annotated[
-        str | None, typer.Option("-e", "--expression", metavar="EXPR", help="Check an expression, whatever files are called.")
+        str | None,
+        typer.Option(
+            "-e",
+            "--expression",
+            metavar="EXPR",
+            help="Check an expression, whatever files are called.",
+        ),
     ] = None
-    grad: Annotated[Texts, typer.Option(metavar="NAME=CLAIM", help="What somebody says its gradient is: a formula, numbers, @FILE.")] = ()
-    grad_formula: Annotated[Texts, typer.Option(metavar="NAME=FORMULA", help="The same, for a formula that mentions no name.")] = ()
-    function: Annotated[str | None, _code(help="Check a Python function whose gradient is --gradient, or is computed --by.")] = None
+    grad: Annotated[
+        Texts,
+        typer.Option(
+            metavar="NAME=CLAIM",
+            help="What somebody says its gradient is: a formula, numbers, @FILE.",
+        ),
+    ] = ()
+    grad_formula: Annotated[
+        Texts,
+        typer.Option(metavar="NAME=FORMULA", help="The same, for a formula that mentions no name."),
+    ] = ()
+    function: Annotated[
+        str | None,
+        _code(help="Check a Python function whose gradient is --gradient, or is computed --by."),
+    ] = None
     gradient: Annotated[str | None, _code(help="The gradient of --function.")] = None
     jvp_of: Annotated[
         str | None,
         _code(help="The JVP of --function: takes its arguments, then a tangent for each of --wrt."),
     ] = None
-    adjoint: Annotated[str | None, _code(help="The adjoint of a linear --function; an operator with rmatvec needs none.")] = None
-    implicit: Annotated[str | None, _code(help="residual(x, ...) that --function solves: implicit differentiation decides.")] = None
-    fixed_point: Annotated[str | None, _code(help="The same of g(x, ...) whose fixed point --function gives.")] = None
-    parameters: Annotated[str | None, _code(help="A torch.nn.Module that --function uses: its parameters are held, too.")] = None
+    adjoint: Annotated[
+        str | None,
+        _code(help="The adjoint of a linear --function; an operator with rmatvec needs none."),
+    ] = None
+    implicit: Annotated[
+        str | None,
+        _code(help="residual(x, ...) that --function solves: implicit differentiation decides."),
+    ] = None
+    fixed_point: Annotated[
+        str | None, _code(help="The same of g(x, ...) whose fixed point --function gives.")
+    ] = None
+    parameters: Annotated[
+        str | None,
+        _code(help="A torch.nn.Module that --function uses: its parameters are held, too."),
+    ] = None
     by: Annotated[
-        str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
+        str | None,
+        typer.Option(
+            metavar="torch|jax|autograd",
+            help="Whose own backward of --function is checked, custom rules in it.",
+        ),
     ] = None
-    forward: Annotated[bool, typer.Option("--forward", help="With --by torch or jax: its forward mode is checked.")] = False
-    functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False
-    order: Annotated[int, typer.Option(metavar="N", help="2: the gradient of --function is its Hessian.")] = 1
-    at: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter.")] = ()
+    forward: Annotated[
+        bool, typer.Option("--forward", help="With --by torch or jax: its forward mode is checked.")
+    ] = False
+    functions: Annotated[
+        bool,
+        typer.Option(
+            "--functions", help="Check the functions that the settings list, too: it runs them."
+        ),
+    ] = False
+    order: Annotated[
+        int, typer.Option(metavar="N", help="2: the gradient of --function is its Hessian.")
+    ] = 1
+    at: Annotated[
+        Texts,
+        typer.Option(
+            metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter."
+        ),
+    ] = ()
     changed_since: Annotated[
-        str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")
+        str | None,
+        typer.Option(
+            metavar="REF",
+            help="Only files and functions whose sources changed since a commit or branch of git.",
+        ),
     ] = None
-    files: Annotated[Texts, typer.Option("--file", "-f", metavar="FILE", help="Another file to check.")] = ()
+    files: Annotated[
+        Texts, typer.Option("--file", "-f", metavar="FILE", help="Another file to check.")
+    ] = ()
     input_format: Annotated[
-        str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
+        str | None,
+        typer.Option(
+            "--input", "-i", metavar="text|jsonl", help="How to read files and standard input."
+        ),
     ] = None
-    line: Annotated[int | None, typer.Option(metavar="N", help="Check what stands in this line of the file alone.")] = None
+    line: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Check what stands in this line of the file alone."),
+    ] = None
     wrt: Wrt = None
     freeze: Freeze = ()
-    seed: Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")] = None
-    fail_on: Annotated[
-        str | None, typer.Option(metavar="VERDICTS", help="Verdicts that fail (default: mismatch,undetermined,undefined), or none.")
+    seed: Annotated[
+        str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")
     ] = None
-    rtol: Annotated[float | None, typer.Option(metavar="R", help="Relative tolerance of claimed numbers (default by dtype).")] = None
-    atol: Annotated[float | None, typer.Option(metavar="A", help="Absolute tolerance of claimed numbers (default 0).")] = None
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERDICTS",
+            help="Verdicts that fail (default: mismatch,undetermined,undefined), or none.",
+        ),
+    ] = None
+    rtol: Annotated[
+        float | None,
+        typer.Option(metavar="R", help="Relative tolerance of claimed numbers (default by dtype)."),
+    ] = None
+    atol: Annotated[
+        float | None,
+        typer.Option(metavar="A", help="Absolute tolerance of claimed numbers (default 0)."),
+    ] = None
     convention: Annotated[
         str | None,
         typer.Option(
-            metavar="torch|jax|min-norm", help="What is right at a kink, in claimed numbers and asserts (any value between both sides)."
+            metavar="torch|jax|min-norm",
+            help="What is right at a kink, in claimed numbers and asserts (any value between both "
+            "sides).",
         ),
     ] = None
     over: Annotated[
-        Texts, typer.Option(metavar="NAME=BEGIN..END", help="Hold asserts, formula claims, else the rules, for all numbers of a range.")
+        Texts,
+        typer.Option(
+            metavar="NAME=BEGIN..END",
+            help="Hold asserts, formula claims, else the rules, for all numbers of a range.",
+        ),
     ] = ()
-    points: Annotated[int | None, typer.Option(metavar="N", help="Points for names without values (16); draws of --at.")] = None
-    random_state: Annotated[int | None, typer.Option(metavar="N", help="The seed of these points, rand and randn.")] = None
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes (default 1).")] = None
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None
-    budget: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails.")] = None
-    save: Annotated[Texts, typer.Option(metavar="NAME=FILE", help="Write which entries of NAME are wrong, as booleans (with -e).")] = ()
+    points: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Points for names without values (16); draws of --at."),
+    ] = None
+    random_state: Annotated[
+        int | None, typer.Option(metavar="N", help="The seed of these points, rand and randn.")
+    ] = None
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes (default 1).")
+    ] = None
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")
+    ] = None
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails."),
+    ] = None
+    save: Annotated[
+        Texts,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Write which entries of NAME are wrong, as booleans (with -e).",
+        ),
+    ] = ()
     reports: Annotated[
         Texts,
         typer.Option(
             "--report", metavar="KIND=FILE",
-            help="A report: text, json, jsonl, junit, github, gitlab, sarif, markdown or html; - is stdout.",
+            help="A report: text, json, jsonl, junit, github, gitlab, sarif, markdown or html; - "
+            "is stdout.",
         ),
     ] = ()  # fmt: skip
-    output_format: Annotated[str, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")] = _UNSAID
+    output_format: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="KIND", help="The report on standard output (default text)."
+        ),
+    ] = _UNSAID
     dialect: Dialect = None
     dtype: Annotated[
-        str, typer.Option(metavar="float64|float32|float16|bfloat16", help="The precision of the calculation (16 bits with --function).")
+        str,
+        typer.Option(
+            metavar="float64|float32|float16|bfloat16",
+            help="The precision of the calculation (16 bits with --function).",
+        ),
     ] = "float64"
     backend: Annotated[str | None, BACKEND] = None
     threads: Threads = None
     config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Take the settings from FILE, not from the pyproject.toml above what is checked.")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take the settings from FILE, not from the pyproject.toml above what is checked.",
+        ),
     ] = None
-    update: Annotated[bool, typer.Option("--update", help="Record present results as expectations (refused under CI).")] = False
-    baseline: Annotated[str | None, typer.Option(metavar="FILE", help="Known failures, which do not fail.")] = None
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Nothing to check is fine.")] = False
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.")] = False
-    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True
-    limit: Annotated[Texts, typer.Option(metavar="NAME=SIZE", help="Set a limit, such as memory=500M.")] = ()
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")] = False
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Record present results as expectations (refused under CI)."),
+    ] = False
+    baseline: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Known failures, which do not fail.")
+    ] = None
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Nothing to check is fine.")
+    ] = False
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.")] = (
+        False
+    )
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")
+    ] = True
+    limit: Annotated[
+        Texts, typer.Option(metavar="NAME=SIZE", help="Set a limit, such as memory=500M.")
+    ] = ()
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = (
+        False
+    )
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")
+    ] = False
     color: Color = "auto"
     format_given: bool = False  # rather than the default
     words: Texts = ()  # the arguments as they were typed
@@ -456,20 +766,32 @@ class BoundRequest(Request):
     gradcli bound 'exp(x)*sin(y)' x=-1..1 y=0..pi --lipschitz
     """
 
-    epilog = "Exit codes: 0 fine; 2 input that has no range, or wrong usage; 3 an internal error; 130 interrupted."
+    epilog = (
+        "Exit codes: 0 fine; 2 input that has no range, or wrong usage; 3 an internal error; "
+        "130 interrupted."
+    )
     arguments: Annotated[
         Texts,
         typer.Argument(
             metavar="[EXPRESSION] NAME=BEGIN..END... [NAME=VALUE]...",
-            help="An expression, the box that its names run through, and values of other names; - reads standard input.",
+            help="An expression, the box that its names run through, and values of other names; - "
+            "reads standard input.",
         ),
     ] = ()
-    width: Annotated[float, typer.Option(metavar="W", help="How much wider than the true range a range may be, relative to its width.")] = (
-        0.01
-    )
-    lipschitz: Annotated[bool, typer.Option("--lipschitz", help="Bound the norms 1, 2 and inf of the gradient, too.")] = False
+    width: Annotated[
+        float,
+        typer.Option(
+            metavar="W",
+            help="How much wider than the true range a range may be, relative to its width.",
+        ),
+    ] = 0.01
+    lipschitz: Annotated[
+        bool, typer.Option("--lipschitz", help="Bound the norms 1, 2 and inf of the gradient, too.")
+    ] = False
     files: Files = ()
-    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl", help="The form of the output.")] = "text"
+    output_format: Annotated[
+        str, typer.Option("--format", metavar="text|json|jsonl", help="The form of the output.")
+    ] = "text"
     dialect: Dialect = None
     limit: Limit = ()
     color: Color = "auto"
@@ -485,12 +807,16 @@ class ExportRequest(Request):
     Of several queries, each has a function: value_and_grad_1, value_and_grad_2, ...
     """
 
-    epilog = "Exit codes: 0 fine; 2 input that has no value, what the target lacks, or wrong usage; 3 an internal error; 130 interrupted."
+    epilog = (
+        "Exit codes: 0 fine; 2 input that has no value, what the target lacks, or wrong "
+        "usage; 3 an internal error; 130 interrupted."
+    )
     arguments: Annotated[
         Texts,
         typer.Argument(
             metavar="[EXPRESSION] [NAME=VALUE]...",
-            help="An expression, and values that say shapes and dtypes (without one: a number); - reads standard input.",
+            help="An expression, and values that say shapes and dtypes (without one: a number); - "
+            "reads standard input.",
         ),
     ] = ()
     to: Annotated[
@@ -502,7 +828,13 @@ class ExportRequest(Request):
         ),
     ] = None
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the functions to FILE.py, .c, .js or .tex, as its suffix says.")
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the functions to FILE.py, .c, .js or .tex, as its suffix says.",
+        ),
     ] = None
     files: Files = ()
     input_format: InputFormat = None
@@ -517,7 +849,8 @@ class ExportRequest(Request):
 
 
 class ReplRequest(Request):
-    """A session: type expressions, bind names, ask where a gradient comes from. :help lists its commands.
+    """A session: type expressions, bind names, ask where a gradient comes from. :help lists its
+    commands.
 
     gradcli repl
 
@@ -525,12 +858,26 @@ class ReplRequest(Request):
     """
 
     epilog = (
-        "Exit codes: 0 when the session is left; of piped lines, as gradcli eval: 1 a mismatch or a false assert; 2 input that cannot "
+        "Exit codes: 0 when the session is left; of piped lines, as gradcli eval: 1 a mismatch or "
+        "a false assert; 2 input that cannot "
         "be evaluated."
     )
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A program that is run first, whose names are there then.")] = None
-    history: Annotated[bool, typer.Option("--history/--no-history", help="Keep what is typed for the next session.")] = True
-    check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check results; :set check off in the session.")] = True
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="A program that is run first, whose names are there then."
+        ),
+    ] = None
+    history: Annotated[
+        bool,
+        typer.Option("--history/--no-history", help="Keep what is typed for the next session."),
+    ] = True
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check/--no-check", help="Cross-check results; :set check off in the session."
+        ),
+    ] = True
     dialect: Dialect = None
     dtype: Precision = "float64"
     limit: Limit = ()
@@ -538,31 +885,50 @@ class ReplRequest(Request):
 
 
 class FunctionsRequest(Request):
-    """Show what can be differentiated: all functions, those with a word, or one with its derivative, domain, conventions and an example."""
+    """Show what can be differentiated: all functions, those with a word, or one with its
+    derivative, domain, conventions and an example.
+    """
 
     words: Annotated[
-        Texts, typer.Argument(metavar="[NAME]|[WORD]...", help="A function, as NumPy or PyTorch calls it; or words to search for.")
+        Texts,
+        typer.Argument(
+            metavar="[NAME]|[WORD]...",
+            help="A function, as NumPy or PyTorch calls it; or words to search for.",
+        ),
     ] = ()
-    output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text"
+    output_format: Annotated[
+        str, typer.Option("--format", metavar="text|json", help="The form of the output.")
+    ] = "text"
 
 
 class HelpRequest(Request):
-    """Explain the code of an error, a verdict, a command or a function; without one, list all codes."""
+    """Explain the code of an error, a verdict, a command or a function; without one, list all
+    codes.
+    """
 
     word: Annotated[
         str | None,
-        typer.Argument(metavar="[CODE]|[COMMAND]|[FUNCTION]", help="A code (error[unknown-name]), a verdict, a command or a function."),
+        typer.Argument(
+            metavar="[CODE]|[COMMAND]|[FUNCTION]",
+            help="A code (error[unknown-name]), a verdict, a command or a function.",
+        ),
     ] = None
 
 
 class InfoRequest(Request):
-    """Show what runs here: versions, the processor, the width of long double, caches; and what results may depend on."""
+    """Show what runs here: versions, the processor, the width of long double, caches; and what
+    results may depend on.
+    """
 
-    output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text"
+    output_format: Annotated[
+        str, typer.Option("--format", metavar="text|json", help="The form of the output.")
+    ] = "text"
 
 
 class CacheRequest(Request):
-    """Show where verdicts and compiled code are kept between runs, and how much of them; GRADCLI_CACHE_DIR names another folder."""
+    """Show where verdicts and compiled code are kept between runs, and how much of them;
+    GRADCLI_CACHE_DIR names another folder.
+    """
 
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False
 
@@ -570,9 +936,11 @@ class CacheRequest(Request):
 # By the names of commands: the subjects of their options, for help.
 GROUPS = {
     "check": {
-        "What is checked": "expression files input_format line changed_since over points random_state",
+        "What is checked": "expression files input_format line changed_since over points "
+        "random_state",
         "What is claimed": "grad grad_formula rtol atol convention",
-        "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by forward functions order at",
+        "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by "
+        "forward functions order at",
         "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",
         "What fails": "fail_on baseline update allow_empty fail_fast config",
         "How long it takes": "jobs timeout budget cache",

@@ -1,4 +1,6 @@
-"""From a query that was evaluated to its explanation: nodes in forward order, the sweep, and the paths that gradients are made of."""
+"""From a query that was evaluated to its explanation: nodes in forward order, the sweep, and the
+paths that gradients are made of.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,18 @@ class AskedExplanation:
 
 
 def make_explanation(
-    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, asked: AskedExplanation
+    program: Program,
+    lowered: Lowered,
+    wrt: Mapping[str, Expr],
+    record: Record,
+    asked: AskedExplanation,
 ) -> ShownExplanation:
-    """The explanation of a query whose record has its value and its gradient, while its graph is there."""
-    explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(program.text or ProgramText())
+    """The explanation of a query whose record has its value and its gradient, while its graph is
+    there.
+    """
+    explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(
+        program.text or ProgramText()
+    )
     if asked.why:
         from gradcli.explanations.why import why
 
@@ -74,10 +84,14 @@ class _Explaining:
         self.values: Values = forward([root], scope.values, scope.precision, self.order)
         self.sweep = self._sweep_for_tensors()
         self.same = representatives(self.order, self.wrt.values())
-        self.ids = {node: id for id, node in enumerate((n for n in self.order if self.same[n] is n), 1)}
+        self.ids = {
+            node: id for id, node in enumerate((n for n in self.order if self.same[n] is n), 1)
+        }
 
     def _sweep_for_tensors(self) -> Recorded:
-        """The sweep as it is for tensors; where it has NaN that the gradient does not have, with zeros that stay zero."""
+        """The sweep as it is for tensors; where it has NaN that the gradient does not have, with
+        zeros that stay zero.
+        """
         found = self._sweep(bare=True)
         if not any(self._is_open(found, name) for name in self.wrt):
             return found
@@ -85,14 +99,27 @@ class _Explaining:
         for name in self.wrt:
             if self._is_open(found, name):
                 self.record.warnings.append(
-                    f"on the way to {name} zero meets infinity: what the product tends to is known for the whole gradient, "
+                    f"on the way to {name} zero meets infinity: what the product tends to is "
+                    "known for the whole gradient, "
                     "and not for its parts, which are nan"
                 )
         return found
 
     def _sweep(self, bare: bool) -> Recorded:
-        seed = np.asarray(1.0 if self.record.seed is None else self.record.seed, self.values[self.root].dtype) if self.wrt else None
-        return record_sweep(self.order, None if seed is None else seed[()], self.wrt.values(), self.values, bare=bare)
+        seed = (
+            np.asarray(
+                1.0 if self.record.seed is None else self.record.seed, self.values[self.root].dtype
+            )
+            if self.wrt
+            else None
+        )
+        return record_sweep(
+            self.order,
+            None if seed is None else seed[()],
+            self.wrt.values(),
+            self.values,
+            bare=bare,
+        )
 
     def _is_open(self, found: Recorded, name: str) -> bool:
         adjoint = found.adjoints.get(self.wrt[name])
@@ -103,15 +130,26 @@ class _Explaining:
     def explanation(self, text: ProgramText) -> ShownExplanation:
         found = self._places(text)
         names = self._names()
-        nodes = [self._node(node, id, found.get(node, NOWHERE), names) for node, id in self.ids.items()]
-        explanation = ShownExplanation(self.record, Source(text.text, self.record.file), nodes, result=self.ids[self.same[self.root]])
+        nodes = [
+            self._node(node, id, found.get(node, NOWHERE), names) for node, id in self.ids.items()
+        ]
+        explanation = ShownExplanation(
+            self.record,
+            Source(text.text, self.record.file),
+            nodes,
+            result=self.ids[self.same[self.root]],
+        )
         explanation.backward = self._backward(dict(zip(self.ids, nodes, strict=True)))
         explanation.gradients = self._gradients()
         return explanation
 
     def _names(self) -> dict[Expr, str]:
         """The names that statements have bound nodes to."""
-        return {self.same[node]: binding.name for node, binding in self.scope.bindings.items() if node in self.same}
+        return {
+            self.same[node]: binding.name
+            for node, binding in self.scope.bindings.items()
+            if node in self.same
+        }
 
     def _places(self, text: ProgramText) -> dict[Expr, Place]:
         """Return where nodes stand in the text; a derivative stands where it is written."""
@@ -145,7 +183,9 @@ class _Explaining:
             return node.op.name
         if not node.is_leaf:
             return "const"
-        is_held = node in self.scope.frozen or (self.root.kind == FLOAT == node.kind and node not in self.wrt.values())
+        is_held = node in self.scope.frozen or (
+            self.root.kind == FLOAT == node.kind and node not in self.wrt.values()
+        )
         return "frozen" if is_held else "leaf"
 
     def _recorded_by_torch(self, node: Expr) -> tuple[str | None, tuple[str, ...]]:
@@ -153,8 +193,15 @@ class _Explaining:
         assert op is not None
         if op is alias or op is output:
             return None, ()
-        operands = [None if o is None else o.payload if is_number(o) else np.asarray(self.values[o]) for o in node.operands]
-        wanted = sum(1 << place for place, o in enumerate(reversed(node.operands)) if o in self.sweep.requiring)
+        operands = [
+            None if o is None else o.payload if is_number(o) else np.asarray(self.values[o])
+            for o in node.operands
+        ]
+        wanted = sum(
+            1 << place
+            for place, o in enumerate(reversed(node.operands))
+            if o in self.sweep.requiring
+        )
         keeps, _ = kept_places(op, len(operands), wanted)
         kept = tuple("result" if place == 0 else _saved_as(node, place - 1) for place in keeps)
         return node_name(op, operands, node.static), kept
@@ -162,18 +209,34 @@ class _Explaining:
     def _backward(self, nodes: Mapping[Expr, ExplainedNode]) -> list[Contribution]:
         """The edges of the sweep, in its order."""
         # the names in a function's body are its own: in a formula they would mean others
-        texts = {node: each.name or (each.text if each.call is None else None) for node, each in nodes.items()}
+        texts = {
+            node: each.name or (each.text if each.call is None else None)
+            for node, each in nodes.items()
+        }
         spellings = {node: each.spelling for node, each in nodes.items() if each.name is None}
-        made = LocalFormulas(self.scope.limits, pieces_of(self.ids, texts, spellings), [*self.scope.names, *self.scope.functions])
+        made = LocalFormulas(
+            self.scope.limits,
+            pieces_of(self.ids, texts, spellings),
+            [*self.scope.names, *self.scope.functions],
+        )
         found = []
         for passed in self.sweep.passed:
             node, operand = self.same[passed.node], self.same[passed.operand]
             if node is operand:
                 continue
-            partial, rule = made.of(passed, self.same) if len(self.sweep.passed) <= _FORMULAS else (None, None)
+            partial, rule = (
+                made.of(passed, self.same) if len(self.sweep.passed) <= _FORMULAS else (None, None)
+            )
             found.append(
                 Contribution(
-                    self.ids[node], self.ids[operand], passed.place, partial, self._local(passed), passed.part, _sum_in_words(passed), rule
+                    self.ids[node],
+                    self.ids[operand],
+                    passed.place,
+                    partial,
+                    self._local(passed),
+                    passed.part,
+                    _sum_in_words(passed),
+                    rule,
                 )
             )
         return found
@@ -187,7 +250,11 @@ class _Explaining:
         partial = op.partials[passed.place]
         assert partial is not None
         with np.errstate(all="ignore"):
-            return partial(self.values[node], *[None if o is None else self.values[o] for o in node.operands], **node.static)
+            return partial(
+                self.values[node],
+                *[None if o is None else self.values[o] for o in node.operands],
+                **node.static,
+            )
 
     def _gradients(self) -> dict[str, ExplainedGradient]:
         if not self.wrt:
@@ -200,7 +267,9 @@ class _Explaining:
             shown, left_out = found[x]
             total = sum((np.asarray(path.contribution) for path in shown), np.zeros_like(value))
             with np.errstate(all="ignore"):
-                gradients[name] = ExplainedGradient(value, shown, left_out, np.asarray(value - total)[()])
+                gradients[name] = ExplainedGradient(
+                    value, shown, left_out, np.asarray(value - total)[()]
+                )
         return gradients
 
 
@@ -210,7 +279,9 @@ def is_number(node: Expr) -> bool:
 
 
 def _saved_as(node: Expr, place: int) -> str:
-    """Return what PyTorch calls an operand that is kept: a number beside a tensor is the other one, wherever it stands."""
+    """Return what PyTorch calls an operand that is kept: a number beside a tensor is the other one,
+    wherever it stands.
+    """
     op, operand = node.op, node.operands[place]
     assert op is not None
     names = op.operands * len(node.operands) if op.variadic else op.operands
@@ -234,11 +305,15 @@ def in_words(whole: Sequence[int], shape: Sequence[int]) -> str:
     axes = [*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 != whole[lead + i])]
     if not shape and lead == len(whole):
         return "summed over all entries, for which it is one number"
-    listed = f"axis {axes[0]}" if len(axes) == 1 else f"axes {', '.join(map(str, axes[:-1]))} and {axes[-1]}"
+    listed = (
+        f"axis {axes[0]}"
+        if len(axes) == 1
+        else f"axes {', '.join(map(str, axes[:-1]))} and {axes[-1]}"
+    )
     return f"summed over {listed}, along which it was repeated"
 
 
-# -- The Python API of explanations ----------------------------------------------------------------
+# -- The Python API of explanations --------------------------------------------------------------
 
 
 def explain(
@@ -258,13 +333,16 @@ def explain(
     steps: bool = False,
     **bindings: Any,
 ) -> ShownExplanation:
-    """Return where every number of a value and its gradient comes from: ``explain("x*sin(x)", x=2.0).nodes``.
+    """Return where every number of a value and its gradient comes from:
 
-    The options are those of `evaluate`, whose record is the explanation's ``record``. Its ``nodes`` are in the order of the forward pass,
-    its ``backward`` in that of the sweep, and its ``gradients`` have the paths that they are the sum of.
-    Of each entry in ``why`` ("x", "x[2]", "value") its ``why`` has the story; with ``steps`` its ``steps`` have the derivation of each
-    derivative as a formula.
-    Raises a `GradcliError` with its place in the text for what cannot be evaluated.
+    ``explain("x*sin(x)", x=2.0).nodes``.
+
+    The options are those of `evaluate`, whose record is the explanation's ``record``. Its ``nodes``
+    are in the order of the forward pass, its ``backward`` in that of the sweep, and its
+    ``gradients`` have the paths that they are the sum of. Of each entry in ``why`` ("x", "x[2]",
+    "value") its ``why`` has the story; with ``steps`` its ``steps`` have the derivation of each
+    derivative as a formula. Raises a `GradcliError` with its place in the text for what cannot be
+    evaluated.
     """
     from gradcli.query.bindings import entries_of, option_of
     from gradcli.query.interface import evaluate_call
@@ -274,7 +352,9 @@ def explain(
     asked = AskedExplanation(entries_of(why), derived, derived)
     found: dict[int, ShownExplanation] = {}
 
-    def observe(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
+    def observe(
+        program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
+    ) -> None:
         found[id(record)] = make_explanation(program, lowered, wrt, record, asked)
 
     record = evaluate_call(
@@ -284,6 +364,9 @@ def explain(
     result = result_of(record, check)
     explanation = found.get(id(record))
     if explanation is None or not isinstance(result, GradientRecord):
-        raise UsageError("an assert is held or broken: there is no gradient to explain", help="write one of its sides as the last line")
+        raise UsageError(
+            "an assert is held or broken: there is no gradient to explain",
+            help="write one of its sides as the last line",
+        )
     explanation.record, explanation.gradients = result, by_name(explanation.gradients)
     return explanation

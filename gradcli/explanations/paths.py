@@ -1,8 +1,10 @@
-"""A gradient by paths: what flows back along each way from the result to a name, which add up to the gradient.
+"""A gradient by paths: what flows back along each way from the result to a name, which add up to
+the gradient.
 
-Paths are counted node by node, and their contributions carried along from the result down: at every node the largest ways to it are kept,
-by the sum of magnitudes. For numbers that is exact, since what follows multiplies all of them alike; of arrays, whose entries may be
-scaled differently further down, the ways kept are those that are largest so far. Of very long ones fewer are listed.
+Paths are counted node by node, and their contributions carried along from the result down: at every
+node the largest ways to it are kept, by the sum of magnitudes. For numbers that is exact, since
+what follows multiplies all of them alike; of arrays, whose entries may be scaled differently
+further down, the ways kept are those that are largest so far. Of very long ones fewer are listed.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ _MOST_PATHS = 100_000  # nodes of all paths that are listed together
 
 
 class _Way(NamedTuple):
-    """A way from the result to a node: the cotangent that arrives by it, the way before, and how many nodes that has with this one."""
+    """A way from the result to a node: the cotangent that arrives by it, the way before, and how
+    many nodes that has with this one.
+    """
 
     size: float
     cotangent: Any
@@ -48,7 +52,14 @@ class _Way(NamedTuple):
 Paths = dict[Expr, tuple[list[Path], int]]  # by leaves: the largest, and how many more there are
 
 
-def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same: Mapping[Expr, Expr], ids: Mapping[Expr, int]) -> Paths:
+def paths(
+    record: Recorded,
+    seed: Any,
+    wrt: Iterable[Expr],
+    values: Table,
+    same: Mapping[Expr, Expr],
+    ids: Mapping[Expr, int],
+) -> Paths:
     """The paths of all nodes that are asked for.
 
     same  what stands for each node; two edges between the same two are one path
@@ -56,7 +67,9 @@ def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same:
     root = same[record.order[-1]]
     order = [node for node in record.order if same[node] is node]
     edges = _edges(record, same)
-    targets = {same.get(node, node): node for node in wrt}  # what does not stand in the result has none
+    targets = {
+        same.get(node, node): node for node in wrt
+    }  # what does not stand in the result has none
     counts = _counts(order, root, edges) if record.order[-1] in record.adjoints else {}
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
     kept = ALL if len(order) <= _MANY else most
@@ -76,10 +89,16 @@ def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same:
                 found[targets[node]] = [_path(way, ids) for way in shown], counts[node] - len(shown)
             if node in edges:
                 for way in here:
-                    for operand, cotangent in _along(way, node, edges[node], record, values, same).items():
-                        ways.setdefault(operand, []).append(_Way(size(cotangent), cotangent, operand, way, way.length + 1))
+                    for operand, cotangent in _along(
+                        way, node, edges[node], record, values, same
+                    ).items():
+                        ways.setdefault(operand, []).append(
+                            _Way(size(cotangent), cotangent, operand, way, way.length + 1)
+                        )
                 for operand in edges[node]:
-                    ways[operand] = sorted(ways[operand], key=attrgetter("size"), reverse=True)[:kept]
+                    ways[operand] = sorted(ways[operand], key=attrgetter("size"), reverse=True)[
+                        :kept
+                    ]
     return found
 
 
@@ -93,7 +112,9 @@ def _edges(record: Recorded, same: Mapping[Expr, Expr]) -> dict[Expr, dict[Expr,
     return found
 
 
-def _counts(order: Sequence[Expr], root: Expr, edges: Mapping[Expr, Iterable[Expr]]) -> dict[Expr, int]:
+def _counts(
+    order: Sequence[Expr], root: Expr, edges: Mapping[Expr, Iterable[Expr]]
+) -> dict[Expr, int]:
     """Return how many ways lead from the result to each node."""
     counts = {root: 1}
     for node in reversed(order):
@@ -103,7 +124,14 @@ def _counts(order: Sequence[Expr], root: Expr, edges: Mapping[Expr, Iterable[Exp
     return counts
 
 
-def _along(way: _Way, node: Expr, operands: Iterable[Expr], record: Recorded, values: Table, same: Mapping[Expr, Expr]) -> dict[Expr, Any]:
+def _along(
+    way: _Way,
+    node: Expr,
+    operands: Iterable[Expr],
+    record: Recorded,
+    values: Table,
+    same: Mapping[Expr, Expr],
+) -> dict[Expr, Any]:
     """Return what arrives by a way at the operands of its last node."""
     found: dict[Expr, Any] = {}
     for passed in passed_back(node, way.cotangent, record, values):
@@ -130,7 +158,9 @@ def _path(way: _Way, ids: Mapping[Expr, int]) -> Path:
 
 
 _SHORT = 200  # characters of a text that is always kept
-_ROOM = 1 << 20  # those of all longer ones together: each term of a long sum has all before it in its text
+_ROOM = (
+    1 << 20
+)  # those of all longer ones together: each term of a long sum has all before it in its text
 
 _Group = tuple[int, int, int]  # a call: of which text, from where to where
 
@@ -138,9 +168,10 @@ _Group = tuple[int, int, int]  # a call: of which text, from where to where
 class Place(NamedTuple):
     """Facts about a node from the text.
 
-    text, span, spelling  of the smallest part of the text that is the node; None inside of a built-in function. Of many long
-                          texts only the spans are known
-    function, root        the outermost built-in function that it was expanded from, and the node that is its result
+    text, span, spelling  of the smallest part of the text that is the node; None inside of a
+                          built-in function. Of many long texts only the spans are known
+    function, root        the outermost built-in function that it was expanded from, and the node
+                          that is its result
     call                  the span of the call, for a node of a user's function
     statement             the line of the text, from 0
     """
@@ -182,14 +213,23 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
             if length <= _SHORT or length <= room:
                 written = _own_text(origin, origin.source.text[inside.start : inside.end], scope)
                 room -= 0 if length <= _SHORT else length
-            found[node] = Place(written, span, origin.spelling, function, node if root is node else None, called, line)
+            found[node] = Place(
+                written,
+                span,
+                origin.spelling,
+                function,
+                node if root is node else None,
+                called,
+                line,
+            )
         else:
             found[node] = Place(None, None, None, function, root, called, line)
     return found
 
 
 def _own_text(origin: Origin, written: str, scope: Scope) -> str:
-    """Return the text of a node: as it is written, or in the language's own spelling where the text is a textbook's.
+    """Return the text of a node: as it is written, or in the language's own spelling where the text
+    is a textbook's.
 
     No part of ``sin^2(3x)`` says ``sin(3*x)``, and no exponent is written ``²``.
     """
@@ -202,7 +242,12 @@ def _own_text(origin: Origin, written: str, scope: Scope) -> str:
 def _without_brackets(text: str, span: Span) -> Span:
     """Return what stands in the brackets around a part of a text, which are not its own."""
     begin, end = span
-    while end - begin > 2 and text[begin] == "(" and text[end - 1] == ")" and _closing(text, begin, end) == end - 1:
+    while (
+        end - begin > 2
+        and text[begin] == "("
+        and text[end - 1] == ")"
+        and _closing(text, begin, end) == end - 1
+    ):
         begin, end = begin + 1, end - 1
         while text[begin].isspace():
             begin += 1
@@ -222,7 +267,9 @@ def _closing(text: str, begin: int, end: int) -> int:
 
 
 def _best_origin(node: Expr, all_: Iterable[Origin]) -> Origin:
-    """The origin that a node is called by: its own text rather than a function's that it is inside of; a name by itself."""
+    """The origin that a node is called by: its own text rather than a function's that it is inside
+    of; a name by itself.
+    """
     listed = list(all_)
     own = [origin for origin in listed if not origin.calls] or listed
     if node.is_leaf:
@@ -235,7 +282,9 @@ def _group(origin: Origin) -> _Group:
 
 
 def _roots(order: Sequence[Expr], chosen: Mapping[Expr, Origin]) -> dict[_Group, Expr]:
-    """The result of each call of a built-in function: of the nodes that it was expanded to, the one that was made last."""
+    """The result of each call of a built-in function: of the nodes that it was expanded to, the one
+    that was made last.
+    """
     found: dict[_Group, Expr] = {}
     for node in order:
         origin = chosen.get(node)
@@ -257,7 +306,9 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
     for frame in scope.lowered:
         if frame.call is not None:
             caller, call = frame.call
-            for tree, result in zip(frame.nodes, frame.results, strict=False):  # fewer results where lowering failed
+            for tree, result in zip(
+                frame.nodes, frame.results, strict=False
+            ):  # fewer results where lowering failed
                 if isinstance(result, Expr) and not isinstance(tree, (Name, Number)):
                     called.setdefault(result, (caller.source, call.span))
     return called
@@ -278,7 +329,9 @@ def entry_text(name: str, index: tuple[int, ...]) -> str:
 class Entries:
     """An explanation, seen from an entry of one of its nodes."""
 
-    def __init__(self, explanation: Explanation, name: str, id: int, index: tuple[int, ...]) -> None:
+    def __init__(
+        self, explanation: Explanation, name: str, id: int, index: tuple[int, ...]
+    ) -> None:
         self.explanation, self.name, self.id, self.index = explanation, name, id, index
         self.arrived, self.users = explanation.contributions_by_node(), explanation.users()
 
@@ -302,7 +355,9 @@ class Entries:
         return registry().get(self.node(id).op)
 
     def name_in_words(self, id: int) -> str:
-        """Return what a node is called in a sentence: its name or text; inside of a function, that it is there."""
+        """Return what a node is called in a sentence: its name or text; inside of a function, that
+        it is there.
+        """
         node = self.node(id)
         if node.text is None and node.name is None and node.inside is not None:
             return f"{node.op} inside of {ends_of(self.node(node.inside).label, _LONGEST)}"
@@ -315,11 +370,20 @@ class Entries:
         op = self.op(id)
         return "" if op is None else op.algebra
 
-    def story(self, kind: str, lines: list[str], node: int, operand: int | None = None, repair: str | None = None) -> Why:
+    def story(
+        self,
+        kind: str,
+        lines: list[str],
+        node: int,
+        operand: int | None = None,
+        repair: str | None = None,
+    ) -> Why:
         return Why(self.text, kind, lines, node, operand, self.index, repair)
 
     def arguments(self, id: int) -> list[ExplainedNode]:
-        """The operands of a node; of the result of a built-in function its arguments, whatever it was expanded to."""
+        """The operands of a node; of the result of a built-in function its arguments, whatever it
+        was expanded to.
+        """
         found: dict[int, None] = {}
         pending = list(self.node(id).operands)
         for here in pending:  # which grows
@@ -332,13 +396,17 @@ class Entries:
 
     def steps(self, nodes: Iterable[int]) -> str:
         """A path in words, without what built-in functions are made of."""
-        return self.explanation.route([id for id in nodes if self.node(id).inside is None], _LONGEST)
+        return self.explanation.route(
+            [id for id in nodes if self.node(id).inside is None], _LONGEST
+        )
 
     def operands(self, id: int) -> list[ExplainedNode]:
         return [self.node(operand) for operand in self.node(id).operands]
 
     def above(self, each: Contribution, mask: Mask) -> Mask:
-        """The entries of a user that those of its operand are a part of: entry by entry the same, of other operations all."""
+        """The entries of a user that those of its operand are a part of: entry by entry the same,
+        of other operations all.
+        """
         node = self.node(each.node)
         shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
         if each.partial is None and each.local is None:
@@ -349,15 +417,23 @@ class Entries:
             return np.ones(shape, bool)
 
     def number(self, value: Any, mask: Mask) -> Any:
-        """The first of the entries that are meant; the whole of what goes not entry by entry with them."""
+        """The first of the entries that are meant; the whole of what goes not entry by entry with
+        them.
+        """
         try:
-            return value if isinstance(value, tuple) else np.broadcast_to(np.asarray(value), mask.shape)[mask][0]
+            return (
+                value
+                if isinstance(value, tuple)
+                else np.broadcast_to(np.asarray(value), mask.shape)[mask][0]
+            )
         except (ValueError, IndexError):
             return value
 
 
 def number_in_words(number: Any) -> str:
-    """A number in a sentence, or an array of a few; the results of an operation that has several."""
+    """A number in a sentence, or an array of a few; the results of an operation that has
+    several.
+    """
     if isinstance(number, tuple) or np.ndim(number):
         return short(number, 6, 6)
     value = np.asarray(number)
@@ -369,7 +445,8 @@ def number_in_words(number: Any) -> str:
 
 
 def representatives(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr, Expr]:
-    """Return what stands for each node: itself, or the operand of one that only names it or wraps it.
+    """Return what stands for each node: itself, or the operand of one that only names it or wraps
+    it.
 
     kept  nodes that stand for themselves, as those that something is differentiated by
     """

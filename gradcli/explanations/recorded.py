@@ -1,4 +1,6 @@
-"""The backward sweep, recorded: the adjoint of every node, and what each passes back to its operands."""
+"""The backward sweep, recorded: the adjoint of every node, and what each passes back to its
+operands.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ Table = Mapping[Expr, Any]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Passed:
-    """Part that a node passes back to one operand: before it is summed to the operand's shape, and after."""
+    """Part that a node passes back to one operand: before it is summed to the operand's shape, and
+    after.
+    """
 
     node: Expr
     operand: Expr
@@ -46,7 +50,9 @@ class Recorded:
     passed: list[Passed] = field(default_factory=list)
 
 
-def record_sweep(order: Sequence[Expr], seed: Any, wrt: Iterable[Expr], values: Table, *, bare: bool = True) -> Recorded:
+def record_sweep(
+    order: Sequence[Expr], seed: Any, wrt: Iterable[Expr], values: Table, *, bare: bool = True
+) -> Recorded:
     """The sweep from the last node, with the seed as its adjoint, to what is asked for.
 
     bare  zero times infinity is NaN, as in PyTorch; else a zero cotangent contributes nothing
@@ -60,15 +66,24 @@ def record_sweep(order: Sequence[Expr], seed: Any, wrt: Iterable[Expr], values: 
             sweep(order, {root: seed}, _Pulling(record, values))
     for node in _below(order, record.requiring):
         if node not in record.adjoints and not isinstance(values[node], tuple):
-            record.adjoints[node] = np.zeros_like(np.asarray(values[node], np.result_type(seed)))[()]
+            record.adjoints[node] = np.zeros_like(np.asarray(values[node], np.result_type(seed)))[
+                ()
+            ]
     return record
 
 
 def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
-    """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also where the derivative is always zero."""
+    """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also
+    where the derivative is always zero.
+    """
     found = set(targets)
     for node in order:
-        if node.op is not None and node.op is not detach and node.kind == FLOAT and not found.isdisjoint(node.operands):
+        if (
+            node.op is not None
+            and node.op is not detach
+            and node.kind == FLOAT
+            and not found.isdisjoint(node.operands)
+        ):
             found.add(node)
     return found
 
@@ -83,7 +98,9 @@ def _below(order: Sequence[Expr], requires: set[Expr]) -> set[Expr]:
 
 
 class _Pulling:
-    """Function that the sweep calls for each node: the node's contributions, which are written down."""
+    """Function that the sweep calls for each node: the node's contributions, which are written
+    down.
+    """
 
     def __init__(self, record: Recorded, values: Table) -> None:
         self.record, self.values = record, values
@@ -102,12 +119,17 @@ def passed_back(node: Expr, cotangent: Any, record: Recorded, values: Table) -> 
     wanted = tuple([operand in record.needed for operand in node.operands])
     if True not in wanted:
         return
-    own = [values[node], *[None if operand is None else values[operand] for operand in node.operands]]
+    own = [
+        values[node],
+        *[None if operand is None else values[operand] for operand in node.operands],
+    ]
     parts = contributions(node, wanted, cotangent, own, record.times)
     for place, (operand, whole) in enumerate(zip(node.operands, parts, strict=False)):
         if operand is not None and whole is not None:
             fits = isinstance(whole, tuple) or whole.shape == operand.shape
-            yield Passed(node, operand, place, whole, whole if fits else sum_to(whole, shape=operand.shape))
+            yield Passed(
+                node, operand, place, whole, whole if fits else sum_to(whole, shape=operand.shape)
+            )
 
 
 # -- Local derivatives as formulas: what an operation passes back, in terms of the texts of its
@@ -115,16 +137,22 @@ def passed_back(node: Expr, cotangent: Any, record: Recorded, values: Table) -> 
 
 
 _LARGEST = 40  # nodes of a formula that is shown
-_LONGEST = 40  # characters of an operand's text that stands in a formula; else it is called by its number
+_LONGEST = (
+    40  # characters of an operand's text that stands in a formula; else it is called by its number
+)
 
 _Key = tuple[Any, ...]
-_Made = tuple[Expr | None, Expr | None, list[Expr | None]]  # the partial, what is passed back, and what stands for the operands
+_Made = tuple[
+    Expr | None, Expr | None, list[Expr | None]
+]  # the partial, what is passed back, and what stands for the operands
 
 
 class LocalFormulas:
-    """The formulas of a graph's edges; made once for each operation, and written with the texts of its operands.
+    """The formulas of a graph's edges; made once for each operation, and written with the texts of
+    its operands.
 
-    In ``rule`` the adjoint that arrives is called "adjoint"; an operand without a short text is "v" and its number.
+    In ``rule`` the adjoint that arrives is called "adjoint"; an operand without a short text is "v"
+    and its number.
     """
 
     def __init__(self, limits: Limits, texts: Mapping[Expr, Piece], taken: Sequence[str]) -> None:
@@ -133,7 +161,9 @@ class LocalFormulas:
         self._adjoints: dict[Expr, Expr] = {}
 
     def of(self, passed: Passed, same: Mapping[Expr, Expr]) -> tuple[str | None, str | None]:
-        """The local derivative of an edge, where it works entry by entry; and what is passed back, a formula of the adjoint."""
+        """The local derivative of an edge, where it works entry by entry; and what is passed back,
+        a formula of the adjoint.
+        """
         node = passed.node
         key = (node.op, tuple(node.static.items()), passed.place, tuple(map(_kind, node.operands)))
         if key not in self._known:
@@ -143,26 +173,36 @@ class LocalFormulas:
             self._known[key] = made
         partial, rule, stand_ins = self._known[key]
         names = {
-            x: self._texts[same[o]] for x, o in zip(stand_ins, node.operands, strict=False) if x is not None and o is not None and x.is_leaf
+            x: self._texts[same[o]]
+            for x, o in zip(stand_ins, node.operands, strict=False)
+            if x is not None and o is not None and x.is_leaf
         }
         return self._write(partial, names), self._write(rule, names)
 
     def _write(self, made: Expr | None, names: Mapping[Expr, Piece]) -> str | None:
-        return None if made is None else formula(made, limit=_LARGEST, names=names, taken=self._taken)
+        return (
+            None if made is None else formula(made, limit=_LARGEST, names=names, taken=self._taken)
+        )
 
 
 def _kind(operand: Expr | None) -> Any:
-    """Return what of an operand a formula depends on: a number's value, and otherwise shape and kind."""
+    """Return what of an operand a formula depends on: a number's value, and otherwise shape and
+    kind.
+    """
     if operand is None:
         return None
     return operand if operand.is_constant and not operand.shape else (operand.shape, operand.kind)
 
 
 def _make_formulas(node: Expr, place: int, limits: Limits) -> _Made:
-    """The formulas of an edge in a graph of their own, where leaves stand for the operands, and "adjoint" for the node's."""
+    """The formulas of an edge in a graph of their own, where leaves stand for the operands, and
+    "adjoint" for the node's.
+    """
     graph, op = Graph(limits), node.op
     assert op is not None
-    if op.outputs != 1 or any(o is not None and o.op is not None and o.op.outputs != 1 for o in node.operands):
+    if op.outputs != 1 or any(
+        o is not None and o.op is not None and o.op.outputs != 1 for o in node.operands
+    ):
         return None, None, []  # several results at once have no text
     stand_ins = [None if o is None else _stand_in(graph, o, i) for i, o in enumerate(node.operands)]
     out = graph.apply(op, stand_ins, node.static)
@@ -189,8 +229,14 @@ def _simple(made: Any, graph: Graph) -> Expr | None:
     return textbook(made if isinstance(made, Expr) else graph.constant(made))
 
 
-def pieces_of(ids: Mapping[Expr, int], written: Mapping[Expr, str | None], spellings: Mapping[Expr, str | None]) -> dict[Expr, Piece]:
-    """Return what nodes are called in formulas: their own text, which holds together as its operator does, or their numbers."""
+def pieces_of(
+    ids: Mapping[Expr, int],
+    written: Mapping[Expr, str | None],
+    spellings: Mapping[Expr, str | None],
+) -> dict[Expr, Piece]:
+    """Return what nodes are called in formulas: their own text, which holds together as its
+    operator does, or their numbers.
+    """
     found = {}
     for node, id in ids.items():
         text = written.get(node)
@@ -208,5 +254,7 @@ def _power(node: Expr, text: str, spelling: str | None) -> int:
     operator = spelling or ""
     if operator in BINDING:
         return UNARY if len(node.operands) == 1 else BINDING[operator]
-    is_open = len(operator) < len(text) and text[-1] not in ")]|" and not operator.startswith(".")  # sin x, √x: it takes what follows
+    is_open = (
+        len(operator) < len(text) and text[-1] not in ")]|" and not operator.startswith(".")
+    )  # sin x, √x: it takes what follows
     return EXPRESSION if is_open or operator in ("if", "not", "~", "|", "-") else ATOM

@@ -30,7 +30,9 @@ def nonfinite_value(entries: Entries, number: Any) -> Why:
 
 
 def nonfinite_gradient(entries: Entries, number: Any) -> Why:
-    """Return why a gradient is not finite: because the forward pass already has such a number, or because the way back makes one."""
+    """Return why a gradient is not finite: because the forward pass already has such a number, or
+    because the way back makes one.
+    """
     begin = f"{entries.text} has gradient {number_in_words(number)}"
     found = _way_back(entries)
     if found is None:
@@ -38,23 +40,41 @@ def nonfinite_gradient(entries: Entries, number: Any) -> Why:
         return _with_repair(entries, [f"{begin}: {words}"], id)
     part, mask = found
     lines = [f"{begin}: {_product(entries, part, mask)}"]
-    bad = [operand for operand in (entries.node(part.node), *entries.operands(part.node)) if _bad(operand.value)]
+    bad = [
+        operand
+        for operand in (entries.node(part.node), *entries.operands(part.node))
+        if _bad(operand.value)
+    ]
     lines += [f"in the forward pass {_first_not_finite(entries, bad[0].id)[1]}"] if bad else []
-    lines += [f"from there it flows to {entries.name} through every factor"] if part.operand != entries.id else []
+    lines += (
+        [f"from there it flows to {entries.name} through every factor"]
+        if part.operand != entries.id
+        else []
+    )
     return _with_repair(entries, lines, part.node, part.operand)
 
 
 def _with_repair(entries: Entries, lines: list[str], node: int, operand: int | None = None) -> Why:
     repair, told = _repair(entries)
-    return entries.story("nonfinite", [*lines, *(f"a finite number there: {line}" for line in told)], node, operand, repair)
+    return entries.story(
+        "nonfinite",
+        [*lines, *(f"a finite number there: {line}" for line in told)],
+        node,
+        operand,
+        repair,
+    )
 
 
 def _repair(entries: Entries) -> tuple[str | None, list[str]]:
-    """An expression with a better number, and the line that says so, where the cross-check knows one."""
+    """An expression with a better number, and the line that says so, where the cross-check knows
+    one.
+    """
     check = entries.explanation.record.check
     if check is None or not check.repairs:
         return None, []
-    text = check.rewrite.text if check.rewrite is not None else check.repairs[0].partition(" as ")[2]
+    text = (
+        check.rewrite.text if check.rewrite is not None else check.repairs[0].partition(" as ")[2]
+    )
     return text, [f"write {check.repairs[0]}"]
 
 
@@ -66,7 +86,9 @@ def _bad(value: Any) -> bool:
 
 
 def _first_not_finite(entries: Entries, id: int) -> tuple[int, str]:
-    """The first node below one, in the order of the forward pass, that is not finite though its operands are; and what it made of them."""
+    """The first node below one, in the order of the forward pass, that is not finite though its
+    operands are; and what it made of them.
+    """
     seen, pending = {id}, [id]
     for here in pending:  # which grows
         for operand in entries.node(here).operands:
@@ -79,22 +101,35 @@ def _first_not_finite(entries: Entries, id: int) -> tuple[int, str]:
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
     where = f" at index {list(place)}" if place else ""
     if not node.operands:
-        return first, f"{entries.name_in_words(first)}, which was given, is {number_in_words(array[place])}{where}"
+        return (
+            first,
+            f"{entries.name_in_words(first)}, which was given, is "
+            f"{number_in_words(array[place])}{where}",
+        )
     found = f"{entries.name_in_words(first)} is {number_in_words(array[place])}{where}"
     try:  # where operands go with the result entry by entry
-        of = [number_in_words(np.broadcast_to(np.asarray(each.value), array.shape)[place]) for each in entries.operands(first)]
+        of = [
+            number_in_words(np.broadcast_to(np.asarray(each.value), array.shape)[place])
+            for each in entries.operands(first)
+        ]
     except ValueError:
         return first, found
     return first, f"{found}, of {' and '.join(of)}"
 
 
 def _way_back(entries: Entries) -> tuple[Contribution, Mask] | None:
-    """From the entry towards the result, as long as what arrives is not finite: the contribution that is so first, of a finite adjoint."""
+    """From the entry towards the result, as long as what arrives is not finite: the contribution
+    that is so first, of a finite adjoint.
+    """
     id, mask = entries.id, entries.mask
     found: tuple[Contribution, Mask] | None = None
     while True:
         parts = [part for part in entries.arrived.get(id, []) if not isinstance(part.passed, tuple)]
-        bad = [part for part in parts if not np.isfinite(np.broadcast_to(part.passed, mask.shape)[mask]).all()]
+        bad = [
+            part
+            for part in parts
+            if not np.isfinite(np.broadcast_to(part.passed, mask.shape)[mask]).all()
+        ]
         if not bad:
             return found
         above = [(part, entries.above(part, mask)) for part in bad]
@@ -119,9 +154,16 @@ def _product(entries: Entries, part: Contribution, mask: Mask) -> str:
     if not len(places):
         return f"the sum over the entries of {user} is not finite"
     place = tuple(places[0])
-    factor = f"{part.partial} = {number_in_words(local[place])}" if part.partial is not None else number_in_words(local[place])
+    factor = (
+        f"{part.partial} = {number_in_words(local[place])}"
+        if part.partial is not None
+        else number_in_words(local[place])
+    )
     by = entries.name_in_words(part.operand)
-    result = f"{number_in_words(adjoint[place])} times {number_in_words(local[place])} is {number_in_words(products[place])}"
+    result = (
+        f"{number_in_words(adjoint[place])} times {number_in_words(local[place])} is "
+        f"{number_in_words(products[place])}"
+    )
     return f"the derivative of {user} by {by} is {factor}, and {result}"
 
 
@@ -151,7 +193,10 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
         return entries.story("imprecise", [f"{begin} to rounding along its way"], entries.id)
     bits, node, words = lost[0]
     repair, told = _repair(entries)
-    lines = [f"{begin}: {words}, which costs {bits} bits", *(f"{more}, {fewer} bits" for fewer, _, more in lost[1:3] if fewer > 3)]
+    lines = [
+        f"{begin}: {words}, which costs {bits} bits",
+        *(f"{more}, {fewer} bits" for fewer, _, more in lost[1:3] if fewer > 3),
+    ]
     return entries.story("imprecise", [*lines, *told], node, None, repair)
 
 
@@ -162,11 +207,17 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
         if op is None or isinstance(node.value, tuple) or node.kind != "float":
             continue
         terms = [each.value for each in entries.operands(node.id)]
-        if op.algebra in ("sum", "difference") and all(not isinstance(term, tuple) for term in terms):
+        if op.algebra in ("sum", "difference") and all(
+            not isinstance(term, tuple) for term in terms
+        ):
             bits = _bits(terms, node.value)
             if bits:
                 named = " and ".join(map(entries.value_in_words, entries.operands(node.id)))
-                yield bits, node.id, f"{entries.name_in_words(node.id)} subtracts what is nearly equal, {named}"
+                yield (
+                    bits,
+                    node.id,
+                    f"{entries.name_in_words(node.id)} subtracts what is nearly equal, {named}",
+                )
         elif op.algebra == "total":
             bits = _bits([np.abs(np.asarray(terms[0])).sum()], np.asarray(node.value))
             if bits:
@@ -177,13 +228,19 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
             bits = _bits([part.passed for part in parts], node.adjoint)
             if bits:
                 named = " and ".join(number_in_words(part.passed) for part in parts[:3])
-                yield bits, id, f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel"
+                yield (
+                    bits,
+                    id,
+                    f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel",
+                )
 
 
 def _bits(terms: list[Any], total: Any) -> int:
     """Return how many bits a sum loses at its worst entry."""
     with np.errstate(all="ignore"):
-        largest = np.max(np.broadcast_arrays(*[np.abs(np.asarray(term, float)) for term in terms]), axis=0)
+        largest = np.max(
+            np.broadcast_arrays(*[np.abs(np.asarray(term, float)) for term in terms]), axis=0
+        )
         ratio = largest / np.abs(np.asarray(total, float))
         worst = float(np.max(np.where(np.isfinite(ratio), ratio, 0), initial=0))
     return int(math.log2(worst)) if worst >= 2 else 0
@@ -202,15 +259,25 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
     paths = sorted(gradient.paths, key=lambda path: -abs(_share(path, entries)))
     if not paths:
         return entries.story(kind, [begin], entries.id)
-    shares = [f"{number_in_words(_share(path, entries))} by {entries.steps(path.nodes)}" for path in paths[:_FACTORS]]
+    shares = [
+        f"{number_in_words(_share(path, entries))} by {entries.steps(path.nodes)}"
+        for path in paths[:_FACTORS]
+    ]
     factors = list(_factors(entries, paths[0]))
     if kind == "plain":
         alone = len(paths) == 1 and not gradient.left_out
-        shares[0] = f"{begin}: {f'all of it by {entries.steps(paths[0].nodes)}' if alone else shares[0]}"
+        shares[0] = (
+            f"{begin}: {f'all of it by {entries.steps(paths[0].nodes)}' if alone else shares[0]}"
+        )
     else:
-        told = ", ".join(f"{number_in_words(factor)} at {entries.name_in_words(user)}" for factor, user, _ in factors[:_FACTORS])
+        told = ", ".join(
+            f"{number_in_words(factor)} at {entries.name_in_words(user)}"
+            for factor, user, _ in factors[:_FACTORS]
+        )
         size_word = "largest" if kind == "large" else "smallest"
-        shares.insert(0, f"{begin}: the {size_word} factors on its way are {told}" if told else begin)
+        shares.insert(
+            0, f"{begin}: the {size_word} factors on its way are {told}" if told else begin
+        )
     more = max(0, len(paths) - _FACTORS) + gradient.left_out
     shares += [f"and {more:,} smaller paths"] if more else []
     return entries.story(kind, shares, *(factors[0][1:] if factors else (entries.id,)))
@@ -218,11 +285,17 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
 
 def _share(path: Path, entries: Entries) -> float:
     """Return what the entry has by a path."""
-    return float(np.broadcast_to(path.contribution, np.shape(entries.explanation.gradients[entries.name].value))[entries.index])
+    return float(
+        np.broadcast_to(
+            path.contribution, np.shape(entries.explanation.gradients[entries.name].value)
+        )[entries.index]
+    )
 
 
 def _factors(entries: Entries, path: Path) -> Iterator[tuple[float, int, int]]:
-    """Return how much each edge of a path multiplies by, the most extreme first: of arrays, the ratio of the sums of magnitudes."""
+    """Return how much each edge of a path multiplies by, the most extreme first: of arrays, the
+    ratio of the sums of magnitudes.
+    """
     found = []
     edges = {(part.operand, part.node): part for part in entries.explanation.backward}
     for operand, user in zip(path.nodes, path.nodes[1:], strict=False):
@@ -231,7 +304,13 @@ def _factors(entries: Entries, path: Path) -> Iterator[tuple[float, int, int]]:
             continue
         before, after = entries.node(user).adjoint, part.passed
         whole = size(before) if before is not None else 0.0
-        factor = float(part.local) if part.local is not None and np.ndim(part.local) == 0 else size(after) / whole if whole else math.nan
+        factor = (
+            float(part.local)
+            if part.local is not None and np.ndim(part.local) == 0
+            else size(after) / whole
+            if whole
+            else math.nan
+        )
         if factor and math.isfinite(factor):
             found.append((factor, user, operand))
     yield from sorted(found, key=lambda each: -abs(math.log(abs(each[0]))))
@@ -242,7 +321,9 @@ def sized_value(entries: Entries, number: Any) -> Why:
     node = entries.node(entries.id)
     of = " and ".join(map(entries.value_in_words, entries.arguments(node.id)))
     made = f": {node.function or node.op} of {of}" if of else ", as it was given"
-    return entries.story(_kind(number), [f"{entries.text} is {number_in_words(number)}{made}"], node.id)
+    return entries.story(
+        _kind(number), [f"{entries.text} is {number_in_words(number)}{made}"], node.id
+    )
 
 
 # -- Why a number is zero: what does not depend on it, what is flat where it is, what it is
@@ -257,9 +338,15 @@ def zero_value(entries: Entries) -> Why:
     """Return why the result is zero: the operands that make it so."""
     node, algebra = entries.node(entries.id), entries.algebra(entries.id)
     operands = entries.operands(node.id)
-    zeros = [each for each in operands if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)]
+    zeros = [
+        each
+        for each in operands
+        if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)
+    ]
     terms = " and ".join(
-        f"{entries.name_in_words(each.id)} = {number_in_words(entries.number(each.value, entries.mask))}" for each in operands
+        f"{entries.name_in_words(each.id)} = "
+        f"{number_in_words(entries.number(each.value, entries.mask))}"
+        for each in operands
     )
     if not operands:
         words = "it was given as 0"
@@ -269,11 +356,15 @@ def zero_value(entries: Entries) -> Why:
         words = terms if len(zeros) == len(operands) else f"the terms {terms} cancel"
     else:
         words = f"{node.op} of {terms} is 0"
-    return entries.story("zero", [f"{entries.text} is 0: {words}"], node.id, zeros[0].id if zeros else None)
+    return entries.story(
+        "zero", [f"{entries.text} is 0: {words}"], node.id, zeros[0].id if zeros else None
+    )
 
 
 def zero_gradient(entries: Entries) -> Why:
-    """Return why a gradient is zero: because nothing flows, because each way ends in a zero, or because what flows cancels."""
+    """Return why a gradient is zero: because nothing flows, because each way ends in a zero, or
+    because what flows cancels.
+    """
     begin = f"{entries.text} has gradient 0"
     found = _reasons(entries, entries.id, entries.mask)
     reasons = [reason for reason in found if not reason[3]] or found
@@ -284,11 +375,15 @@ def zero_gradient(entries: Entries) -> Why:
     return entries.story("zero", [f"{begin}: {first}", *more], node, operand)
 
 
-_Reason = tuple[int, int | None, str, bool]  # the node, the operand, words, and whether that is so by nature rather than at this point
+_Reason = tuple[
+    int, int | None, str, bool
+]  # the node, the operand, words, and whether that is so by nature rather than at this point
 
 
 def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
-    """Return what makes the adjoint zero at some entries of a node: at the first zero on each way towards the result."""
+    """Return what makes the adjoint zero at some entries of a node: at the first zero on each way
+    towards the result.
+    """
     found: dict[str, _Reason] = {}
     pending: list[tuple[int, Mask]] = [(id, mask)]
     seen: set[int] = set()
@@ -298,9 +393,16 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
         seen.add(here)
         parts = entries.arrived.get(here, [])
         reasons = _stops(entries, here, {part.node for part in parts})
-        passed = [np.broadcast_to(np.asarray(part.passed), entry.shape)[entry] for part in parts if not isinstance(part.passed, tuple)]
+        passed = [
+            np.broadcast_to(np.asarray(part.passed), entry.shape)[entry]
+            for part in parts
+            if not isinstance(part.passed, tuple)
+        ]
         if not all(np.isfinite(part).all() for part in passed):
-            words = f"on the way from {entries.name_in_words(here)} zero meets infinity, and what the product tends to is 0"
+            words = (
+                f"on the way from {entries.name_in_words(here)} zero meets infinity, and what "
+                "the product tends to is 0"
+            )
             reasons.append((here, None, words, False))
         elif any(np.any(part != 0) for part in passed):
             terms = " and ".join(
@@ -349,29 +451,57 @@ def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
 
 def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
     """Why an operation passes back nothing of an adjoint that is not zero."""
-    user, by, op = entries.name_in_words(part.node), entries.name_in_words(part.operand), entries.op(part.node)
+    user, by, op = (
+        entries.name_in_words(part.node),
+        entries.name_in_words(part.operand),
+        entries.op(part.node),
+    )
     operands = entries.operands(part.node)
-    others = [entries.name_in_words(each.id) for place, each in enumerate(operands) if place != part.place]
+    others = [
+        entries.name_in_words(each.id) for place, each in enumerate(operands) if place != part.place
+    ]
     if op is not None and op.algebra == "choice":
         taken = number_in_words(entries.number(operands[0].value, mask))
-        return f"{user} takes the other branch there: {entries.name_in_words(operands[0].id)} is {taken}"
+        return (
+            f"{user} takes the other branch there: {entries.name_in_words(operands[0].id)} is "
+            f"{taken}"
+        )
     if part.local is None or op is None:
         return _structural(entries, part)
     local = entries.number(part.local, mask)
     if local != 0:
         adjoint = entries.number(entries.node(part.node).adjoint, mask)
-        return f"{user} passes back {number_in_words(adjoint)} times {number_in_words(local)}, which is below the smallest float"
+        return (
+            f"{user} passes back {number_in_words(adjoint)} times {number_in_words(local)}, "
+            "which is below the smallest float"
+        )
     input = entries.number(entries.node(part.operand).value, mask)
     if op.algebra in ("product", "chain") and others:
-        return f"in {user}, {by} is multiplied by {others[0]}" + (", which is 0" if others[0] != "0" else "")
+        return f"in {user}, {by} is multiplied by {others[0]}" + (
+            ", which is 0" if others[0] != "0" else ""
+        )
     if _on_kink(op, [entries.number(each.value, mask) for each in operands]):
-        return f"{by} = {number_in_words(input)} is at a kink of {user}, where the derivative is chosen: {op.kinks[0].convention}"
+        return (
+            f"{by} = {number_in_words(input)} is at a kink of {user}, where the derivative is "
+            f"chosen: {op.kinks[0].convention}"
+        )
     if op.partials is not None and isinstance(op.partials[part.place], Pieces):
         if op.selects and others:
             return f"{user} takes {others[0]} there, not {by} = {number_in_words(input)}"
-        return f"{user} is flat there: its input {by} is {number_in_words(input)}, and the derivative {part.partial or 'by it'} is 0"
-    if op.kind == "smooth" and part.partial is not None and np.ndim(input) == 0 and abs(float(input)) > _FAR_OUT:
-        return f"{user} is saturated: its derivative at {by} = {number_in_words(input)} is below the smallest float"
+        return (
+            f"{user} is flat there: its input {by} is {number_in_words(input)}, and the "
+            f"derivative {part.partial or 'by it'} is 0"
+        )
+    if (
+        op.kind == "smooth"
+        and part.partial is not None
+        and np.ndim(input) == 0
+        and abs(float(input)) > _FAR_OUT
+    ):
+        return (
+            f"{user} is saturated: its derivative at {by} = {number_in_words(input)} is below "
+            "the smallest float"
+        )
     formula = f" {part.partial}" if part.partial is not None else ""
     return f"the derivative{formula} of {user} by {by} is 0 at {by} = {number_in_words(input)}"
 
@@ -387,15 +517,26 @@ def _on_kink(op: Op, values: Sequence[Any]) -> bool:
 def _structural(entries: Entries, part: Contribution) -> str:
     """Return the cause of operations that move or choose entries."""
     user, op = entries.name_in_words(part.node), entries.op(part.node)
-    at = f"entry {list(entries.index)}" if entries.index and part.operand == entries.id else "that entry"
-    what = f"{at} of {entries.name_in_words(part.operand)}" if part.operand != entries.id else f"{entries.text}"
+    at = (
+        f"entry {list(entries.index)}"
+        if entries.index and part.operand == entries.id
+        else "that entry"
+    )
+    what = (
+        f"{at} of {entries.name_in_words(part.operand)}"
+        if part.operand != entries.id
+        else f"{entries.text}"
+    )
     if op is not None and op.selects:
         return f"{user} takes other entries: {what} is not among them"
     if op is not None and op.linear and len(op.operands) == 1:
         return f"{user} does not contain {what}"
     if op is not None and op.elementwise:
         value = entries.node(part.operand).value
-        return f"{user} is flat there: {what} is {number_in_words(entries.number(value, entries.mask) if part.operand == entries.id else value)}"
+        return (
+            f"{user} is flat there: {what} is "
+            f"{number_in_words(entries.number(value, entries.mask) if part.operand == entries.id else value)}"
+        )
     return f"{user} does not depend on {what} near this point: its derivative by it is 0"
 
 
@@ -405,13 +546,19 @@ _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(\[[^\]]*\])?\s*\Z")
 
 
 def why(explanation: Explanation, target: str) -> Why:
-    """The story of an entry of a gradient, or of the result: ``x``, ``x[2]``, ``w[0, 1]``, ``value``. Raises UsageError.
+    """The story of an entry of a gradient, or of the result:
 
-    Of an array without an index it is an entry that asks for one: one that is not finite, or zero, or else the largest.
+    ``x``, ``x[2]``, ``w[0, 1]``, ``value``. Raises UsageError.
+
+    Of an array without an index it is an entry that asks for one: one that is not finite, or zero,
+    or else the largest.
     """
     match = _TARGET.match(normalize(target))
     if match is None:
-        raise UsageError(f"--why takes a name, NAME[INDEX] or value, not '{target}'", help="write --why x, --why 'x[2]' or --why value")
+        raise UsageError(
+            f"--why takes a name, NAME[INDEX] or value, not '{target}'",
+            help="write --why x, --why 'x[2]' or --why value",
+        )
     name, index_text = match.groups()
     if name == VALUE and VALUE not in explanation.gradients:
         whole = np.asarray(explanation.record.value)
@@ -448,22 +595,43 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
     index = _index(index_text, whole, target)
     if node is None:  # it does not stand in the result
         mentioned = name in _WORD.findall(explanation.record.expr)
-        reason = "nothing in the result depends on it" if mentioned else f"the expression does not contain {name}"
+        reason = (
+            "nothing in the result depends on it"
+            if mentioned
+            else f"the expression does not contain {name}"
+        )
         text = f"{entry_text(name, index)} has gradient 0: {reason}"
         return Why(entry_text(name, index), "zero", [text], index=index)
-    return _story(Entries(explanation, name, node.id, index), whole, nonfinite_gradient, zero_gradient, sized_gradient)
+    return _story(
+        Entries(explanation, name, node.id, index),
+        whole,
+        nonfinite_gradient,
+        zero_gradient,
+        sized_gradient,
+    )
 
 
 def _not_asked(explanation: Explanation, name: str, id: int) -> Why:
     """Say of a name that is held that it has no gradient by intention."""
     node = explanation.node(id)
     if node.op == "frozen":
-        reason = f"{name} is frozen: it is held constant by const, --freeze or --wrt, and no gradient flows to it"
+        reason = (
+            f"{name} is frozen: it is held constant by const, --freeze or --wrt, and no "
+            "gradient flows to it"
+        )
     elif node.kind != "float":
-        reason = f"{name} is {'true or false' if node.kind == 'bool' else 'a whole number'}, which has no gradient"
+        reason = (
+            f"{name} is {'true or false' if node.kind == 'bool' else 'a whole number'}, "
+            "which has no gradient"
+        )
     else:
-        reason = f"{name} is a part of the expression and not asked for: its adjoint is {explanation.node(id).adjoint}"
-    return Why(name, "zero" if node.op == "frozen" or node.kind != "float" else "plain", [reason], node=id)
+        reason = (
+            f"{name} is a part of the expression and not asked for: its adjoint is "
+            f"{explanation.node(id).adjoint}"
+        )
+    return Why(
+        name, "zero" if node.op == "frozen" or node.kind != "float" else "plain", [reason], node=id
+    )
 
 
 def _index(text: str | None, whole: np.ndarray, target: str) -> tuple[int, ...]:
@@ -478,7 +646,10 @@ def _index(text: str | None, whole: np.ndarray, target: str) -> tuple[int, ...]:
         whole[index]
     except (ValueError, SyntaxError, IndexError):
         shape = f"of shape {whole.shape}" if whole.ndim else "a number"
-        raise UsageError(f"'{target}' is no entry: the gradient is {shape}", help="indices count from 0, one for each axis") from None
+        raise UsageError(
+            f"'{target}' is no entry: the gradient is {shape}",
+            help="indices count from 0, one for each axis",
+        ) from None
     return tuple(part % n for part, n in zip(index, whole.shape, strict=True))
 
 

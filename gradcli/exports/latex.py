@@ -1,4 +1,6 @@
-"""Exports to LaTeX: equations of the value and of its partial derivatives, with parts that they share under names of their own."""
+"""Exports to LaTeX: equations of the value and of its partial derivatives, with parts that they
+share under names of their own.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,27 @@ class LatexFile:
         lines = [f"{sign} &= {text}" for sign, text in shared.lines]
         lines.append(f"{head} &= {texts[0]}")
         for by, text in zip(subject.gradients, texts[1:], strict=True):
-            above = "f" if not subject.value.shape else "\\sum f" if subject.seed == "ones" else "\\left\\langle v, f\\right\\rangle"
+            above = (
+                "f"
+                if not subject.value.shape
+                else "\\sum f"
+                if subject.seed == "ones"
+                else "\\left\\langle v, f\\right\\rangle"
+            )
             lines.append(f"\\frac{{\\partial {above}}}{{\\partial {name(by)}}} &= {text}")
-        comment = [f"% {printable(line)}".rstrip() for line in describe(subject, kinks, {p.name: p.name for p in subject.parameters})]
-        return "\n".join([*comment, "\\begin{align*}", *(f"    {line} \\\\" for line in lines[:-1]), f"    {lines[-1]}", "\\end{align*}"])
+        comment = [
+            f"% {printable(line)}".rstrip()
+            for line in describe(subject, kinks, {p.name: p.name for p in subject.parameters})
+        ]
+        return "\n".join(
+            [
+                *comment,
+                "\\begin{align*}",
+                *(f"    {line} \\\\" for line in lines[:-1]),
+                f"    {lines[-1]}",
+                "\\end{align*}",
+            ]
+        )
 
 
 class _Shared(Latex):
@@ -51,7 +70,9 @@ class _Shared(Latex):
     def __init__(self, roots: Sequence[Expr], labels: dict[Expr, str]) -> None:
         self.labels = labels
         order = reachable(roots)
-        self.uses = Counter(operand for node in order for operand in node.operands if operand is not None)
+        self.uses = Counter(
+            operand for node in order for operand in node.operands if operand is not None
+        )
         self.lines: list[tuple[str, str]] = []
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> LatexPiece:

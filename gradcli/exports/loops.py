@@ -1,7 +1,10 @@
-"""Value and gradients as loops over entries, for languages whose expressions know numbers only: C, JavaScript.
+"""Value and gradients as loops over entries, for languages whose expressions know numbers only:
 
-The graph is read in index form (`plans.reading`): every entry as an expression of indices along named axes. What is used more than once,
-what is summed, and what is long gets an array of its own, filled by a loop; all arrays are flat, in C order.
+C, JavaScript.
+
+The graph is read in index form (`plans.reading`): every entry as an expression of indices along
+named axes. What is used more than once, what is summed, and what is long gets an array of its own,
+filled by a loop; all arrays are flat, in C order.
 """
 
 from __future__ import annotations
@@ -18,7 +21,16 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.python import LONGEST, NUMPY, OPERATORS, called_functions, functions, operator_text, text_of, wrap
+from gradcli.exports.python import (
+    LONGEST,
+    NUMPY,
+    OPERATORS,
+    called_functions,
+    functions,
+    operator_text,
+    text_of,
+    wrap,
+)
 from gradcli.exports.subject import Names, Subject, conventions, describe, lacking, writable
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
@@ -61,13 +73,20 @@ _OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
 
 
 def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
-    """The text of an operation on numbers: C's, with numbers in decimals, or else NumPy's with functions of the same names."""
-    return op.text.in_c(present, **static) or _OF_NUMPY.sub(r"g_\1(", NUMPY.template(op, present, [()] * len(present), static))
+    """The text of an operation on numbers:
+
+    C's, with numbers in decimals, or else NumPy's with functions of the same names.
+    """
+    return op.text.in_c(present, **static) or _OF_NUMPY.sub(
+        r"g_\1(", NUMPY.template(op, present, [()] * len(present), static)
+    )
 
 
 @cache
 def builtins(file: str) -> dict[str, str]:
-    """The functions that a language has itself by what a text calls them, as the file's first lines list them."""
+    """The functions that a language has itself by what a text calls them, as the file's first lines
+    list them.
+    """
     found = {}
     for line in re.findall(r"^// has (.*)$", text_of(file), re.MULTILINE):
         prefix, _, names = line.partition(":")
@@ -79,8 +98,14 @@ def builtins(file: str) -> dict[str, str]:
 
 @cache
 def functions_in_c() -> dict[str, str]:
-    """The functions of C that exported code brings along: those that programs have, too, made of some that are simpler here."""
-    return {name: text for file in ("c.c.txt", "composed.h", "special.h") for name, text in functions(file).items()}
+    """The functions of C that exported code brings along: those that programs have, too, made of
+    some that are simpler here.
+    """
+    return {
+        name: text
+        for file in ("c.c.txt", "composed.h", "special.h")
+        for name, text in functions(file).items()
+    }
 
 
 def _moves(node: Expr, op: Op) -> bool:
@@ -91,7 +116,14 @@ def _moves(node: Expr, op: Op) -> bool:
 class Loops:
     """The statements of one function, and the arrays that they declare, with their sizes."""
 
-    def __init__(self, syntax: Syntax, functions: Mapping[str, str], subject: Subject, names: Names, leaves: Mapping[Expr, str]) -> None:
+    def __init__(
+        self,
+        syntax: Syntax,
+        functions: Mapping[str, str],
+        subject: Subject,
+        names: Names,
+        leaves: Mapping[Expr, str],
+    ) -> None:
         self.syntax, self.functions, self.names, self.leaves = syntax, functions, names, leaves
         self.lines: list[str] = []
         self.arrays: list[tuple[str, int]] = []
@@ -104,7 +136,9 @@ class Loops:
         self.stored: set[Item] = set()
         self.whole: dict[Expr, str] = dict(leaves)
         views = self.reader.views
-        self.labels = {views[node].item: name for node, name in subject.labels.items() if node in views}
+        self.labels = {
+            views[node].item: name for node, name in subject.labels.items() if node in views
+        }
         self.uses = self._count()
 
     def _count(self) -> Counter[Item]:
@@ -112,13 +146,19 @@ class Loops:
         for items in self.reader.made.values():
             for item in items:
                 uses.update(item.needs)
-        read = {item.node for items in self.reader.made.values() for item in items if item.what == "read"}
+        read = {
+            item.node
+            for items in self.reader.made.values()
+            for item in items
+            if item.what == "read"
+        }
         for node, view in self.reader.views.items():
             if node in read:
                 uses[view.item] += 2
         return uses
 
-    # -- lines -----------------------------------------------------------------------------------------------------
+    # -- lines
+    # -----------------------------------------------------------------------------------------------------
 
     def _add(self, line: str) -> None:
         self.lines.append("    " * self._depth + line)
@@ -126,8 +166,12 @@ class Loops:
     def _table(self, name: str, values: np.ndarray) -> str:
         """Write a table of numbers before everything else."""
         is_float = values.dtype.kind == "f"
-        entries = ", ".join(self.syntax.number(float(v)) if is_float else str(int(v)) for v in values.ravel())
-        self.lines.insert(0, "    " + self.syntax.table.format("double" if is_float else "int", name, entries))
+        entries = ", ".join(
+            self.syntax.number(float(v)) if is_float else str(int(v)) for v in values.ravel()
+        )
+        self.lines.insert(
+            0, "    " + self.syntax.table.format("double" if is_float else "int", name, entries)
+        )
         return name
 
     def _declare(self, name: str, size: int) -> None:
@@ -173,13 +217,16 @@ class Loops:
 
         def decimal(found: re.Match[str]) -> str:
             text = found[2]
-            value = math.inf if "inf" in text else math.nan if "nan" in text else float.fromhex(text)
+            value = (
+                math.inf if "inf" in text else math.nan if "nan" in text else float.fromhex(text)
+            )
             return self.syntax.number(-value if found[1] else value).replace("{", "{{")
 
         text = _HEX.sub(decimal, template).replace("(real)", self.syntax.as_number)
         return _CALL.sub(lambda name: self.functions.get(name[1], name[1]), text)
 
-    # -- results ---------------------------------------------------------------------------------------------------
+    # -- results
+    # ---------------------------------------------------------------------------------------------------
 
     def result(self, node: Expr, pointer: str) -> None:
         """Fill an array that is handed in with a node's entries."""
@@ -211,7 +258,8 @@ class Loops:
         self._loop(index, math.prod(node.shape), f"{total} = {total} + {name}[{index}];")
         return total
 
-    # -- items -----------------------------------------------------------------------------------------------------
+    # -- items
+    # -----------------------------------------------------------------------------------------------------
 
     def write(self) -> None:
         for node in self.order:
@@ -250,7 +298,12 @@ class Loops:
         for part, extent in zip(item.parts, node.shape, strict=True):
             if part is None:
                 continue
-            parts.append((self._index(part) if isinstance(part, Axis) else self.text[part].at(SUM + 1), extent))
+            parts.append(
+                (
+                    self._index(part) if isinstance(part, Axis) else self.text[part].at(SUM + 1),
+                    extent,
+                )
+            )
         return Piece((f"{name}[{_place(parts)}]", ATOM))
 
     def array_of(self, node: Expr) -> str:
@@ -267,15 +320,21 @@ class Loops:
         return self.whole[node]
 
     def _move(self, node: Expr) -> str:
-        """Entries in other places: by a table of where each comes from, or of where each is added to."""
+        """Entries in other places: by a table of where each comes from, or of where each is added
+        to.
+        """
         op = node.op
         assert op is not None
         sources, targets = sources_of_entries(node, op), None
         zeros = np.arange(math.prod(node.shape))
-        copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []  # an operand, places of the result, and its own
+        copies: list[
+            tuple[Expr, np.ndarray, np.ndarray]
+        ] = []  # an operand, places of the result, and its own
         if sources is not None:
             begin, zeros = 1, np.flatnonzero(sources[0] == 0)
-            for operand, size in zip([o for o in node.operands if o is not None], sources[1], strict=True):
+            for operand, size in zip(
+                [o for o in node.operands if o is not None], sources[1], strict=True
+            ):
                 own = np.flatnonzero((sources[0] >= begin) & (sources[0] < begin + size))
                 copies.append((operand, own, sources[0].ravel()[own] - begin))
                 begin += size
@@ -284,9 +343,16 @@ class Loops:
             copies.append((node.operand, targets.ravel()[taken] - 1, taken))
         else:
             raise lacking(self.syntax.name, [op], self.subject)
-        given = {o: f"{self.array_of(o)}[{{}}]" if o.shape else self.value(o)[0] for o, own, _ in copies if own.size}
+        given = {
+            o: f"{self.array_of(o)}[{{}}]" if o.shape else self.value(o)[0]
+            for o, own, _ in copies
+            if own.size
+        }
         if not node.shape and targets is None:
-            return next((given[o].format(own[0]) for o, _, own in copies if own.size), self.syntax.number(0.0))
+            return next(
+                (given[o].format(own[0]) for o, _, own in copies if own.size),
+                self.syntax.number(0.0),
+            )
         name = self.names.new()
         self._declare(name, math.prod(node.shape))
         self._copy(name, zeros, self.syntax.number(0.0))
@@ -295,8 +361,18 @@ class Loops:
                 self._copy(name, places, given[operand], own, adds=targets is not None)
         return name if node.shape else f"{name}[0]"
 
-    def _copy(self, name: str, places: np.ndarray, text: str, taken: np.ndarray | None = None, *, adds: bool = False) -> None:
-        """Write a loop over places of an array: a number, or entries of another array by their numbers."""
+    def _copy(
+        self,
+        name: str,
+        places: np.ndarray,
+        text: str,
+        taken: np.ndarray | None = None,
+        *,
+        adds: bool = False,
+    ) -> None:
+        """Write a loop over places of an array: a number, or entries of another array by their
+        numbers.
+        """
         if not places.size:
             return
         index = self.names.new("k")
@@ -309,7 +385,9 @@ class Loops:
             self._add(line)
 
     def _index_of_choice(self, places: np.ndarray, index: str) -> str:
-        """The index of an entry by its number: by a formula where the entries are evenly spaced, else by a table."""
+        """The index of an entry by its number: by a formula where the entries are evenly spaced,
+        else by a table.
+        """
         steps = np.unique(np.diff(places))
         if steps.size > 1:
             return f"{self._table(self.names.new('places'), places)}[{index}]"
@@ -328,7 +406,13 @@ class Loops:
         if not declared:
             self._declare(name, math.prod(node.shape))
         self._fill(name, axes, text)
-        if axes and not declared and set(axes) == set(item.axes) and item.is_computed and item not in self.stored:
+        if (
+            axes
+            and not declared
+            and set(axes) == set(item.axes)
+            and item.is_computed
+            and item not in self.stored
+        ):
             self._keep(item, name, axes)
 
     def _keep(self, item: Item, name: str, axes: Sequence[Axis]) -> None:
@@ -405,7 +489,11 @@ class _Inside(Piece):
     __slots__ = ()
 
     def __format__(self, wanted: str) -> str:
-        return super().__format__(wanted) if wanted else (self[0] if self[1] == ATOM else f"({self[0]})")
+        return (
+            super().__format__(wanted)
+            if wanted
+            else (self[0] if self[1] == ATOM else f"({self[0]})")
+        )
 
 
 # -- What is exported to languages without arrays: operations that loops can do, as far as the
@@ -413,7 +501,10 @@ class _Inside(Piece):
 
 
 def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject:
-    """A subject of operations that loops can do. Raises UnsupportedInTargetError for others, or without the functions in a language."""
+    """A subject of operations that loops can do.
+
+    Raises UnsupportedInTargetError for others, or without the functions in a language.
+    """
 
     def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         if not op.elementwise:
@@ -426,11 +517,13 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
         return bool(text) and all(name in known for name in _CALL.findall(text))
 
     if subject.precision != "float64":
-        raise UnsupportedInTargetError(f"exports to {target} compute in float64", help="leave --dtype out")
+        raise UnsupportedInTargetError(
+            f"exports to {target} compute in float64", help="leave --dtype out"
+        )
     return writable(subject, target, writes)
 
 
-# -- C99: a function of pointers to doubles, whose arrays are in C order ---------------------------
+# -- C99: a function of pointers to doubles, whose arrays are in C order -------------------------
 
 
 _RESERVED_IN_C = frozenset(
@@ -447,7 +540,11 @@ _ON_STACK = 4096  # entries of arrays that are no more than variables
 
 
 def _array(name: str, size: int) -> str:
-    return f"double {name}[{size}];" if 0 < size <= _ON_STACK else f"double *{name} = malloc({max(size, 1)} * sizeof *{name});"
+    return (
+        f"double {name}[{size}];"
+        if 0 < size <= _ON_STACK
+        else f"double *{name} = malloc({max(size, 1)} * sizeof *{name});"
+    )
 
 
 _C = Syntax(
@@ -476,11 +573,17 @@ class CFile:
         names = Names({*_RESERVED_IN_C, *known, *known.values(), subject.function}, unicode=False)
         parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
         called_ = {parameter.name: names.of(parameter.name) for parameter in parameters}
-        leaves = {p.leaf: called_[p.name] if p.shape else f"{called_[p.name]}[0]" for p in parameters}
-        gradients = {name: names.of(called_[name], prefix="grad_") for name in sorted(subject.gradients)}
+        leaves = {
+            p.leaf: called_[p.name] if p.shape else f"{called_[p.name]}[0]" for p in parameters
+        }
+        gradients = {
+            name: names.of(called_[name], prefix="grad_") for name in sorted(subject.gradients)
+        }
         loops = Loops(_C, known, subject, names, leaves)
         loops.write()
-        arguments = [f"const double *{called_[p.name]}" for p in parameters] + [f"double *{name}" for name in gradients.values()]
+        arguments = [f"const double *{called_[p.name]}" for p in parameters] + [
+            f"double *{name}" for name in gradients.values()
+        ]
         for name, pointer in gradients.items():
             loops.result(subject.gradients[name], pointer)
         total = loops.total(subject.value)
@@ -489,8 +592,16 @@ class CFile:
             freed = [f"    const double value = {total};", *freed]
             total = "value"
         comment = [_inert(line) for line in describe(subject, kinks, called_)]
-        comment += ["", "Arrays are in C order; the sum of the value's entries is returned."] if subject.value.shape else []
-        lines = ["/* " + comment[0], *(f"   {line}".rstrip() for line in comment[1:-1]), f"   {comment[-1]} */"]
+        comment += (
+            ["", "Arrays are in C order; the sum of the value's entries is returned."]
+            if subject.value.shape
+            else []
+        )
+        lines = [
+            "/* " + comment[0],
+            *(f"   {line}".rstrip() for line in comment[1:-1]),
+            f"   {comment[-1]} */",
+        ]
         lines += wrap(f"double {subject.function}({', '.join(arguments) or 'void'}) {{")
         for line in [*loops.lines, *freed, f"    return {total};"]:
             lines += wrap(line)
@@ -498,11 +609,19 @@ class CFile:
 
 
 def _inert(text: str) -> str:
-    """A line inside of a comment, which it does not end, nor joins with the next one; no trigraphs."""
-    return printable(text).replace("*/", "* /").replace("/*", "/ *").replace("\\", "\\\\").replace("??", "? ?")
+    """A line inside of a comment, which it does not end, nor joins with the next one; no
+    trigraphs.
+    """
+    return (
+        printable(text)
+        .replace("*/", "* /")
+        .replace("/*", "/ *")
+        .replace("\\", "\\\\")
+        .replace("??", "? ?")
+    )
 
 
-# -- JavaScript: a module whose function takes and gives nested arrays -----------------------------
+# -- JavaScript: a module whose function takes and gives nested arrays ---------------------------
 
 
 _RESERVED_IN_JAVASCRIPT = frozenset(
@@ -534,9 +653,14 @@ _JAVASCRIPT = Syntax(
 
 @cache
 def _library() -> dict[str, str]:
-    """The functions that modules bring along by their names: JavaScript's own, and C's in its words."""
+    """The functions that modules bring along by their names:
+
+    JavaScript's own, and C's in its words.
+    """
     own = functions("javascript.js.txt")
-    return own | {name: _translation(text) for name, text in functions_in_c().items() if name not in own}
+    return own | {
+        name: _translation(text) for name, text in functions_in_c().items() if name not in own
+    }
 
 
 def _translation(text: str) -> str:
@@ -544,7 +668,11 @@ def _translation(text: str) -> str:
     head, end, body = text.partition(") {")
     head = re.sub(r"static double (\w+)", r"function \1", head)
     head = re.sub(r"\b(double|int|void) ?", "", head)
-    body = re.sub(r"\b(double|int) (?=\w)", "let ", body).replace("DBL_MAX", "Number.MAX_VALUE").replace("INFINITY", "Infinity")
+    body = (
+        re.sub(r"\b(double|int) (?=\w)", "let ", body)
+        .replace("DBL_MAX", "Number.MAX_VALUE")
+        .replace("INFINITY", "Infinity")
+    )
     known = builtins("javascript.js.txt")
     text = re.sub(r"\b(\w+)\(", lambda name: known.get(name[1], name[1]) + "(", head + end + body)
     return re.sub(r"/\* (.*) \*/", r"// \1", text)
@@ -559,7 +687,11 @@ class JavaScriptModule:
         code = "\n\n\n".join(bodies)
         available = _library()
         library = [available[name] for name in called_functions(code, available)]
-        made = [text for name, text in (("flat(", _FLAT), ("nested(", _NESTED)) if re.search(rf"\b{re.escape(name)}", code)]
+        made = [
+            text
+            for name, text in (("flat(", _FLAT), ("nested(", _NESTED))
+            if re.search(rf"\b{re.escape(name)}", code)
+        ]
         return "\n\n\n".join([*made, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
@@ -569,19 +701,31 @@ class JavaScriptModule:
         names = Names({*_RESERVED_IN_JAVASCRIPT, *known, subject.function}, unicode=True)
         parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
         own = {parameter.name: names.of(parameter.name) for parameter in parameters}
-        flat = {p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters}
-        loops = Loops(_JAVASCRIPT, known, subject, names, {p.leaf: flat[p.name] for p in parameters})
+        flat = {
+            p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters
+        }
+        loops = Loops(
+            _JAVASCRIPT, known, subject, names, {p.leaf: flat[p.name] for p in parameters}
+        )
         loops.write()
         value = self._argument_text(loops, subject.value)
-        entries = [f"{_key(name)}: {self._argument_text(loops, node)}" for name, node in subject.gradients.items()]
+        entries = [
+            f"{_key(name)}: {self._argument_text(loops, node)}"
+            for name, node in subject.gradients.items()
+        ]
         keys = [name if own[name] == name else f"{_key(name)}: {own[name]}" for name in own]
         comment = [printable(line).replace("*/", "* /") for line in describe(subject, kinks, own)]
         lines = ["/**", *(f" * {line}".rstrip() for line in comment), " */"]
         lines += wrap(
-            f"export function {subject.function}({{ {', '.join(keys)} }}) {{" if keys else f"export function {subject.function}() {{"
+            f"export function {subject.function}({{ {', '.join(keys)} }}) {{"
+            if keys
+            else f"export function {subject.function}() {{"
         )
         lines += [f"    const {flat[p.name]} = flat({own[p.name]});" for p in parameters if p.shape]
-        for line in [*loops.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
+        for line in [
+            *loops.lines,
+            f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};",
+        ]:
             lines += wrap(line)
         return "\n".join([*lines, "}"])
 

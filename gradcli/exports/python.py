@@ -1,4 +1,6 @@
-"""Python text of a value and its gradients for a library of arrays: a module with one function for each query."""
+"""Python text of a value and its gradients for a library of arrays: a module with one function for
+each query.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,18 @@ OPERATORS = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=")  # that all l
 class Statements(Transcription[Any]):
     """Parts that every language of expressions shares: names, operators, numbers."""
 
-    def __init__(self, roots: Sequence[Expr], names: Names, labels: Mapping[Expr, str], leaves: Mapping[Expr, str]) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Expr],
+        names: Names,
+        labels: Mapping[Expr, str],
+        leaves: Mapping[Expr, str],
+    ) -> None:
         self.names, self.labels, self.leaves = names, labels, leaves
         self.order = reachable(roots)
-        self.uses = Counter(operand for node in self.order for operand in node.operands if operand is not None)
+        self.uses = Counter(
+            operand for node in self.order for operand in node.operands if operand is not None
+        )
         self.uses.update(roots)
         self.lines: list[str] = []
         self.roots = list(roots)
@@ -51,7 +61,8 @@ class Statements(Transcription[Any]):
         table = interpret(self.order, self)
         return [table[root][0] for root in self.roots]
 
-    # -- what nodes are -------------------------------------------------------------------------------------------
+    # -- what nodes are
+    # -------------------------------------------------------------------------------------------
 
     def leaf(self, node: Expr) -> Piece:
         return Piece((self.leaves[node], ATOM))
@@ -59,13 +70,19 @@ class Statements(Transcription[Any]):
     def constant(self, node: Expr) -> Piece:
         value = node.payload
         if isinstance(value, np.ndarray) and value.ndim:
-            return self._name_piece(node, self.array(value), ATOM) if value.size > 3 else Piece((self.array(value), ATOM))
+            return (
+                self._name_piece(node, self.array(value), ATOM)
+                if value.size > 3
+                else Piece((self.array(value), ATOM))
+            )
         if isinstance(value, (np.ndarray, np.generic)):
             value = value.item()
         if node.kind != FLOAT:
             return Piece((str(value) if isinstance(value, bool) else str(int(value)), ATOM))
         number = float(value)
-        return Piece((self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM))
+        return Piece(
+            (self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM)
+        )
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
         text, power = self._text(node, op, operands)
@@ -98,7 +115,8 @@ class Statements(Transcription[Any]):
         self.lines.append(f"{name} = {text}")
         return Piece((name, ATOM))
 
-    # -- what languages differ in ---------------------------------------------------------------------------------
+    # -- what languages differ in
+    # ---------------------------------------------------------------------------------
 
     def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
         raise NotImplementedError
@@ -115,7 +133,12 @@ def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
     sign = op.text.sign
     if sign in OPERATORS and op.algebra != "chain" and len(operands) == 2:
         binding = BINDING[sign]
-        return Piece((f"{operands[0].at(binding + (binding < SUM))} {sign} {operands[1].at(binding + 1)}", binding))
+        return Piece(
+            (
+                f"{operands[0].at(binding + (binding < SUM))} {sign} {operands[1].at(binding + 1)}",
+                binding,
+            )
+        )
     return Piece((f"-{operands[0].at(UNARY + 1)}", UNARY)) if sign == "-" else None
 
 
@@ -152,13 +175,19 @@ _HEAD = re.compile(r"^(?:def|function|static double)\s+(\w+)\(", re.MULTILINE)
 @cache
 def text_of(file: str) -> str:
     """The text of a file of functions: of exported code, or of programs in C, too."""
-    folder = resources.files("gradcli.plans.native") if file.endswith(".h") else resources.files("gradcli.exports").joinpath("library")
+    folder = (
+        resources.files("gradcli.plans.native")
+        if file.endswith(".h")
+        else resources.files("gradcli.exports").joinpath("library")
+    )
     return folder.joinpath(file).read_text("utf-8")
 
 
 @cache
 def functions(file: str) -> dict[str, str]:
-    """The functions of a file by their names, in its order; they are set apart by two blank lines."""
+    """The functions of a file by their names, in its order; they are set apart by two blank
+    lines.
+    """
     found = {}
     for block in text_of(file).strip("\n").split("\n\n\n"):
         head = _HEAD.search(block)
@@ -168,7 +197,9 @@ def functions(file: str) -> dict[str, str]:
 
 
 def called_functions(text: str, available: dict[str, str]) -> list[str]:
-    """The names of functions that a text calls, with those that they call, in the order of the file."""
+    """The names of functions that a text calls, with those that they call, in the order of the
+    file.
+    """
     wanted: set[str] = set()
     waiting = [text]
     while waiting:
@@ -190,7 +221,8 @@ _LACKS = re.compile("^# lacks (.*)$", re.MULTILINE)
 class ArrayTarget:
     """A library of arrays.
 
-    field     of an operation's texts, its own; None where it has NumPy's, or those of PyTorch that name nothing of it
+    field     of an operation's texts, its own; None where it has NumPy's, or those of PyTorch that
+              name nothing of it
     prefixes  what stands in the place of NumPy's and SciPy's prefixes, which texts have by default
     tensor    whether its functions take tensors only
     imports   lines at the beginning of the file, by what the code mentions
@@ -213,14 +245,35 @@ class ArrayTarget:
     @property
     def reserved_names(self) -> set[str]:
         words = {*keyword.kwlist, *keyword.softkwlist, "value", *self._functions, "_tensor"}
-        return words | {"np", "numpy", "special", "linalg", "torch", "jax", "jnp", "float", "range", "list", "tuple", "slice"}
+        return words | {
+            "np",
+            "numpy",
+            "special",
+            "linalg",
+            "torch",
+            "jax",
+            "jnp",
+            "float",
+            "range",
+            "list",
+            "tuple",
+            "slice",
+        }
 
-    def template(self, op: Op, given: Sequence[bool], shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
+    def template(
+        self, op: Op, given: Sequence[bool], shapes: Sequence[Any], static: Mapping[str, Any]
+    ) -> str:
         """The text of an operation on operands by their places; empty if there is none."""
         own = op.text.torch if self.field is None else getattr(op.text, self.field)
         for written in [self._form(op), own] if self.field is None or own is None else [own]:
             form = written.get(tuple(given), "") if isinstance(written, Mapping) else written
-            found = self._spell(form if isinstance(form, str) else form(shapes, **static) if form is not None else "")
+            found = self._spell(
+                form
+                if isinstance(form, str)
+                else form(shapes, **static)
+                if form is not None
+                else ""
+            )
             if found and self._lacks.isdisjoint(_WORD.findall(found)):
                 return found.replace("torch.array(", "torch.tensor(")
         return ""
@@ -246,11 +299,17 @@ class ArrayTarget:
         return frozenset(listed[1].split() if listed else ())
 
     def _spell(self, text: str) -> str:
-        """A text with the names that the library has of functions, or those that code brings along of what it lacks."""
+        """A text with the names that the library has of functions, or those that code brings along
+        of what it lacks.
+        """
 
         def one(call: re.Match[str]) -> str:
             own = f"_{call[2]}"
-            return own if call[2] in self._lacks and own in self._functions else self.prefixes[call[1]] + call[2]
+            return (
+                own
+                if call[2] in self._lacks and own in self._functions
+                else self.prefixes[call[1]] + call[2]
+            )
 
         return _CALL.sub(one, text)
 
@@ -277,12 +336,15 @@ TORCH = ArrayTarget(
 )  # fmt: skip
 JAX = ArrayTarget(
     "jax", None, {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."}, False,
-    (("", "import jax"), ("", "import jax.numpy as jnp"), (r"jax\.scipy\.special", "import jax.scipy.special"),
+    (("", "import jax"), ("", "import jax.numpy as jnp"), (r"jax\.scipy\.special", "import "
+    "jax.scipy.special"),
      (r"jax\.scipy\.linalg", "import jax.scipy.linalg")),
 )  # fmt: skip
 
 
-_NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")  # which functions of PyTorch do not take
+_NUMBER = re.compile(
+    r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z"
+)  # which functions of PyTorch do not take
 
 
 class _Text(Statements):
@@ -296,7 +358,12 @@ class _Text(Statements):
         shapes = [None if operand is None else operand.shape for operand in node.operands]
         text = self.target.template(op, [o is not None for o in operands], shapes, node.static)
         if self.target.tensor:
-            if node.operands and node.operands[0] is not None and node.operands[0].kind == FLOAT and "condition" in op.operands[:1]:
+            if (
+                node.operands
+                and node.operands[0] is not None
+                and node.operands[0].kind == FLOAT
+                and "condition" in op.operands[:1]
+            ):
                 text = text.replace("{0}", "({0:sum} != 0)")
             for place, operand in enumerate(o for o in operands if o is not None):
                 if operand[0] in ("True", "False"):
@@ -307,12 +374,23 @@ class _Text(Statements):
 
     def number(self, value: float) -> str:
         np_ = self.target.prefixes["np"]
-        return repr(value) if math.isfinite(value) else f"{np_}nan" if value != value else f"{'-' if value < 0 else ''}{np_}inf"
+        return (
+            repr(value)
+            if math.isfinite(value)
+            else f"{np_}nan"
+            if value != value
+            else f"{'-' if value < 0 else ''}{np_}inf"
+        )
 
     def array(self, value: np.ndarray) -> str:
-        dtype = self.target.dtype({"b": BOOL, "f": FLOAT}.get(value.dtype.kind, INT), self.precision)
+        dtype = self.target.dtype(
+            {"b": BOOL, "f": FLOAT}.get(value.dtype.kind, INT), self.precision
+        )
         if value.size and (value == value.flat[0]).all() and value.dtype.kind == "f":
-            return f"{self.target.prefixes['np']}full({value.shape}, {self.number(float(value.flat[0]))}, dtype={dtype})"
+            return (
+                f"{self.target.prefixes['np']}full({value.shape}, "
+                f"{self.number(float(value.flat[0]))}, dtype={dtype})"
+            )
         return self.target.array(f"{self._nested_text(value.tolist())}, dtype={dtype}")
 
     def _nested_text(self, value: Any) -> str:
@@ -334,18 +412,27 @@ class PythonModule:
         library = self.target.library(code)
         head = self.target.heading(code + library)
         if self.target.name == "jax" and precision == "float64":
-            head += ["", 'jax.config.update("jax_enable_x64", True)  # without it, JAX computes in float32']
+            head += [
+                "",
+                'jax.config.update("jax_enable_x64", True)  # without it, JAX computes in float32',
+            ]
         parts = ["\n".join(head), library, code]
         if self.target.tensor and "_tensor(" in code + library:
             parts.insert(
-                1, 'def _tensor(x):\n    """What PyTorch\'s functions take."""\n    return torch.as_tensor(x, dtype=torch.float64)'
+                1,
+                'def _tensor(x):\n    """What PyTorch\'s functions take."""\n    return '
+                "torch.as_tensor(x, dtype=torch.float64)",
             )
         text = "\n\n\n".join(filter(None, parts)) + "\n"
-        return text.replace(self.target.dtype(FLOAT, "float64"), self.target.dtype(FLOAT, precision))
+        return text.replace(
+            self.target.dtype(FLOAT, "float64"), self.target.dtype(FLOAT, precision)
+        )
 
     def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         shapes = [None if operand is None else operand.shape for operand in operands]
-        return is_operator(op) or bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
+        return is_operator(op) or bool(
+            self.target.template(op, [o is not None for o in operands], shapes, node.static)
+        )
 
     def _function(self, subject: Subject) -> str:
         target = self.target
@@ -354,11 +441,21 @@ class PythonModule:
         names = Names(target.reserved_names, unicode=True)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
         text = _Text(target, subject.precision, subject.roots, names, subject.labels, known)
-        results = [self._result(node, piece, subject.precision) for node, piece in zip(subject.roots, text.texts(), strict=True)]
+        results = [
+            self._result(node, piece, subject.precision)
+            for node, piece in zip(subject.roots, text.texts(), strict=True)
+        ]
         take = f"{target.prefixes['np']}{'as_tensor' if target.tensor else 'asarray'}"
-        taken = [f"{name} = {take}({name}, dtype={target.dtype(leaf.kind, subject.precision)})" for leaf, name in known.items()]
+        taken = [
+            f"{name} = {take}({name}, dtype={target.dtype(leaf.kind, subject.precision)})"
+            for leaf, name in known.items()
+        ]
         lines = function_lines(
-            subject, known, describe(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}), [*taken, *text.lines], results
+            subject,
+            known,
+            describe(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}),
+            [*taken, *text.lines],
+            results,
         )
         return "\n".join([*([target.decorated] if target.decorated else []), *lines])
 
@@ -366,7 +463,11 @@ class PythonModule:
         """A result, which is an array also where nothing was computed."""
         if not node.is_constant or node.shape:
             return text
-        return f"_tensor({text})" if self.target.tensor else self.target.array(f"{text}, dtype={self.target.dtype(FLOAT, precision)}")
+        return (
+            f"_tensor({text})"
+            if self.target.tensor
+            else self.target.array(f"{text}, dtype={self.target.dtype(FLOAT, precision)}")
+        )
 
 
 def is_operator(op: Op) -> bool:
@@ -375,11 +476,19 @@ def is_operator(op: Op) -> bool:
 
 
 def function_lines(
-    subject: Subject, known: Mapping[Expr, str], told: Sequence[str], body: Sequence[str], results: Sequence[str]
+    subject: Subject,
+    known: Mapping[Expr, str],
+    told: Sequence[str],
+    body: Sequence[str],
+    results: Sequence[str],
 ) -> list[str]:
-    """A function of Python with its docstring; its results are the value and a dictionary of gradients."""
+    """A function of Python with its docstring; its results are the value and a dictionary of
+    gradients.
+    """
     value, *gradients = results
-    entries = (f"{quote(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True))
+    entries = (
+        f"{quote(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True)
+    )
     lines = wrap(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
     lines += docstring(told)
     for line in [*body, f"value = {value}", "return value, {" + ", ".join(entries) + "}"]:
@@ -403,7 +512,12 @@ def docstring(lines: Sequence[str]) -> list[str]:
 
 TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "sympy")
 ALIASES = {"js": "javascript"}
-SUFFIXES = {".py": ("numpy", "torch", "jax", "sympy"), ".c": ("c",), ".js": ("javascript",), ".tex": ("latex",)}
+SUFFIXES = {
+    ".py": ("numpy", "torch", "jax", "sympy"),
+    ".c": ("c",),
+    ".js": ("javascript",),
+    ".tex": ("latex",),
+}
 _MADE = {"c": ("loops", "CFile"), "javascript": ("loops", "JavaScriptModule")}
 _MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
 

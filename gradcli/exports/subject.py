@@ -1,4 +1,6 @@
-"""The subject of an export: a value, its gradients, and the names that both depend on, as nodes of one graph, as far as a target can write them."""
+"""The subject of an export: a value, its gradients, and the names that both depend on, as nodes of
+one graph, as far as a target can write them.
+"""
 
 from __future__ import annotations
 
@@ -70,14 +72,23 @@ class Subject:
     def rebuilt(self, table: Mapping[Expr, Expr], roots: Sequence[Expr]) -> Subject:
         """The same where nodes have become others."""
         labels = {table[node]: name for node, name in self.labels.items() if node in table}
-        return replace(self, value=roots[0], gradients=dict(zip(self.gradients, roots[1:], strict=True)), labels=labels)
+        return replace(
+            self,
+            value=roots[0],
+            gradients=dict(zip(self.gradients, roots[1:], strict=True)),
+            labels=labels,
+        )
 
 
-Writes = Callable[[Op, Expr, Sequence[Any]], bool]  # whether a target has a text for an operation, the node, on operands
+Writes = Callable[
+    [Op, Expr, Sequence[Any]], bool
+]  # whether a target has a text for an operation, the node, on operands
 
 
 class _Plain(Rebuilding):
-    """Values without what is about the program: names, derivatives by their expansions, cut gradients."""
+    """Values without what is about the program: names, derivatives by their expansions, cut
+    gradients.
+    """
 
     alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
 
@@ -112,11 +123,17 @@ class _Composing(_Plain):
             return super().operation(node, op, operands)
         found: Expr = made(*operands, **node.static)
         self.changed = True
-        return found if found.shape == node.shape or op.outputs > 1 else self.graph.apply(broadcast_to, (found,), {"shape": node.shape})
+        return (
+            found
+            if found.shape == node.shape or op.outputs > 1
+            else self.graph.apply(broadcast_to, (found,), {"shape": node.shape})
+        )
 
 
 class Guarding(Folder):
-    """Folds mildly, and leaves a product that a zero cotangent wins (`chain`) only where the partial may be infinite beside a zero."""
+    """Folds mildly, and leaves a product that a zero cotangent wins (`chain`) only where the
+    partial may be infinite beside a zero.
+    """
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph, assume_finite=False)
@@ -124,20 +141,32 @@ class Guarding(Folder):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         """Fold as for speed, but for what is written under its own name, and sums of one number."""
-        if op.elementwise and op.parts and any(constant_of(operand) is None for operand in operands if operand is not None):
+        if (
+            op.elementwise
+            and op.parts
+            and any(constant_of(operand) is None for operand in operands if operand is not None)
+        ):
             return self.graph.apply(op, operands, node.static)
         if op.algebra == "total" and (number := constant_of(operands[0])) is not None:
-            return self._number(number * math.prod(node.operand.shape) / max(1, math.prod(node.shape)))
+            return self._number(
+                number * math.prod(node.operand.shape) / max(1, math.prod(node.shape))
+            )
         return super().operation(node, op, operands)
 
     def _chain(self, cotangent: Expr, partial: Expr) -> Expr:
-        return self._product(cotangent, partial) if self._is_moderate(partial) else super()._chain(cotangent, partial)
+        return (
+            self._product(cotangent, partial)
+            if self._is_moderate(partial)
+            else super()._chain(cotangent, partial)
+        )
 
     def _open_product(self, cotangent: Expr, partial: Expr) -> Expr:
         return self.graph.apply(arithmetic.chain, (cotangent, partial))
 
     def _is_moderate(self, node: Expr) -> bool:
-        """Return whether a value is finite wherever the names are, but for overflow: a zero times it is zero."""
+        """Return whether a value is finite wherever the names are, but for overflow: a zero times
+        it is zero.
+        """
         known = self._moderate
         stack = [node]
         while stack:
@@ -164,14 +193,18 @@ def _keeps_size(op: Op, node: Expr) -> bool:
     """Return whether an operation is of moderate size where its operands are."""
     if op.kind == "smooth":
         exponent = constant_of(node.operands[1]) if op.algebra == "power" else None
-        return _is_bounded(op, node.static) or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
+        return _is_bounded(op, node.static) or (
+            exponent is not None and exponent >= 0 and float(exponent).is_integer()
+        )
     if op.kind == "structural":
         return op.algebra in ("reshaping", "repetition") or op.linear
     return op.kind == "flat" or not op.domain
 
 
 def _is_bounded(op: Op, static: Mapping[str, Any]) -> bool:
-    """Return whether a smooth function is defined everywhere, and finite at numbers that are far out."""
+    """Return whether a smooth function is defined everywhere, and finite at numbers that are far
+    out.
+    """
     if op.domain:
         return False
     points = np.meshgrid(*[(-_FAR, -1.0, 0.0, 1.0, _FAR)] * len(op.operands))
@@ -190,7 +223,10 @@ def _interpret(subject: Subject, domain: Rebuilding) -> Subject:
 
 
 def writable(subject: Subject, target: str, writes: Writes) -> Subject:
-    """Return what is exported, folded, of operations that a target has. Raises UnsupportedInTargetError for those that it lacks."""
+    """Return what is exported, folded, of operations that a target has.
+
+    Raises UnsupportedInTargetError for those that it lacks.
+    """
     subject = _open_operations(plain(subject), target, writes)
     folder = Guarding(subject.value.graph)
     roots = folder.fold(subject.roots)
@@ -198,7 +234,9 @@ def writable(subject: Subject, target: str, writes: Writes) -> Subject:
 
 
 def _open_operations(subject: Subject, target: str, writes: Writes) -> Subject:
-    """Return what is exported of operations that have a text, which those that have none are made of, round after round."""
+    """Return what is exported of operations that have a text, which those that have none are made
+    of, round after round.
+    """
     while True:
         domain = _Composing(subject.value.graph, writes)
         subject = _interpret(subject, domain)
@@ -216,9 +254,13 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
     said += [f"{target} has no {names}"] if names else []
     error = UnsupportedInTargetError(
         ", and ".join(said),
-        help="export to numpy, which has SciPy's functions" if target != "numpy" else "freeze names whose gradient is not needed: --freeze",
+        help="export to numpy, which has SciPy's functions"
+        if target != "numpy"
+        else "freeze names whose gradient is not needed: --freeze",
     )
-    inner = [op.doc if op in subject.spellings else f"{op.name}: {op.doc}" for op in ops if not op.public]
+    inner = [
+        op.doc if op in subject.spellings else f"{op.name}: {op.doc}" for op in ops if not op.public
+    ]
     error.note = "; ".join(inner) or None
     return error
 
@@ -239,7 +281,9 @@ class Names:
         self._last = 0
 
     def of(self, name: str, *, prefix: str = "") -> str:
-        """An identifier for a name of the user's: itself, or with underscores after it where it is reserved or taken."""
+        """An identifier for a name of the user's: itself, or with underscores after it where it is
+        reserved or taken.
+        """
         found = prefix + identifier(name, unicode=self.unicode)
         while found in self.taken:
             found += "_"
@@ -257,10 +301,15 @@ class Names:
 
 
 def identifier(name: str, *, unicode: bool) -> str:
-    """A name that a language can have: Greek letters by their names where it knows ASCII only, other characters by their numbers."""
+    """A name that a language can have:
+
+    Greek letters by their names where it knows ASCII only, other characters by their numbers.
+    """
     if unicode and name.isidentifier() and unicodedata.normalize("NFKC", name) == name:
         return name
-    found = "".join(character if _ASCII.match("_" + character) else _spell(character) for character in name)
+    found = "".join(
+        character if _ASCII.match("_" + character) else _spell(character) for character in name
+    )
     return found if _ASCII.match(found) else "_" + found
 
 
@@ -283,18 +332,31 @@ _WIDTH = 100
 def describe(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, str]) -> list[str]:
     """Lines of a docstring or a comment."""
     first = subject.text.strip().split("\n")
-    lines = [f"Value and gradient of {clip_text(first[0], 300)}" if len(first) == 1 else "Value and gradient of"]
-    lines = _fill(lines[0], "") if len(first) == 1 else [*lines, *("    " + clip_text(line, 300) for line in first)]
+    lines = [
+        f"Value and gradient of {clip_text(first[0], 300)}"
+        if len(first) == 1
+        else "Value and gradient of"
+    ]
+    lines = (
+        _fill(lines[0], "")
+        if len(first) == 1
+        else [*lines, *("    " + clip_text(line, 300) for line in first)]
+    )
     lines.append("")
     for parameter in subject.parameters:
         own = identifiers[parameter.name]
         called = f"{own} (for {parameter.name})" if own != parameter.name else own
         shape = f"shape {parameter.shape}" if parameter.shape else "a number"
-        what = {"bool": "booleans", "int": "whole numbers"}.get(parameter.leaf.kind, subject.precision)
+        what = {"bool": "booleans", "int": "whole numbers"}.get(
+            parameter.leaf.kind, subject.precision
+        )
         held = "" if parameter.name in subject.gradients else ", held constant"
         lines.append(f"{called}: {shape}, {what}{held}")
     shape = f"shape {subject.value.shape}" if subject.value.shape else "a number"
-    lines.append(f"value: {shape}" + (f"; gradients are of its product with {subject.seed}" if subject.seed else ""))
+    lines.append(
+        f"value: {shape}"
+        + (f"; gradients are of its product with {subject.seed}" if subject.seed else "")
+    )
     if kinks:
         lines += ["", "Where there is no derivative, one is chosen:"]
         for kink in kinks:
@@ -305,7 +367,13 @@ def describe(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, s
 
 
 def _fill(text: str, indent: str) -> list[str]:
-    found = textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_long_words=False)
+    found = textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "    ",
+        break_long_words=False,
+    )
     return found or [text]
 
 

@@ -24,7 +24,15 @@ class _Text(Statements):
     def number(self, value: float) -> str:
         if value.is_integer() and abs(value) < 2**53:
             return str(int(value))
-        return repr(value) if math.isfinite(value) else "sympy.nan" if value != value else "-sympy.oo" if value < 0 else "sympy.oo"
+        return (
+            repr(value)
+            if math.isfinite(value)
+            else "sympy.nan"
+            if value != value
+            else "-sympy.oo"
+            if value < 0
+            else "sympy.oo"
+        )
 
 
 class SympyModule:
@@ -36,7 +44,9 @@ class SympyModule:
 
     def _function(self, subject: Subject) -> str:
         if any(node.shape for node in reachable(subject.roots)) or subject.precision != "float64":
-            raise UnsupportedInTargetError("sympy has no arrays of numbers", help="export numbers, or export to numpy")
+            raise UnsupportedInTargetError(
+                "sympy has no arrays of numbers", help="export numbers, or export to numpy"
+            )
         kinks = conventions(subject)
         subject = writable(subject, "sympy", _writes)
         names = Names({*keyword.kwlist, "value", "sympy"}, unicode=True)

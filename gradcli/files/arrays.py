@@ -1,6 +1,9 @@
-"""Arrays from data files: ``@data.npy``, ``@data.npz:key``, ``@table.csv:column``, ``@data.json``. Never a pickle.
+"""Arrays from data files:
 
-A file says how large it is, and what it holds how large that is; both are held to the limits before anything of that size is made.
+``@data.npy``, ``@data.npz:key``, ``@table.csv:column``, ``@data.json``. Never a pickle.
+
+A file says how large it is, and what it holds how large that is; both are held to the limits before
+anything of that size is made.
 """
 
 from __future__ import annotations
@@ -23,7 +26,15 @@ import numpy as np
 
 from gradcli.errors import GradcliError, InputError, suggestion
 from gradcli.files import npy
-from gradcli.files.npy import STANDARD_INPUT, STREAMS, is_handed_over, open_data, read_within, refuse_unnameable, unreadable
+from gradcli.files.npy import (
+    STANDARD_INPUT,
+    STREAMS,
+    is_handed_over,
+    open_data,
+    read_within,
+    refuse_unnameable,
+    unreadable,
+)
 from gradcli.files.stores import CHUNKED, store_at, whole
 from gradcli.limits import ITEM, Limits
 
@@ -37,7 +48,10 @@ _MOST = 50  # bytes that Python takes for a character of a text: lists of one li
 
 
 def parse_array(text: str, what: str, limits: Limits) -> Any:
-    """Return what a text holds, which is called ``what``. Raises ValueError with the reason, in words, and LimitError."""
+    """Return what a text holds, which is called ``what``.
+
+    Raises ValueError with the reason, in words, and LimitError.
+    """
     if _MOST * len(text) > limits.memory:
         limits.check_memory(_memory_needed(text), what)
     try:
@@ -47,11 +61,15 @@ def parse_array(text: str, what: str, limits: Limits) -> Any:
     except json.JSONDecodeError:
         raise
     except ValueError as error:  # Python's limit of digits, whose words are about Python
-        raise ValueError("a whole number has too many digits" if "integer string" in str(error) else str(error)) from None
+        raise ValueError(
+            "a whole number has too many digits" if "integer string" in str(error) else str(error)
+        ) from None
 
 
 def _memory_needed(text: str) -> int:
-    """Return how many bytes Python takes for what a text holds, at the most: told from its characters, before it is parsed."""
+    """Return how many bytes Python takes for what a text holds, at the most: told from its
+    characters, before it is parsed.
+    """
     values, lists, objects, strings = (text.count(sign) for sign in ',[{"')
     return 2 * len(text) + 48 * values + 88 * lists + 200 * objects + 32 * strings
 
@@ -65,10 +83,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
-    """JSON numbers, decimal strings ("0.1", "nan", "-inf"), booleans and nested lists of these as an array.
+    """JSON numbers, decimal strings ("0.1", "nan", "-inf"), booleans and nested lists of these as
+    an array.
 
-    The lists are laid out one after the other, level by level, and NumPy is handed numbers: of a long string among them it would make a
-    table of strings as long. Raises InputError for what is no regular array of numbers, LimitError.
+    The lists are laid out one after the other, level by level, and NumPy is handed numbers: of a
+    long string among them it would make a table of strings as long. Raises InputError for what is
+    no regular array of numbers, LimitError.
     """
     if type(data) is float or (type(data) is int and -(2**63) <= data < 2**63):  # as most are
         return np.array(data)
@@ -107,7 +127,9 @@ def _irregular(what: str) -> InputError:
 # the numbers that are asked for are kept.
 
 
-_NUMBER = re.compile(r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|inf|infinity|nan)", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(
+    r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|inf|infinity|nan)", re.IGNORECASE | re.ASCII
+)
 _WITH_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)
 _QUOTED = re.compile(r'"[^"]*"')
@@ -118,8 +140,11 @@ _OF_CELLS = 72  # bytes of a cell that is no longer than a number
 TABLES = (".csv", ".tsv", ".txt", ".dat")
 
 
-def table(text: str, name: str, key: str | None, limits: Limits, suffix: str = ".txt") -> np.ndarray:
-    """The numbers of a table, or of the column that ``key`` names (or numbers from 0); one column alone is a vector.
+def table(
+    text: str, name: str, key: str | None, limits: Limits, suffix: str = ".txt"
+) -> np.ndarray:
+    """The numbers of a table, or of the column that ``key`` names (or numbers from 0); one column
+    alone is a vector.
 
     ``name`` is the file's in messages. Empty cells are NaN. Raises InputError, LimitError.
     """
@@ -127,7 +152,11 @@ def table(text: str, name: str, key: str | None, limits: Limits, suffix: str = "
     source = iter(rows)
     first = next(source, None)
     if first is None:
-        raise InputError(f"'{name}' is empty" if rows.comment is None else f"'{name}' has no rows below its comments")
+        raise InputError(
+            f"'{name}' is empty"
+            if rows.comment is None
+            else f"'{name}' has no rows below its comments"
+        )
     heading, is_row = _heading(first, rows, name, key)
     width = len(heading or first)
     numbers = _Numbers(rows, _columns(heading, width, name, key), limits)
@@ -136,16 +165,23 @@ def table(text: str, name: str, key: str | None, limits: Limits, suffix: str = "
     for cells in source:
         if len(cells) != width:
             above = "the heading" if heading and rows.comment is None else "the first row"
-            commas = "numbers have decimal points; with commas in them, columns are separated by semicolons"
+            commas = (
+                "numbers have decimal points; with commas in them, columns are separated by "
+                "semicolons"
+            )
             found = f"{len(cells)} cell{'s' * (len(cells) != 1)}, where {above} has {width}"
-            raise InputError(f"'{name}', line {rows.line}: {found}", help=commas if len(cells) > width else None)
+            raise InputError(
+                f"'{name}', line {rows.line}: {found}", help=commas if len(cells) > width else None
+            )
         numbers.take(cells)
     out = numbers.all()
     return out[:, 0] if key is not None or width == 1 else out
 
 
 class _Rows:
-    """The rows of a table that are not blank, as cells, with the line that the last one ends on, and the last comment above the first."""
+    """The rows of a table that are not blank, as cells, with the line that the last one ends on,
+    and the last comment above the first.
+    """
 
     def __init__(self, text: str, name: str, limits: Limits, suffix: str) -> None:
         self.text, self.name, self.limits, self.suffix = text, name, limits, suffix
@@ -154,7 +190,10 @@ class _Rows:
         self.separator: str | None = None
 
     def _lines(self) -> Iterator[str]:
-        """The lines from the first row on. Comments are empty lines, for they may stand between the lines of a cell. Raises LimitError."""
+        """The lines from the first row on.
+
+        Comments are empty lines, for they may stand between the lines of a cell. Raises LimitError.
+        """
         for found in _LINE.finditer(self.text):
             line = found[0]
             self.line += 1
@@ -167,13 +206,21 @@ class _Rows:
                 self.separator = self._separator(_QUOTED.sub("", line))
             if self.separator is not None:
                 if _OF_CELLS * len(line) > self.limits.memory:
-                    self.limits.check_memory(_OF_CELLS * line.count(self.separator), f"line {self.line} of '{self.name}'")
+                    self.limits.check_memory(
+                        _OF_CELLS * line.count(self.separator), f"line {self.line} of '{self.name}'"
+                    )
                 yield line
 
     def _separator(self, outside: str) -> str:
-        """Separator of columns: in .tsv tabs, else what the first row has outside of quotes: a semicolon, comma, tab or blank."""
+        """Separator of columns: in .tsv tabs, else what the first row has outside of quotes: a
+        semicolon, comma, tab or blank.
+        """
         usual = {".tsv": "\t", ".csv": ","}.get(self.suffix, " ")
-        return usual if usual == "\t" else next((separator for separator in ";,\t" if separator in outside.strip()), usual)
+        return (
+            usual
+            if usual == "\t"
+            else next((separator for separator in ";,\t" if separator in outside.strip()), usual)
+        )
 
     def __iter__(self) -> Iterator[list[str]]:
         """Cells in quotes may go over several lines. Raises InputError, LimitError."""
@@ -184,30 +231,47 @@ class _Rows:
         lines = chain([first], lines)
         begin = self.line
         try:
-            for row in map(str.split, lines) if self.separator == " " else csv.reader(lines, delimiter=self.separator or ","):
+            for row in (
+                map(str.split, lines)
+                if self.separator == " "
+                else csv.reader(lines, delimiter=self.separator or ",")
+            ):
                 cells = [cell.strip() for cell in row]
                 if any(cells):
                     yield cells
                 begin = self.line + 1
         except csv.Error:
             most = f"a cell has more than {csv.field_size_limit():,} characters"
-            raise InputError(f"'{self.name}', line {begin}: {most}", help="is a quote not closed?") from None
+            raise InputError(
+                f"'{self.name}', line {begin}: {most}", help="is a quote not closed?"
+            ) from None
 
 
-def _heading(first: list[str], rows: _Rows, name: str, key: str | None) -> tuple[list[str] | None, bool]:
-    """The names of the columns: the first row, or a comment above it of as many words; and whether that row is one of numbers."""
+def _heading(
+    first: list[str], rows: _Rows, name: str, key: str | None
+) -> tuple[list[str] | None, bool]:
+    """The names of the columns: the first row, or a comment above it of as many words; and whether
+    that row is one of numbers.
+    """
     numeric = [cell for cell in first if _NUMBER.fullmatch(cell) or _WITH_COMMA.fullmatch(cell)]
     if not numeric and any(first):
         return first, False
     if len(numeric) == len([cell for cell in first if cell]):
-        words = ([word.strip() for word in (rows.comment or "").split(separator)] for separator in (",", ";", "\t", None))
-        return next((names for names in words if len(names) == len(first) and rows.comment), None), True
+        words = (
+            [word.strip() for word in (rows.comment or "").split(separator)]
+            for separator in (",", ";", "\t", None)
+        )
+        return next(
+            (names for names in words if len(names) == len(first) and rows.comment), None
+        ), True
     if key is not None and key in first and not _is_place(key, len(first)):
         return first, False
     word = next(cell for cell in first if cell and cell not in numeric)
     raise InputError(
-        f"'{name}', line {rows.line}: {word!r} is not a number, and {numeric[0]!r} is one: is this row a heading?",
-        help="to read it as one, name a column after a colon, as in @FILE:NAME; as numbers, correct the cell",
+        f"'{name}', line {rows.line}: {word!r} is not a number, and {numeric[0]!r} is one: is "
+        "this row a heading?",
+        help="to read it as one, name a column after a colon, as in @FILE:NAME; as numbers, "
+        "correct the cell",
     )
 
 
@@ -217,36 +281,52 @@ def _columns(heading: list[str] | None, width: int, name: str, key: str | None) 
         return list(range(width))
     names = heading or []
     if names.count(key) > 1:
-        raise InputError(f"'{name}' has {names.count(key)} columns '{key}'", help=f"write their numbers, 0 to {width - 1}")
+        raise InputError(
+            f"'{name}' has {names.count(key)} columns '{key}'",
+            help=f"write their numbers, 0 to {width - 1}",
+        )
     if key in names:
         return [names.index(key)]
     if _is_place(key, width):
         return [int(key)]
     close = suggestion(key, names)
     listed = f"it has {', '.join(names)}" if names else f"columns are numbered 0 to {width - 1}"
-    raise InputError(f"'{name}' has no column '{key}'", help=f"did you mean '{close}'?" if close else listed)
+    raise InputError(
+        f"'{name}' has no column '{key}'", help=f"did you mean '{close}'?" if close else listed
+    )
 
 
 def _is_place(key: str, width: int) -> bool:
     """Return whether a key is the number of a column."""
-    return key.isascii() and key.isdigit() and len(key.lstrip("0")) <= len(str(width)) and int(key) < width
+    return (
+        key.isascii()
+        and key.isdigit()
+        and len(key.lstrip("0")) <= len(str(width))
+        and int(key) < width
+    )
 
 
 class _Numbers:
     """The numbers of the columns that are asked for, row by row.
 
-    Commas are decimal points if one of them cannot separate thousands, which is known at the end only.
+    Commas are decimal points if one of them cannot separate thousands, which is known at the end
+    only.
     """
 
     def __init__(self, rows: _Rows, columns: list[int], limits: Limits) -> None:
         self.rows, self.columns, self.limits = rows, columns, limits
         self.most = min(limits.entries, limits.memory // ITEM)
         self.values, self.count, self.whole = array("d"), 0, True
-        self.comma = self.first_comma = self.point = ""  # the first numbers with these, and where they stand
+        self.comma = self.first_comma = self.point = (
+            ""  # the first numbers with these, and where they stand
+        )
         self.thousands = True  # whether all commas may separate thousands
 
     def take(self, cells: list[str]) -> None:
-        """Keep the numbers of a row. Raises LimitError for more than there may be, InputError for what is no number."""
+        """Keep the numbers of a row.
+
+        Raises LimitError for more than there may be, InputError for what is no number.
+        """
         self.count += 1
         if len(self.values) + len(self.columns) > self.most:
             self.limits.check_array((self.count, len(self.columns)))
@@ -262,7 +342,10 @@ class _Numbers:
             return float(cell)
         place = f"'{self.rows.name}', line {self.rows.line}, column {column + 1}: {cell!r}"
         if not _WITH_COMMA.fullmatch(cell):
-            raise InputError(f"{place} is not a number", help="a number has a point, never a comma" if "," in cell else None)
+            raise InputError(
+                f"{place} is not a number",
+                help="a number has a point, never a comma" if "," in cell else None,
+            )
         if not self.comma:
             self.comma, self.first_comma = cell, place
         self.thousands = self.thousands and _THOUSANDS.fullmatch(cell) is not None
@@ -274,10 +357,17 @@ class _Numbers:
             help = "write decimal points throughout, and nothing between thousands"
             raise InputError(f"{self.first_comma} has a comma, and {self.point} a point", help=help)
         if self.comma and self.thousands:
-            both = f"{self.first_comma} is {self.comma.replace(',', '.')} or {self.comma.replace(',', '')}"
+            both = (
+                f"{self.first_comma} is {self.comma.replace(',', '.')} or "
+                f"{self.comma.replace(',', '')}"
+            )
             raise InputError(both, help="write decimal points, and nothing between thousands")
         out = np.array(self.values).reshape(self.count, len(self.columns))
-        return out.astype(np.int64) if self.count and self.whole and np.all(np.abs(out) < 2**53) else out
+        return (
+            out.astype(np.int64)
+            if self.count and self.whole and np.all(np.abs(out) < 2**53)
+            else out
+        )
 
 
 _FORMATS = f".npy, .npz, {', '.join([*TABLES, *CHUNKED])} and .json"
@@ -294,7 +384,8 @@ class _Data:
     name: str  # in messages
     key: str | None
     limits: Limits
-    limited: bool = True  # as far as it may be mapped; what a user names and memory need not hold is theirs to choose
+    # as far as it may be mapped; what a user names and memory need not hold is theirs to choose
+    limited: bool = True
 
     def text(self, held: int) -> str:
         """Its text, each line with the end that Python gives it; ``held`` as in `read_within`."""
@@ -302,35 +393,54 @@ class _Data:
         return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def load_array(reference: str, limits: Limits, folder: Path | None = None, piped: Callable[[], bytes] | None = None) -> np.ndarray:
-    """The array that ``FILE`` or ``FILE:key`` names (without the @), memory-mapped where it is large and the format allows.
+def load_array(
+    reference: str,
+    limits: Limits,
+    folder: Path | None = None,
+    piped: Callable[[], bytes] | None = None,
+) -> np.ndarray:
+    """The array that ``FILE`` or ``FILE:key`` names (without the @), memory-mapped where it is
+    large and the format allows.
 
-    ``folder`` is the folder of the file or record that the reference stands in; then it may not lead out of it.
-    ``piped`` gives what standard input holds, for ``-`` and ``-:key``, whose format is told from the first bytes.
-    Raises InputError, LimitError.
+    ``folder`` is the folder of the file or record that the reference stands in; then it may not
+    lead out of it. ``piped`` gives what standard input holds, for ``-`` and ``-:key``, whose format
+    is told from the first bytes. Raises InputError, LimitError.
     """
     name, key = split_reference(reference, folder)
     refuse_unnameable(name)
     try:
         if name == "-" or (folder is None and name in STREAMS):
             if piped is None:
-                raise InputError("'@-' is for bindings on the command line", help="here, name a file")
+                raise InputError(
+                    "'@-' is for bindings on the command line", help="here, name a file"
+                )
             return _of_bytes(piped(), STANDARD_INPUT, key, limits)
         if folder is None and is_handed_over(name):
             with open_data(Path(name), name, stream=True) as stream:
                 return _of_bytes(read_within(stream, name, limits), name, key, limits)
         path = Path(name) if folder is None else _inside(name, folder, reference)
         if path.suffix.lower() in CHUNKED:
-            return whole(store_at(path, name, key, inside=folder is not None), name, limits, limited=folder is not None)
+            return whole(
+                store_at(path, name, key, inside=folder is not None),
+                name,
+                limits,
+                limited=folder is not None,
+            )
         with open_data(path, name) as file:
             reader = _READERS.get(path.suffix.lower())
             if reader is None:
-                raise InputError(f"cannot tell how to read '{name}'", help=f"the formats are {_FORMATS}")
-            return reader(_Data(file, os.fstat(file.fileno()).st_size, name, key, limits, folder is not None))
+                raise InputError(
+                    f"cannot tell how to read '{name}'", help=f"the formats are {_FORMATS}"
+                )
+            return reader(
+                _Data(file, os.fstat(file.fileno()).st_size, name, key, limits, folder is not None)
+            )
     except GradcliError:
         raise
     except UnicodeDecodeError as error:
-        raise InputError(f"cannot read '{name}': it is not UTF-8 text (byte {error.start + 1})") from None
+        raise InputError(
+            f"cannot read '{name}': it is not UTF-8 text (byte {error.start + 1})"
+        ) from None
     except (OSError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
         raise unreadable(error, name) from None
 
@@ -344,20 +454,30 @@ def split_reference(reference: str, folder: Path | None) -> tuple[str, str | Non
 
 
 def _of_bytes(content: bytes, name: str, key: str | None, limits: Limits) -> np.ndarray:
-    """The array of bytes without a suffix: NumPy's formats and JSON are known by how they begin, all else is a table."""
+    """The array of bytes without a suffix:
+
+    NumPy's formats and JSON are known by how they begin, all else is a table.
+    """
     data = _Data(io.BytesIO(content), len(content), name, key, limits)
     if content.startswith(npy.MAGIC):
         return _npy(data)
     if npy.is_archive(content):
         return _npz(data)
-    return _json(data) if content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{") else _table(data, ".txt")
+    return (
+        _json(data)
+        if content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{")
+        else _table(data, ".txt")
+    )
 
 
 def _inside(name: str, folder: Path, reference: str) -> Path:
     base = folder.resolve()
     full = (base / name).resolve()
     if os.path.isabs(name) or not full.is_relative_to(base):
-        raise InputError(f"'@{reference}' leads out of the folder of the file that names it", help="put the data in or below that folder")
+        raise InputError(
+            f"'@{reference}' leads out of the folder of the file that names it",
+            help="put the data in or below that folder",
+        )
     return full
 
 

@@ -1,6 +1,7 @@
 """JSON Lines records: programs with their bindings, and what is claimed of them.
 
-No field is read past: one that is unknown, twice there, or of another type than it should be is an error of its record.
+No field is read past: one that is unknown, twice there, or of another type than it should be is an
+error of its record.
 """
 
 from __future__ import annotations
@@ -20,7 +21,20 @@ from gradcli.files.arrays import array_of, load_array, parse_array
 from gradcli.files.option_table import option_value
 from gradcli.limits import Limits
 
-FIELDS = ("id", "expr", "at", "wrt", "seed", "expect", "meta", "skip", "xfail", "rtol", "atol", "dialect")
+FIELDS = (
+    "id",
+    "expr",
+    "at",
+    "wrt",
+    "seed",
+    "expect",
+    "meta",
+    "skip",
+    "xfail",
+    "rtol",
+    "atol",
+    "dialect",
+)
 _PART_OF_IDENTITY = ("expect", "at", "seed", "wrt", "dialect")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LONGEST = 100_000  # characters of a list of constant expressions
@@ -29,13 +43,17 @@ _DEEPEST = 64  # levels of what is copied as it is
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClaimInput:
-    """A claim about the gradient by a name, or about the "value": text of the language, or numbers."""
+    """A claim about the gradient by a name, or about the "value": text of the language, or
+    numbers.
+    """
 
     of: str
     text: str | None = None
     numbers: Any = None
     formula: bool = False  # the text is a formula although it mentions no name
-    around: int | None = 0  # which points around the values a formula is tried at, too; None for none
+    around: int | None = (
+        0  # which points around the values a formula is tried at, too; None for none
+    )
 
 
 @dataclass(eq=False)
@@ -58,13 +76,19 @@ class InputRecord:
 
 
 def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
-    """The record of one line. Raises GradcliError, with what is known of the record as ``error.record``."""
+    """The record of one line.
+
+    Raises GradcliError, with what is known of the record as ``error.record``.
+    """
     try:
         data = parse_array(line, "a record", limits)
     except ValueError as error:
         if len(line) > limits.length:  # as much of it as is read
             help = "raise it with --limit length=..."
-            raise LimitError(f"a record of {len(line):,} characters is over the limit of {limits.length:,}", help=help) from None
+            raise LimitError(
+                f"a record of {len(line):,} characters is over the limit of {limits.length:,}",
+                help=help,
+            ) from None
         raise InputError(f"not a JSON record: {error}") from None
     if not isinstance(data, dict):
         raise InputError(f"a record is a JSON object, not {_kind(data)}")
@@ -82,7 +106,11 @@ def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputR
     refuse_unknown(data, FIELDS, "a record", 'names of your own go under "meta"')
     expr = data.get("expr")
     if not isinstance(expr, str):
-        raise InputError("the record has no 'expr'" if expr is None else f"'expr' must be a string, not {_kind(expr)}")
+        raise InputError(
+            "the record has no 'expr'"
+            if expr is None
+            else f"'expr' must be a string, not {_kind(expr)}"
+        )
     return InputRecord(
         expr, data.get("id"), _values(data.get("at"), limits, folder), _names(data.get("wrt")), _seed(data.get("seed"), limits),
         tuple(_claims_of(data.get("expect"), limits)), data.get("meta"), _reason("skip", data.get("skip")),
@@ -95,13 +123,21 @@ def _bindings_of(data: dict[str, Any]) -> dict[str, Any]:
     return {name: data[name] for name in _PART_OF_IDENTITY if data.get(name) is not None}
 
 
-def refuse_unknown(data: dict[str, Any], fields: tuple[str, ...], what: str, otherwise: str | None = None) -> None:
+def refuse_unknown(
+    data: dict[str, Any], fields: tuple[str, ...], what: str, otherwise: str | None = None
+) -> None:
     """Raise UnknownFieldError for the first name that is none of the fields."""
     for name in data:
         if name not in fields:
             close = suggestion(name, list(fields), cutoff=0.7)
             listed = f"it has {', '.join(fields)}"
-            help = f"did you mean '{close}'?" if close else f"{listed}; {otherwise}" if otherwise else listed
+            help = (
+                f"did you mean '{close}'?"
+                if close
+                else f"{listed}; {otherwise}"
+                if otherwise
+                else listed
+            )
             raise UnknownFieldError(f"{what} has no field '{name}'", help=help)
 
 
@@ -116,7 +152,9 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
         if not name.isidentifier():
             raise InputError(f"'at': {name!r} is not a name")
         if name in values:
-            raise InputError(f"'at': the name '{name}' is bound twice: it is one name in two spellings")
+            raise InputError(
+                f"'at': the name '{name}' is bound twice: it is one name in two spellings"
+            )
         if isinstance(value, str) and not value.startswith("@") and not is_number(value):
             values[name] = value
             continue
@@ -134,7 +172,9 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
 
 
 def _with_expressions(value: Any) -> str | None:
-    """Return a list that has constant expressions among its numbers as text of the language; None for anything else."""
+    """Return a list that has constant expressions among its numbers as text of the language; None
+    for anything else.
+    """
     text = json.dumps(_shallow("at", value), ensure_ascii=False) if isinstance(value, list) else ""
     return _STRING.sub(r"(\1)", text) if '"' in text and len(text) <= _LONGEST else None
 
@@ -142,8 +182,12 @@ def _with_expressions(value: Any) -> str | None:
 def _names(wrt: Any) -> tuple[str, ...] | None:
     if isinstance(wrt, str):
         wrt = [name.strip() for name in wrt.split(",")]
-    if wrt is not None and not (isinstance(wrt, list) and all(isinstance(name, str) for name in wrt)):
-        raise InputError(f"'wrt' must be a list of names{'' if isinstance(wrt, list) else f', not {_kind(wrt)}'}")
+    if wrt is not None and not (
+        isinstance(wrt, list) and all(isinstance(name, str) for name in wrt)
+    ):
+        raise InputError(
+            f"'wrt' must be a list of names{'' if isinstance(wrt, list) else f', not {_kind(wrt)}'}"
+        )
     return None if wrt is None else tuple(map(normalize, wrt))
 
 
@@ -162,11 +206,16 @@ def _claims_of(expect: Any, limits: Limits) -> Iterator[ClaimInput]:
     for given, claim in [("value", expect.get("value")), *(grad or {}).items()]:
         name = normalize(given)
         if name != given and name in met:
-            raise InputError(f"'expect': the name '{name}' is there twice: it is one name in two spellings")
+            raise InputError(
+                f"'expect': the name '{name}' is there twice: it is one name in two spellings"
+            )
         met.add(name)
         what = "the claim of the value" if name == "value" else f"the claim of '{name}'"
         if claim is None and given in (grad or {}):
-            raise InputError(f"{what} is null, which claims nothing", help="leave it out, or write numbers or a formula")
+            raise InputError(
+                f"{what} is null, which claims nothing",
+                help="leave it out, or write numbers or a formula",
+            )
         if isinstance(claim, dict):
             refuse_unknown(claim, ("formula",), what)
             if not isinstance(claim.get("formula"), str):
@@ -189,7 +238,11 @@ def _shallow(name: str, value: Any) -> Any:
     """The value, unless it is nested more deeply than what writes it can follow."""
     level = [value]
     for _ in range(_DEEPEST):
-        parts = [whole.values() if isinstance(whole, dict) else whole for whole in level if isinstance(whole, (list, dict))]
+        parts = [
+            whole.values() if isinstance(whole, dict) else whole
+            for whole in level
+            if isinstance(whole, (list, dict))
+        ]
         level = [part for inner in parts for part in inner]
         if not level:
             return value
@@ -201,7 +254,9 @@ def _reason(name: str, given: Any) -> str | None:
     if given is None or isinstance(given, bool):
         return "" if given else None
     if not isinstance(given, str):
-        raise InputError(f"'{name}' must be a reason, not {_kind(given)}", help=f'write "{name}": "why"')
+        raise InputError(
+            f"'{name}' must be a reason, not {_kind(given)}", help=f'write "{name}": "why"'
+        )
     return given
 
 
@@ -213,5 +268,11 @@ def _option(name: str, given: Any) -> Any:
 
 def _kind(value: Any) -> str:
     """Return what JSON calls a value."""
-    names = ((bool, "true or false"), ((int, float), "a number"), (str, "a string"), (list, "an array"), (dict, "an object"))
+    names = (
+        (bool, "true or false"),
+        ((int, float), "a number"),
+        (str, "a string"),
+        (list, "an array"),
+        (dict, "an object"),
+    )
     return next((name for kind, name in names if isinstance(value, kind)), "null")

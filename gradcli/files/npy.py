@@ -1,4 +1,6 @@
-"""Arrays in NumPy's format: a header says their type and shape, which are held to the limits before anything is made of that size."""
+"""Arrays in NumPy's format: a header says their type and shape, which are held to the limits before
+anything is made of that size.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,16 @@ STANDARD_INPUT = "standard input"
 STREAMS = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})  # which are that
 _HANDED_OVER = re.compile(r"/(?:dev|proc/self)/fd/[0-9]+")
 _KINDS = {
-    stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a "
+    "device", stat.S_IFBLK: "a device",
 }  # fmt: skip
 _CHUNK = 1 << 20
 
 
 def is_handed_over(path: str) -> bool:
-    """Return whether a path names what this process was given open, as a shell writes it for ``<(command)``."""
+    """Return whether a path names what this process was given open, as a shell writes it for
+    ``<(command)``.
+    """
     return _HANDED_OVER.fullmatch(path) is not None
 
 
@@ -50,7 +55,9 @@ def folder_of(path: str) -> Path:
 
 
 def open_data(path: Path, name: str, *, stream: bool = False) -> io.BufferedReader:
-    """A regular file, open; where streams are read, also a pipe or a terminal. ``name`` is what messages call it.
+    """A regular file, open; where streams are read, also a pipe or a terminal.
+
+    ``name`` is what messages call it.
 
     Raises InputError for what is neither, and OSError, which `unreadable` puts into words.
     """
@@ -59,7 +66,9 @@ def open_data(path: Path, name: str, *, stream: bool = False) -> io.BufferedRead
     try:
         status = os.fstat(file.fileno())  # what was opened may be another by now
         _refuse_special(status, name, stream)
-        if stat.S_ISCHR(status.st_mode) and not (file.isatty() or os.path.samestat(status, os.stat(os.devnull))):
+        if stat.S_ISCHR(status.st_mode) and not (
+            file.isatty() or os.path.samestat(status, os.stat(os.devnull))
+        ):
             raise InputError(f"'{name}' is a device, not a file")
     except BaseException:
         file.close()
@@ -90,7 +99,10 @@ def unreadable(error: Exception, name: str) -> InputError:
         isinstance(error, RuntimeError) or getattr(error, "errno", None) == errno.ELOOP
     ):  # a RuntimeError: of `Path.resolve` before Python 3.13
         return InputError(f"'{name}' is a link that leads back to itself")
-    return InputError(f"cannot read '{name}': {getattr(error, 'strerror', None) or str(error) or type(error).__name__}")
+    return InputError(
+        f"cannot read '{name}': "
+        f"{getattr(error, 'strerror', None) or str(error) or type(error).__name__}"
+    )
 
 
 def refuse_unnameable(name: str) -> None:
@@ -103,8 +115,15 @@ def refuse_unnameable(name: str) -> None:
         raise InputError(f"no file can have the name '{name}'")
 
 
-def read_within(stream: BinaryIO | io.BufferedIOBase, name: str, limits: Limits, held: int = 2, size: int | None = None) -> bytes:
-    """Return what a stream holds, if memory has room for it; ``held`` is how many bytes are made of each at the most.
+def read_within(
+    stream: BinaryIO | io.BufferedIOBase,
+    name: str,
+    limits: Limits,
+    held: int = 2,
+    size: int | None = None,
+) -> bytes:
+    """Return what a stream holds, if memory has room for it; ``held`` is how many bytes are made of
+    each at the most.
 
     The size that a file has is looked at before anything is read. Raises LimitError.
     """
@@ -114,15 +133,25 @@ def read_within(stream: BinaryIO | io.BufferedIOBase, name: str, limits: Limits,
     while data.tell() <= room and (chunk := stream.read(min(_CHUNK, room + 1 - data.tell()))):
         data.write(chunk)
     if data.tell() > room:  # of a pipe, which has no size, or of a file that grew
-        raise LimitError(f"'{name}' holds more than {room:,} bytes, over the memory limit", help="raise it with --limit memory=SIZE")
+        raise LimitError(
+            f"'{name}' holds more than {room:,} bytes, over the memory limit",
+            help="raise it with --limit memory=SIZE",
+        )
     return data.getvalue()
 
 
 MAGIC = b"\x93NUMPY"
 CUT_OFF = "it ends before the array does, as a file that was cut off"
 _LONGEST = 10_000  # bytes of a header; NumPy writes 128
-_HEADERS = {1: np.lib.format.read_array_header_1_0, **dict.fromkeys((2, 3), np.lib.format.read_array_header_2_0)}
-MAPPED = 1 << 26  # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in use
+_HEADERS = {
+    1: np.lib.format.read_array_header_1_0,
+    **dict.fromkeys((2, 3), np.lib.format.read_array_header_2_0),
+}
+MAPPED = (
+    1 << 26
+    # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in
+    # use
+)
 
 
 class Header(NamedTuple):
@@ -139,10 +168,16 @@ class Header(NamedTuple):
 
 
 def header_of(stream: io.BufferedIOBase, name: str, size: int) -> Header:
-    """The header of an array of real numbers, which is at the beginning of a stream of so many bytes. Raises InputError."""
+    """The header of an array of real numbers, which is at the beginning of a stream of so many
+    bytes. Raises InputError.
+    """
     start = stream.read(len(MAGIC))
     if start != MAGIC:
-        raise InputError(f"'{name}' is not an array in NumPy's format: it begins with {start!r}" if start else f"'{name}' is empty")
+        raise InputError(
+            f"'{name}' is not an array in NumPy's format: it begins with {start!r}"
+            if start
+            else f"'{name}' is empty"
+        )
 
     def read(count: int) -> bytes:
         if count > _LONGEST:
@@ -173,15 +208,22 @@ def header_of(stream: io.BufferedIOBase, name: str, size: int) -> Header:
 
 def map_array(file: io.BufferedIOBase, header: Header) -> np.ndarray:
     """The array of a file whose header was read, left where it is."""
-    return np.memmap(file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C")
+    return np.memmap(
+        file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C"
+    )
 
 
 def entries_of(stream: io.BufferedIOBase, header: Header, name: str) -> np.ndarray:
-    """The array of a stream whose header was read: as many bytes as that says, and no more. Raises InputError."""
+    """The array of a stream whose header was read: as many bytes as that says, and no more.
+
+    Raises InputError.
+    """
     data = stream.read(header.nbytes)
     if len(data) < header.nbytes:
         raise InputError(f"cannot read '{name}': {CUT_OFF}")
-    return np.frombuffer(data, header.dtype).reshape(header.shape, order="F" if header.by_columns else "C")
+    return np.frombuffer(data, header.dtype).reshape(
+        header.shape, order="F" if header.by_columns else "C"
+    )
 
 
 def has_no_parts(name: str) -> InputError:
@@ -190,9 +232,15 @@ def has_no_parts(name: str) -> InputError:
 
 
 def has_no_key(name: str, key: str | None, keys: Sequence[str]) -> InputError:
-    """Return the error of a key that a file does not have, or of none where it has several arrays."""
+    """Return the error of a key that a file does not have, or of none where it has several
+    arrays.
+    """
     close = None if key is None else suggestion(key, keys)
-    listed = f"write {spell_file(name)}:KEY with KEY one of {', '.join(keys[:_LISTED])}" if keys else "it holds nothing"
+    listed = (
+        f"write {spell_file(name)}:KEY with KEY one of {', '.join(keys[:_LISTED])}"
+        if keys
+        else "it holds nothing"
+    )
     said = f"'{name}' needs a key" if key is None else f"'{name}' has no key '{key}'"
     return InputError(said, help=f"did you mean '{close}'?" if close else listed)
 
@@ -211,7 +259,17 @@ _READ_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as NumPy writes them
 _ENCRYPTED = 1
 _LARGEST = 1 << 24  # bytes of a directory: a hundred thousand parts and more
 _LISTED = 20
-_FAULTS = (ValueError, KeyError, IndexError, EOFError, RuntimeError, OverflowError, struct.error, zlib.error, zipfile.BadZipFile)
+_FAULTS = (
+    ValueError,
+    KeyError,
+    IndexError,
+    EOFError,
+    RuntimeError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
 
 def is_archive(start: bytes) -> bool:
@@ -219,29 +277,45 @@ def is_archive(start: bytes) -> bool:
 
 
 def part(file: io.BufferedIOBase, name: str, key: str | None, limits: Limits) -> np.ndarray:
-    """The array of an archive that has this key, or its only one. Raises InputError, LimitError, OSError."""
+    """The array of an archive that has this key, or its only one.
+
+    Raises InputError, LimitError, OSError.
+    """
     start = file.read(len(MAGIC))
     if not is_archive(start):
         help = "it is one array; give it a name that ends in .npy" if start == MAGIC else None
-        raise InputError(f"'{name}' is not a .npz archive: it begins with {start[:4]!r}" if start else f"'{name}' is empty", help=help)
+        raise InputError(
+            f"'{name}' is not a .npz archive: it begins with {start[:4]!r}"
+            if start
+            else f"'{name}' is empty",
+            help=help,
+        )
     try:
         _refuse_large_directory(file, name)
         with zipfile.ZipFile(file) as archive:
             info = _choose_part(archive.infolist(), name, key)
             with archive.open(info) as member:
-                return _unpack(cast("zipfile.ZipExtFile", member), info, f"{name}:{_key(info)}", limits)
+                return _unpack(
+                    cast("zipfile.ZipExtFile", member), info, f"{name}:{_key(info)}", limits
+                )
     except _FAULTS as error:
         raise InputError(f"cannot read '{name}': {str(error) or type(error).__name__}") from None
 
 
 def _refuse_large_directory(file: io.BufferedIOBase, name: str) -> None:
-    """Raise LimitError for an archive that lists so many parts that the list alone would fill the memory."""
+    """Raise LimitError for an archive that lists so many parts that the list alone would fill the
+    memory.
+    """
     end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # what zipfile itself reads first
     file.seek(0)
     if end is None:
-        raise InputError(f"cannot read '{name}': it has no directory at its end, as a file that was cut off")
+        raise InputError(
+            f"cannot read '{name}': it has no directory at its end, as a file that was cut off"
+        )
     if end[5] > _LARGEST:
-        raise LimitError(f"the directory of '{name}' has {end[5]:,} bytes, over the limit of {_LARGEST:,}")
+        raise LimitError(
+            f"the directory of '{name}' has {end[5]:,} bytes, over the limit of {_LARGEST:,}"
+        )
 
 
 def _key(info: zipfile.ZipInfo) -> str:
@@ -260,11 +334,15 @@ def _choose_part(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zi
         raise InputError(f"cannot read '{name}:{_key(found[0])}': it is encrypted")
     if found[0].compress_type not in _READ_AS:
         help = "write it with numpy.savez_compressed"
-        raise InputError(f"cannot read '{name}:{_key(found[0])}': it is compressed as NumPy does not", help=help)
+        raise InputError(
+            f"cannot read '{name}:{_key(found[0])}': it is compressed as NumPy does not", help=help
+        )
     return found[0]
 
 
-def _unpack(member: zipfile.ZipExtFile, info: zipfile.ZipInfo, name: str, limits: Limits) -> np.ndarray:
+def _unpack(
+    member: zipfile.ZipExtFile, info: zipfile.ZipInfo, name: str, limits: Limits
+) -> np.ndarray:
     """The array of a part: what it unpacks to is known from its header, and no more is unpacked."""
     header = header_of(member, name, info.file_size)
     limits.check_array(header.shape)

@@ -1,4 +1,6 @@
-"""Options and their values, wherever they are given: on the command line, in settings and records, in Python."""
+"""Options and their values, wherever they are given: on the command line, in settings and records,
+in Python.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,23 @@ class Number(NamedTuple):
 
     def __str__(self) -> str:
         most = "" if math.isinf(self.most) else f" to {self.most:,}"
-        return f"a {'whole ' * self.whole}number {'above' if self.above else 'from'} {self.least:g}{most}"
+        return (
+            f"a {'whole ' * self.whole}number {'above' if self.above else 'from'} "
+            f"{self.least:g}{most}"
+        )
 
     def holds(self, value: Any) -> bool:
         """Return whether a value is such a number."""
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral if self.whole else Real):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(
+            value, Integral if self.whole else Real
+        ):
             return False
         try:
-            return math.isfinite(value) and self.least <= float(value) <= self.most and not (self.above and value == self.least)
+            return (
+                math.isfinite(value)
+                and self.least <= float(value) <= self.most
+                and not (self.above and value == self.least)
+            )
         except OverflowError:  # an integer beyond all floats
             return False
 
@@ -79,7 +90,9 @@ _EXCLUSIVE = {
 
 
 def option_value(name: str, value: Any, written: str, kind: type[GradcliError] = UsageError) -> Any:
-    """Return the value of an option, ``written`` by its user in this way. Raises an error of the kind for what it cannot be.
+    """Return the value of an option, ``written`` by its user in this way.
+
+    Raises an error of the kind for what it cannot be.
 
     name  NAME, or COMMAND.NAME
     """
@@ -110,19 +123,31 @@ def _as_number(value: Any, values: Number) -> str | None:
         number = int(value) if values.whole else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return f"write the number {number:g}" if isinstance(value, str) and values.holds(number) else None
+    return (
+        f"write the number {number:g}" if isinstance(value, str) and values.holds(number) else None
+    )
 
 
 def refuse_together(groups: str, typed: Callable[[str], str]) -> None:
     """Raise UsageError for two options that exclude each other.
 
     groups  names of groups of options
-    typed   returns how an option was written, or nothing for one that was not given (or not with one of these values, after "=")
+    typed   returns how an option was written, or nothing for one that was not given (or not with
+            one of these values, after "=")
     """
     for group in groups.split():
         for line in _EXCLUSIVE.get(group, "").replace(";", "\n").strip().split("\n"):
             ones, _, others = line.partition("|")
             for first, one in ((word, typed(word)) for word in ones.split()):
-                other = next((other for word in others.split() if one and word != first and (other := typed(word))), None)
+                other = next(
+                    (
+                        other
+                        for word in others.split()
+                        if one and word != first and (other := typed(word))
+                    ),
+                    None,
+                )
                 if other is not None:
-                    raise UsageError(f"{one} and {other} exclude each other", help="leave one of them out")
+                    raise UsageError(
+                        f"{one} and {other} exclude each other", help="leave one of them out"
+                    )

@@ -1,7 +1,9 @@
-"""``[tool.gradcli]``: settings of a project's checks, and its Python functions whose gradients are checked.
+"""``[tool.gradcli]``: settings of a project's checks, and its Python functions whose gradients are
+checked.
 
-The settings of a file are those of the nearest pyproject.toml above it, whether that has the table or not. They run nothing, and
-what they write stays in the project's folder; functions are imported only where somebody asks for that.
+The settings of a file are those of the nearest pyproject.toml above it, whether that has the table
+or not. They run nothing, and what they write stays in the project's folder; functions are imported
+only where somebody asks for that.
 """
 
 from __future__ import annotations
@@ -28,12 +30,16 @@ NOTHING = "none"  # what stands for no verdict at all
 NAME = "pyproject.toml"
 _LARGEST = 1 << 20  # bytes of a file
 _PARTS = 100  # of a key, with points between them
-_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"]*+"|'[^']*+')[ \t]*+\.[ \t]*+){100}""", re.ASCII)
+_LONG_KEY = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]++|"[^"]*+"|'[^']*+')[ \t]*+\.[ \t]*+){100}""", re.ASCII
+)
 
 
 @dataclass(frozen=True)
 class FunctionSetting:
-    """A function, who says what its gradient is, and at which arguments; values are texts, as the command line takes them."""
+    """A function, who says what its gradient is, and at which arguments; values are texts, as the
+    command line takes them.
+    """
 
     function: str
     gradient: str | None = None
@@ -73,7 +79,14 @@ def line_of_function(function: FunctionSetting, path: Path | None) -> int:
     lines: list[str] = []
     with suppress(OSError, ValueError):
         lines = [] if path is None else path.read_text("utf-8-sig").split("\n")
-    return next((number for number, line in enumerate(lines, 1) if f'"{function.name}"' in line or f"'{function.name}'" in line), 1)
+    return next(
+        (
+            number
+            for number, line in enumerate(lines, 1)
+            if f'"{function.name}"' in line or f"'{function.name}'" in line
+        ),
+        1,
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +109,9 @@ class Settings:
     budget: float | None = None  # this and the next two are about a whole run, too
     baseline: str | None = None
     files: tuple[str, ...] | None = None  # what is checked where nothing is named
-    functions: tuple[FunctionSetting, ...] | None = None  # what is checked where functions are asked for
+    functions: tuple[FunctionSetting, ...] | None = (
+        None  # what is checked where functions are asked for
+    )
 
     def overridden(self, flags: Settings) -> Settings:
         """These settings, but for what flags say."""
@@ -105,8 +120,10 @@ class Settings:
 
 
 _EXAMPLES = {
-    "fail-on": 'fail-on = ["mismatch"]', "files": 'files = ["gradients"]', "report": 'report = ["junit=gradients.xml"]',
-    "baseline": 'baseline = "known.json"', "wrt": 'wrt = ["x"]', "at": 'at = {x = "randn(5)", y = 2}, by the names of its parameters',
+    "fail-on": 'fail-on = ["mismatch"]', "files": 'files = ["gradients"]', "report": 'report = '
+    '["junit=gradients.xml"]',
+    "baseline": 'baseline = "known.json"', "wrt": 'wrt = ["x"]', "at": 'at = {x = "randn(5)", y = '
+    '2}, by the names of its parameters',
 }  # fmt: skip
 _CLAIMS = ("gradient", "jvp-of", "adjoint")
 NAMED = ("function", *_CLAIMS, "implicit", "fixed-point", "parameters")
@@ -121,18 +138,26 @@ def _field(key: str) -> str:
     return key.replace("-", "_")
 
 
-_EXAMPLE = 'write [[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = "pkg.losses:slope" and at = {x = "randn(5)"}'
+_EXAMPLE = (
+    'write [[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = '
+    '"pkg.losses:slope" and at = {x = "randn(5)"}'
+)
 
 
 class Configuration:
-    """The settings of each file of a run: of the nearest pyproject.toml above it, or all of one file that is named."""
+    """The settings of each file of a run: of the nearest pyproject.toml above it, or all of one
+    file that is named.
+    """
 
     def __init__(self, only: str | None = None) -> None:
         self._only = None if only is None else read(Path(only), stream=is_handed_over(only))
         self._found: dict[Path, Settings] = {}
 
     def of(self, file: str | None = None) -> Settings:
-        """The settings of a file; without one, of the current folder. Raises UsageError for what cannot be read or is wrong."""
+        """The settings of a file; without one, of the current folder.
+
+        Raises UsageError for what cannot be read or is wrong.
+        """
         if self._only is not None:
             return self._only
         folder = here() if file is None else Path(absolute(file)).parent
@@ -149,7 +174,10 @@ def nearest(folder: Path) -> Path | None:
 
 
 def read(path: Path, *, stream: bool = False) -> Settings:
-    """The settings that stand in a file, or in what a shell hands over as one. Raises UsageError."""
+    """The settings that stand in a file, or in what a shell hands over as one.
+
+    Raises UsageError.
+    """
     name = path_text(path)
     try:
         data = tomllib.loads(_text(path, name, stream))
@@ -170,7 +198,9 @@ def read(path: Path, *, stream: bool = False) -> Settings:
 
 
 def _text(path: Path, name: str, stream: bool) -> str:
-    """Return what a file says, if it is short enough, and its keys are, for whose parts tomllib takes a time that grows with their square."""
+    """Return what a file says, if it is short enough, and its keys are, for whose parts tomllib
+    takes a time that grows with their square.
+    """
     with open_data(path, name, stream=stream) as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
@@ -183,14 +213,21 @@ def _text(path: Path, name: str, stream: bool) -> str:
 
 
 def _refuse_strays(data: dict[str, Any], tools: dict[str, Any], path: Path) -> None:
-    """Settings that nobody would read: those of a table that is spelt another way, and those of no table in a file of their own."""
+    """Settings that nobody would read: those of a table that is spelt another way, and those of no
+    table in a file of their own.
+    """
     strays = [f"tool.{key}" for key in tools if key != "gradcli" and _letters(key) == "gradcli"]
     strays += [key for key in data if _letters(key) == "gradcli"]
     if strays:
-        raise UsageError(f"{path_text(path)}: [{strays[0]}] is not read", help="did you mean [tool.gradcli]?")
+        raise UsageError(
+            f"{path_text(path)}: [{strays[0]}] is not read", help="did you mean [tool.gradcli]?"
+        )
     loose = [key for key in data if key in _keys(Settings)]
     if loose and path.name != NAME and "gradcli" not in tools:
-        raise UsageError(f"{path_text(path)}: '{loose[0]}' stands in no table", help="write [tool.gradcli] above it")
+        raise UsageError(
+            f"{path_text(path)}: '{loose[0]}' stands in no table",
+            help="write [tool.gradcli] above it",
+        )
 
 
 def _letters(key: str) -> str:
@@ -227,11 +264,15 @@ def _check_value(key: str, value: Any, path: Path) -> Any:
 def _list_of(value: Any) -> list[str] | None:
     if isinstance(value, str):
         return [value]
-    return value if isinstance(value, list) and all(isinstance(word, str) for word in value) else None
+    return (
+        value if isinstance(value, list) and all(isinstance(word, str) for word in value) else None
+    )
 
 
 def _inside(what: str, report: str, path: Path) -> str:
-    """A report as the command line takes it, its file from the current folder; it may not lie outside of the project's."""
+    """A report as the command line takes it, its file from the current folder; it may not lie
+    outside of the project's.
+    """
     kind, equals, file = report.partition("=")
     if not equals or not kind.strip() or not file.strip():
         raise UsageError(f"{what} cannot be {report!r}", help=f"write {_EXAMPLES['report']}")
@@ -250,27 +291,41 @@ def _within(what: str, file: str, path: Path, help: str | None = None) -> Path:
 
 
 def verdicts(what: str, words: list[str]) -> tuple[str, ...]:
-    """Verdicts from a list in which each word may hold several, with commas; ``none``, or nothing, is no verdict. Raises UsageError."""
+    """Verdicts from a list in which each word may hold several, with commas; ``none``, or nothing,
+    is no verdict. Raises UsageError.
+    """
     found = [word.strip() for text in words for word in text.split(",") if word.strip()]
     if found == [NOTHING]:
         return ()
     if NOTHING in found:
-        raise UsageError(f"{what}: '{NOTHING}' stands alone", help=f"write {NOTHING}, or the verdicts")
+        raise UsageError(
+            f"{what}: '{NOTHING}' stands alone", help=f"write {NOTHING}, or the verdicts"
+        )
     return tuple(one_of(what, word, VERDICTS) for word in found)
 
 
-# -- ``[[tool.gradcli.functions]]``: Python functions whose gradients are checked, each named once, with its arguments.
+# -- ``[[tool.gradcli.functions]]``: Python functions whose gradients are checked, each named once,
+# with its arguments.
 
 
 def functions_of(what: str, given: Any) -> tuple[FunctionSetting, ...]:
-    """The functions that a file of settings lists. Raises UsageError, which begins with ``what``."""
-    if not isinstance(given, list) or not given or not all(isinstance(entry, dict) for entry in given):
+    """The functions that a file of settings lists.
+
+    Raises UsageError, which begins with ``what``.
+    """
+    if (
+        not isinstance(given, list)
+        or not given
+        or not all(isinstance(entry, dict) for entry in given)
+    ):
         raise UsageError(f"{what} cannot be {given!r}", help=_EXAMPLE)
     found = tuple(_function(f"{what}[{place}]", entry) for place, entry in enumerate(given))
     names = [function.name for function in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise UsageError(f"{what}: two are called '{twice}'", help='give each an id = "..." of its own')
+        raise UsageError(
+            f"{what}: two are called '{twice}'", help='give each an id = "..." of its own'
+        )
     return found
 
 
@@ -278,7 +333,10 @@ def _function(what: str, entry: dict[str, Any]) -> FunctionSetting:
     _refuse_unknown(what, entry, _keys(FunctionSetting))
     said = {_field(key): _of_function(what, key, value) for key, value in entry.items()}
     if "function" not in said or sum(key in entry for key in (*_CLAIMS, "by")) != 1:
-        raise UsageError(f"{what} needs a function, and its gradient or by whom it is differentiated", help=_EXAMPLE)
+        raise UsageError(
+            f"{what} needs a function, and its gradient or by whom it is differentiated",
+            help=_EXAMPLE,
+        )
     if "at" not in said:
         raise UsageError(f"{what} needs at, a table of arguments", help=f"write {_EXAMPLES['at']}")
     return FunctionSetting(**said)
@@ -288,22 +346,33 @@ def _of_function(what: str, key: str, value: Any) -> Any:
     """Return what is said of a function under a key. Raises UsageError."""
     where = f"{what} {key}"
     if key == "at" and isinstance(value, dict) and value:
-        return tuple(f"{parameter}={_as_text(f'{what} at.{parameter}', given)}" for parameter, given in value.items())
+        return tuple(
+            f"{parameter}={_as_text(f'{what} at.{parameter}', given)}"
+            for parameter, given in value.items()
+        )
     if key == "wrt" and (names := _list_of(value)) and all(word.strip() for word in names):
         return ",".join(names)
     if key == "seed":
         return _as_text(where, value)
     if f"check.{_field(key)}" in VALUES or _field(key) in VALUES:
         return option_value(f"check.{_field(key)}", value, where)
-    if key not in _TEXTS or not isinstance(value, str) or not (value.strip() or key in ("skip", "xfail")):
-        raise UsageError(f"{where} cannot be {value!r}", help="write " + _EXAMPLES.get(key, f'{key} = "..."'))
+    if (
+        key not in _TEXTS
+        or not isinstance(value, str)
+        or not (value.strip() or key in ("skip", "xfail"))
+    ):
+        raise UsageError(
+            f"{where} cannot be {value!r}", help="write " + _EXAMPLES.get(key, f'{key} = "..."')
+        )
     if key in NAMED and not all(value.partition(":")):
         raise UsageError(f"{where}: a function is named MODULE:NAME, not '{value}'")
     return value
 
 
 def _as_text(what: str, value: Any) -> str:
-    """A value of TOML as text of the language: numbers and lists as they are written there; a text is such text."""
+    """A value of TOML as text of the language: numbers and lists as they are written there; a text
+    is such text.
+    """
     if isinstance(value, str) and value.strip():
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -314,7 +383,10 @@ def _as_text(what: str, value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, dict) and value:
         return f"{{{', '.join(f'{json.dumps(key)}: {_as_text(what, part)}' for key, part in value.items())}}}"
-    raise UsageError(f"{what} cannot be {value!r}", help='write a number, a list of numbers, or a text: "randn(5)", "@data.npy"')
+    raise UsageError(
+        f"{what} cannot be {value!r}",
+        help='write a number, a list of numbers, or a text: "randn(5)", "@data.npy"',
+    )
 
 
 def _is_array(value: Any) -> bool:

@@ -1,7 +1,10 @@
-"""Arrays that are kept in chunks, and read chunk by chunk: Zarr's stores, HDF5's datasets, columns of Parquet's tables, NumPy's arrays.
+"""Arrays that are kept in chunks, and read chunk by chunk:
 
-Each library is an extra that is imported for its files alone. Nothing of a file is run: arrays of objects and codecs that unpickle are
-refused, and in files that name others, so are links and parts that lie elsewhere.
+Zarr's stores, HDF5's datasets, columns of Parquet's tables, NumPy's arrays.
+
+Each library is an extra that is imported for its files alone. Nothing of a file is run: arrays of
+objects and codecs that unpickle are refused, and in files that name others, so are links and parts
+that lie elsewhere.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ _AT_ONCE = 1 << 26  # bytes that are read at once where a store has no chunks
 class Store:
     """An array that is read by regions.
 
-    chunks  the extents of the regions that are read at once, along each axis; the last ones of an axis may be smaller
+    chunks  the extents of the regions that are read at once, along each axis; the last ones of an
+            axis may be smaller
     """
 
     name: str
@@ -58,7 +62,8 @@ class Store:
         counts = [-(-extent // step) for extent, step in zip(self.shape, self.chunks, strict=True)]
         for place in np.ndindex(*counts):
             yield tuple(
-                slice(i * step, min((i + 1) * step, extent)) for i, step, extent in zip(place, self.chunks, self.shape, strict=True)
+                slice(i * step, min((i + 1) * step, extent))
+                for i, step, extent in zip(place, self.chunks, self.shape, strict=True)
             )
 
 
@@ -74,7 +79,9 @@ def _reading(name: str) -> Iterator[None]:
 
 
 def store_at(path: Path, name: str, key: str | None, *, inside: bool = False) -> Store:
-    """The store that a file or folder is, or has by this key. ``inside``: whether it may not lead out of its folder.
+    """The store that a file or folder is, or has by this key.
+
+    ``inside``: whether it may not lead out of its folder.
 
     Raises InputError, OSError, ModuleNotFoundError.
     """
@@ -82,7 +89,9 @@ def store_at(path: Path, name: str, key: str | None, *, inside: bool = False) ->
 
 
 def whole(store: Store, name: str, limits: Limits, *, limited: bool) -> np.ndarray:
-    """All of a store: read, or if that is large, laid out in a file without a name, which is mapped and goes with the array."""
+    """All of a store: read, or if that is large, laid out in a file without a name, which is mapped
+    and goes with the array.
+    """
     if store.nbytes < npy.MAPPED:
         limits.check_array(store.shape)
         array: np.ndarray = np.empty(store.shape, store.dtype)
@@ -112,7 +121,8 @@ def library(name: str, suffix: str) -> Any:
     except ModuleNotFoundError as error:
         extra = _EXTRAS[suffix]
         raise InputError(
-            f"reading {suffix} wants {name.split('.', maxsplit=1)[0]}, which is not installed", help=f"pip install 'gradcli[{extra}]'"
+            f"reading {suffix} wants {name.split('.', maxsplit=1)[0]}, which is not installed",
+            help=f"pip install 'gradcli[{extra}]'",
         ) from error
 
 
@@ -132,7 +142,8 @@ def _without_chunks(shape: Sequence[int], dtype: np.dtype[Any]) -> tuple[int, ..
     return (max(1, min(shape[0], _AT_ONCE // max(row, 1))), *shape[1:]) if shape else ()
 
 
-# -- Zarr ----------------------------------------------------------------------------------------------------------------
+# -- Zarr
+# ----------------------------------------------------------------------------------------------------------------
 
 _CODECS = frozenset({
     "adler32", "bitround", "blosc", "bytes", "bz2", "crc32", "crc32c", "delta", "endian", "fixedscaleoffset", "fletcher32", "gzip", "lz4",
@@ -148,7 +159,9 @@ class _Zarr(Store):
         if inside and path.is_dir():
             for folder, folders, files in os.walk(path):
                 if any(os.path.islink(os.path.join(folder, part)) for part in (*folders, *files)):
-                    raise InputError(f"'{name}' has links in it, which could lead out of its folder")
+                    raise InputError(
+                        f"'{name}' has links in it, which could lead out of its folder"
+                    )
         with _reading(name):
             found = zarr.open(str(path), mode="r")
         if not hasattr(found, "shape"):
@@ -160,11 +173,15 @@ class _Zarr(Store):
             raise npy.has_no_parts(name)
         foreign = sorted(_codecs(found.metadata.to_dict()) - _CODECS)
         if foreign:
-            raise InputError(f"cannot read '{name}': its codec {foreign[0]} is none that numbers are packed with")
+            raise InputError(
+                f"cannot read '{name}': its codec {foreign[0]} is none that numbers are packed with"
+            )
         self.array, self.name = found, name
         self.shape, self.dtype = tuple(found.shape), _real(found.dtype, name)
         shards = getattr(found, "shards", None)
-        self.chunks = tuple(min(c, max(n, 1)) for c, n in zip(shards or found.chunks, self.shape, strict=True))
+        self.chunks = tuple(
+            min(c, max(n, 1)) for c, n in zip(shards or found.chunks, self.shape, strict=True)
+        )
 
 
 def _arrays_of(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -182,7 +199,11 @@ def _codecs(metadata: Any) -> set[str]:
         for part, value in metadata.items():
             if part in ("codecs", "index_codecs", "filters", "compressor"):
                 for codec in value if isinstance(value, (list, tuple)) else [value]:
-                    described = codec if isinstance(codec, Mapping) else getattr(codec, "to_dict", getattr(codec, "get_config", dict))()
+                    described = (
+                        codec
+                        if isinstance(codec, Mapping)
+                        else getattr(codec, "to_dict", getattr(codec, "get_config", dict))()
+                    )
                     word = described.get("name", described.get("id"))
                     if word is not None:
                         found.add(str(word).removeprefix("numcodecs."))
@@ -192,7 +213,8 @@ def _codecs(metadata: Any) -> set[str]:
     return found
 
 
-# -- HDF5 ----------------------------------------------------------------------------------------------------------------
+# -- HDF5
+# ----------------------------------------------------------------------------------------------------------------
 
 
 class _HDF5(Store):
@@ -202,7 +224,9 @@ class _HDF5(Store):
         with _reading(name):
             self.file = h5py.File(path, "r")
         names: list[str] = []
-        self.file.visititems(lambda place, item: names.append(place) if isinstance(item, h5py.Dataset) else None)
+        self.file.visititems(
+            lambda place, item: names.append(place) if isinstance(item, h5py.Dataset) else None
+        )
         if key is None and len(names) == 1:
             key = names[0]
         if key is None or key.strip("/") not in names:
@@ -214,10 +238,13 @@ class _HDF5(Store):
             raise InputError(f"'{name}:{key}' lies in other files", help="copy it into one")
         self.array, self.name = found, name
         self.shape, self.dtype = tuple(found.shape), _real(found.dtype, name)
-        self.chunks = tuple(found.chunks) if found.chunks else _without_chunks(self.shape, self.dtype)
+        self.chunks = (
+            tuple(found.chunks) if found.chunks else _without_chunks(self.shape, self.dtype)
+        )
 
 
-# -- Parquet -------------------------------------------------------------------------------------------------------------
+# -- Parquet
+# -------------------------------------------------------------------------------------------------------------
 
 
 class _Parquet(Store):
@@ -245,20 +272,26 @@ class _Parquet(Store):
     def _read(self, region: Region) -> np.ndarray:
         (rows,) = region
         start, stop, _ = rows.indices(self.shape[0])
-        groups = [i for i in range(len(self.starts) - 1) if self.starts[i] < stop and self.starts[i + 1] > start]
+        groups = [
+            i
+            for i in range(len(self.starts) - 1)
+            if self.starts[i] < stop and self.starts[i + 1] > start
+        ]
         if not groups:
             return np.empty(0, self.dtype)
         column = self.file.read_row_groups(groups, columns=[self.key]).column(0)
         if column.null_count:
             raise InputError(
-                f"the column '{self.key}' of '{self.name}' has missing values among rows {start + 1:,} to {stop:,}",
+                f"the column '{self.key}' of '{self.name}' has missing values among rows "
+                f"{start + 1:,} to {stop:,}",
                 help="fill them, or drop these rows",
             )
         offset = int(self.starts[groups[0]])
         return np.asarray(column.to_numpy(), self.dtype)[start - offset : stop - offset]
 
 
-# -- NumPy ---------------------------------------------------------------------------------------------------------------
+# -- NumPy
+# ---------------------------------------------------------------------------------------------------------------
 
 
 class _Npy(Store):
@@ -294,10 +327,20 @@ class Sink:
     Raises OutputError, also for a file that another run writes.
     """
 
-    def __init__(self, path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        chunks: tuple[int, ...],
+    ) -> None:
         self.path, self.name, self.suffix = path, name, path.suffix.lower()
         if self.suffix == ".parquet" and len(shape) != 1:
-            raise UsageError(f"'{name}' has {len(shape)} dimensions, and a column of Parquet's one", help="write .zarr, .h5 or .npy")
+            raise UsageError(
+                f"'{name}' has {len(shape)} dimensions, and a column of Parquet's one",
+                help="write .zarr, .h5 or .npy",
+            )
         self.folder = path.with_name(f"{path.name}.partial")
         try:
             self.folder.mkdir()
@@ -317,9 +360,13 @@ class Sink:
     def _open(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...]) -> Any:
         if self.suffix == ".zarr":
             zarr, place = library("zarr", ".zarr"), str(self.folder / "data.zarr")
-            return zarr.create_array(place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks))
+            return zarr.create_array(
+                place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks)
+            )
         if self.suffix in CHUNKED:
-            library({".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix)  # missing now, not at the end
+            library(
+                {".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix
+            )  # missing now, not at the end
         place = str(self.folder / "data.npy")
         mapped = np.lib.format.open_memmap(place, "w+", dtype, shape)
         with open(place, "r+b") as file:
@@ -377,7 +424,11 @@ def _rows(array: np.ndarray) -> list[Any]:
     return [slice(start, start + step) for start in range(0, len(array), step)]
 
 
-_CONVERTED: dict[str, Callable[[np.ndarray, Path, str], None]] = {".h5": _to_hdf5, ".hdf5": _to_hdf5, ".parquet": _to_parquet}
+_CONVERTED: dict[str, Callable[[np.ndarray, Path, str], None]] = {
+    ".h5": _to_hdf5,
+    ".hdf5": _to_hdf5,
+    ".parquet": _to_parquet,
+}
 
 
 def write_at_once(path: Path, name: str, array: np.ndarray) -> None:
@@ -391,7 +442,7 @@ def write_at_once(path: Path, name: str, array: np.ndarray) -> None:
         sink.close()
 
 
-# -- Where programs come from: lines of files and pipes, as text, whatever bytes they hold ---------
+# -- Where programs come from: lines of files and pipes, as text, whatever bytes they hold -------
 
 
 _CHUNK = 1 << 16
@@ -399,15 +450,18 @@ _PROMPT = "> "
 
 
 def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
-    """The lines of a file ("-": standard input) as they come, decoded as UTF-8 with or without a BOM; of a pipe, too, if that is said.
+    """The lines of a file ("-": standard input) as they come, decoded as UTF-8 with or without a
+    BOM; of a pipe, too, if that is said.
 
-    Bytes that are not UTF-8 stay as surrogates, so that the error names their place. A line longer than the limit
-    is cut just beyond it, which is enough for the parser to refuse it; the rest of the line is skipped.
-    Raises InputError for a file that cannot be read.
+    Bytes that are not UTF-8 stay as surrogates, so that the error names their place. A line longer
+    than the limit is cut just beyond it, which is enough for the parser to refuse it; the rest of
+    the line is skipped. Raises InputError for a file that cannot be read.
     """
     try:
         if path == "-" and (sys.stdin is None or sys.stdin.closed):
-            raise InputError("standard input is closed", help="name a file, or give it something to read")
+            raise InputError(
+                "standard input is closed", help="name a file, or give it something to read"
+            )
         if path == "-" and sys.stdin.isatty() and sys.stdout.isatty():
             yield from _typed_lines()
         elif path == "-":
@@ -421,7 +475,9 @@ def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
 
 
 def _typed_lines() -> Iterator[str]:
-    """Lines as a person types them, with a prompt; they can be edited and called back where the system has readline."""
+    """Lines as a person types them, with a prompt; they can be edited and called back where the
+    system has readline.
+    """
     with suppress(ImportError):
         import_module("readline")  # which input() uses where it has been imported
     while True:

@@ -1,7 +1,9 @@
-"""A graph as products: every node a coefficient times powers of bases, sums put over a common denominator and into factors.
+"""A graph as products: every node a coefficient times powers of bases, sums put over a common
+denominator and into factors.
 
-What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say of an operation (`Rewriting.means`,
-`square_of`, `parity`) becomes the same value, as far as sums are short enough to be multiplied out.
+What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say
+of an operation (`Rewriting.means`, `square_of`, `parity`) becomes the same value, as far as sums
+are short enough to be multiplied out.
 """
 
 from __future__ import annotations
@@ -45,11 +47,13 @@ from gradcli.ops.spec import Op
 _SIMPLE = 1000  # the largest denominator of a fraction that a float is taken for
 _EXACT = 1e15  # beneath which floats tell whole numbers apart
 
-# -- Factors of polynomials, by FLINT; where it is missing, none is found, and formulas are longer ---
+# -- Factors of polynomials, by FLINT; where it is missing, none is found, and formulas are longer
+# ---
 
 
 def factors(terms: Polynomial) -> list[Polynomial]:
-    """Factors of a polynomial that has no common monomial and number; their product is the polynomial but for a number.
+    """Factors of a polynomial that has no common monomial and number; their product is the
+    polynomial but for a number.
 
     A variable of FLINT's is the power of a base of which all others are powers.
     """
@@ -57,8 +61,13 @@ def factors(terms: Polynomial) -> list[Polynomial]:
     for base in sorted(bases_of(terms)):
         exponents = [e for monomial in terms for b, e in monomial if b == base]
         below = lcm(*(e.denominator for e in exponents))
-        steps[base] = lean(Fraction(gcd(*(e.numerator * (below // e.denominator) for e in exponents)), below))
-    degrees = [tuple([int(dict(monomial).get(base, 0) / step) for base, step in steps.items()]) for monomial in terms]
+        steps[base] = lean(
+            Fraction(gcd(*(e.numerator * (below // e.denominator) for e in exponents)), below)
+        )
+    degrees = [
+        tuple([int(dict(monomial).get(base, 0) / step) for base, step in steps.items()])
+        for monomial in terms
+    ]
     if _is_irreducible(degrees):
         return [terms]
     try:
@@ -68,17 +77,27 @@ def factors(terms: Polynomial) -> list[Polynomial]:
     ring = flint.fmpq_mpoly_ctx.get([f"x{base}" for base in steps], flint.Ordering.lex)
     numbers = [flint.fmpq(c.numerator, c.denominator) for c in terms.values()]
     found: list[Polynomial] = []
-    for factor, times in reversed(ring.from_dict(dict(zip(degrees, numbers, strict=True))).factor()[1]):
+    for factor, times in reversed(
+        ring.from_dict(dict(zip(degrees, numbers, strict=True))).factor()[1]
+    ):
         part: Polynomial = {}
         for powers, c in factor.to_dict().items():
-            monomial = tuple([(base, lean(step * int(e))) for (base, step), e in zip(steps.items(), powers, strict=True) if e])
+            monomial = tuple(
+                [
+                    (base, lean(step * int(e)))
+                    for (base, step), e in zip(steps.items(), powers, strict=True)
+                    if e
+                ]
+            )
             part[monomial] = lean(Fraction(int(c.p), int(c.q)))
         found += [primitive(part)[2]] * int(times)
     return found
 
 
 def _is_irreducible(degrees: list[tuple[int, ...]]) -> bool:
-    """Return whether a sum without common factor in its terms is linear in a base, one of its coefficients a single term."""
+    """Return whether a sum without common factor in its terms is linear in a base, one of its
+    coefficients a single term.
+    """
     for exponents in zip(*degrees, strict=True):
         with_base = sum(map(bool, exponents))
         if max(exponents) == 1 and 1 in (with_base, len(degrees) - with_base):
@@ -86,7 +105,7 @@ def _is_irreducible(degrees: list[tuple[int, ...]]) -> bool:
     return False
 
 
-# -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors ----------
+# -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors --------
 
 
 _LARGEST = 10**6  # number in a factor: larger ones come of decimals, and are harder to read
@@ -111,7 +130,9 @@ class Sums(Powers):
 
     def _terms_of(self, monomial: Monomial) -> Polynomial | None:
         """The terms of a sum that stands alone."""
-        return self.bases[monomial[0][0]].terms if len(monomial) == 1 and monomial[0][1] == 1 else None
+        return (
+            self.bases[monomial[0][0]].terms if len(monomial) == 1 and monomial[0][1] == 1 else None
+        )
 
     def total(self, values: Sequence[Value]) -> Value:
         """The sum over a common denominator, without common factors."""
@@ -144,7 +165,10 @@ class Sums(Powers):
         return self._factor(above, shared, None if plain and shared == () else terms)
 
     def _factor(self, above: Polynomial, shared: Monomial, terms: Polynomial | None) -> Value:
-        """A sum in factors, times what its terms share. ``terms`` are those that the sum was made of."""
+        """A sum in factors, times what its terms share.
+
+        ``terms`` are those that the sum was made of.
+        """
         number, monomial, above = primitive(above)
         outer = self.times((number, shared), (1, monomial))
         if len(above) == 1:
@@ -165,7 +189,9 @@ class Sums(Powers):
             return []
         self.spend(2 * len(terms) ** 2)
         found = factors(terms)
-        if len(found) < 2 or any(not -_LARGEST <= number <= _LARGEST for part in found for number in part.values()):
+        if len(found) < 2 or any(
+            not -_LARGEST <= number <= _LARGEST for part in found for number in part.values()
+        ):
             return []
         whole = found[0]
         for part in found[1:]:
@@ -181,7 +207,9 @@ class Sums(Powers):
         return self.bases.value(shorter if len(shorter) == 1 else terms)
 
     def without_conjugates(self, value: Value) -> Value:
-        """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they are."""
+        """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they
+        are.
+        """
         bases = self.bases
         while True:
             sums = [(b, e) for b, e in value[1] if b in bases.sums]
@@ -212,7 +240,9 @@ class Sums(Powers):
         if len(x) <= 4 and len(y) <= 4:
             self.spend(2 * len(x) * len(y))
             terms = self.with_squares(self._reduce(multiply(x, y)))
-            if (len(terms) <= max(len(x), len(y)) and bases_of(terms) != bases_of(x) | bases_of(y)) or len(terms) == 1:
+            if (
+                len(terms) <= max(len(x), len(y)) and bases_of(terms) != bases_of(x) | bases_of(y)
+            ) or len(terms) == 1:
                 found = self.total([(c, m) for m, c in terms.items()])
         self._products[key] = found
         return found
@@ -246,7 +276,11 @@ class Sums(Powers):
     def _reduce(self, terms: Polynomial) -> Polynomial:
         """The same with roots to powers below their modulus, and sums to powers below 1."""
         sums, reducible = self.bases.sums, self.bases.reducible
-        if not any((b in sums and e >= 1) or (b in reducible and e >= self.bases[b].modulus) for m in terms for b, e in m):
+        if not any(
+            (b in sums and e >= 1) or (b in reducible and e >= self.bases[b].modulus)
+            for m in terms
+            for b, e in m
+        ):
             return terms
         result: Polynomial = {}
         for monomial, number in terms.items():
@@ -268,14 +302,18 @@ class Sums(Powers):
         return terms
 
     def _without_squares(self, terms: Polynomial, base: int) -> Polynomial | None:
-        """With the squares of a base as what they are; None if they are nothing else, or that is long."""
+        """With the squares of a base as what they are; None if they are nothing else, or that is
+        long.
+        """
         squared = self._square(base)
         if squared is None:
             return None
         result: Polynomial = {}
         for monomial, number in terms.items():
             times = int(dict(monomial).get(base, 0) // 2)
-            part: Polynomial = {product(monomial, ((base, -2 * times),)) if times > 0 else monomial: number}
+            part: Polynomial = {
+                product(monomial, ((base, -2 * times),)) if times > 0 else monomial: number
+            }
             for _ in range(times):
                 part = multiply(part, squared)
             for m, c in part.items():
@@ -290,12 +328,16 @@ class Sums(Powers):
             self._defining = True
             value = self.square_of(number)
             self._defining = False
-            self._squares[number] = None if value is None else {m: c for c, m in self.addends(value)}
+            self._squares[number] = (
+                None if value is None else {m: c for c, m in self.addends(value)}
+            )
         return self._squares[number]
 
 
 def family_of(op: Op | None) -> tuple[Any, ...]:
-    """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`); nothing for others."""
+    """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`);
+    nothing for others.
+    """
     role = op.algebra if op is not None else ""
     if role not in ("circular", "hyperbolic"):
         return ()
@@ -316,7 +358,9 @@ class Quantity(Operand):
         return self
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Any) -> Quantity:
-        values = [o.value if isinstance(o, Quantity) else self.algebra.of_number(o) for o in operands]
+        values = [
+            o.value if isinstance(o, Quantity) else self.algebra.of_number(o) for o in operands
+        ]
         return Quantity(self.algebra, self.algebra.apply(op, values, static))
 
 
@@ -324,7 +368,9 @@ class _Definitions:
     """Context by which constants are defined (`Constant.reference`)."""
 
     def __init__(self, algebra: Algebra) -> None:
-        self.pi, self.euler = (Quantity(algebra, algebra.of_number(constant)) for constant in (PI, EULER_GAMMA))
+        self.pi, self.euler = (
+            Quantity(algebra, algebra.of_number(constant)) for constant in (PI, EULER_GAMMA)
+        )
         self.algebra = algebra
 
     def sqrt(self, x: Any) -> Any:
@@ -366,17 +412,24 @@ class Algebra(Sums, Transcription[Value]):
             "logarithm": lambda x: self.logarithm(x[0]),
         }
 
-    # -- nodes ------------------------------------------------------------------------------------------------
+    # -- nodes
+    # ------------------------------------------------------------------------------------------------
 
     def leaf(self, node: Expr) -> Value:
         return 1, ((self.bases.make(node, node=node, shape=node.shape).number, 1),)
 
     def constant(self, node: Expr) -> Value:
-        found = self.of_number(node.payload) if not isinstance(node.payload, (np.ndarray, bool)) else None
+        found = (
+            self.of_number(node.payload)
+            if not isinstance(node.payload, (np.ndarray, bool))
+            else None
+        )
         return self.leaf(node) if found is None else found
 
     def of_number(self, payload: Any) -> Value:
-        """A number as a coefficient: a float is the simple fraction it is nearest to, or the decimal it is written as."""
+        """A number as a coefficient: a float is the simple fraction it is nearest to, or the
+        decimal it is written as.
+        """
         if isinstance(payload, Constant):
             if payload is E:
                 return self.exponential(ONE)
@@ -390,7 +443,9 @@ class Algebra(Sums, Transcription[Value]):
             return 1, ((self.bases.make(repr(payload), node=payload).number, 1),)
         value = float(payload)
         simple = Fraction(value).limit_denominator(_SIMPLE)
-        return lean(simple if float(simple) == value and abs(value) < _EXACT else Fraction(repr(value))), ()
+        return lean(
+            simple if float(simple) == value and abs(value) < _EXACT else Fraction(repr(value))
+        ), ()
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
         try:
@@ -406,14 +461,25 @@ class Algebra(Sums, Transcription[Value]):
         return value
 
     def _simpler(self, node: Expr, op: Op, operands: list[Any]) -> Value | None:
-        """Return what an operation's record says is simpler, or what it is made of where no name is known for it."""
-        hidden = op.definition if not (op.public or op.text.written or op.algebra == "composed") else None
+        """Return what an operation's record says is simpler, or what it is made of where no name is
+        known for it.
+        """
+        hidden = (
+            op.definition
+            if not (op.public or op.text.written or op.algebra == "composed")
+            else None
+        )
         if (op.simpler is None and hidden is None) or op.algebra == "repetition":
             return None
         nodes = [None if o is None else self.written(o) for o in operands]
         if not op.elementwise:
             pairs = zip(nodes, node.operands, strict=True)
-            nodes = [n if n is None or o is None or n.shape == o.shape else broadcast_to(n, shape=o.shape) for n, o in pairs]
+            nodes = [
+                n
+                if n is None or o is None or n.shape == o.shape
+                else broadcast_to(n, shape=o.shape)
+                for n, o in pairs
+            ]
         found = op.simpler(node, *nodes, **node.static) if op.simpler is not None else None
         if found is None and hidden is not None:
             found = hidden(*nodes, **node.static)
@@ -421,7 +487,11 @@ class Algebra(Sums, Transcription[Value]):
             return self.leaf(node.graph.constant(found))
         if found is not None:
             return self._value_of(found, dict(zip(nodes, operands, strict=True)))
-        guarded = op.algebra == "choice" and operands[1] == ZERO and self._guards(operands[0], operands[2])
+        guarded = (
+            op.algebra == "choice"
+            and operands[1] == ZERO
+            and self._guards(operands[0], operands[2])
+        )
         return operands[2] if guarded else None
 
     def _value_of(self, found: Any, known: dict[Expr | None, Value]) -> Value:
@@ -437,18 +507,26 @@ class Algebra(Sums, Transcription[Value]):
         return self.apply(found.op, operands, found.static, found)
 
     def _guards(self, condition: Value, branch: Value) -> bool:
-        """Return whether a condition such as 1/n == 0 only protects a product that has the factor 1/n anyway."""
+        """Return whether a condition such as 1/n == 0 only protects a product that has the factor
+        1/n anyway.
+        """
         base = self.bases[condition[1][0][0]] if condition[1] else None
         if base is None or base.op is not equal or base.operands[1] != ZERO or not base.operands[0]:
             return False
         powers = dict(branch[1])
         return all(powers.get(b, 0) / e >= 1 for b, e in base.operands[0][1])
 
-    def apply(self, op: Op, operands: Sequence[Any], static: Any, node: Expr | None = None) -> Value:
+    def apply(
+        self, op: Op, operands: Sequence[Any], static: Any, node: Expr | None = None
+    ) -> Value:
         role = self._roles.get(op.algebra)
         if role is not None:
             return role(list(operands))
-        if op.text.transparent or op.algebra == "repetition" or (op.algebra == "reshaping" and node is not None and not node.operand.shape):
+        if (
+            op.text.transparent
+            or op.algebra == "repetition"
+            or (op.algebra == "reshaping" and node is not None and not node.operand.shape)
+        ):
             first: Value = operands[0]
             return first
         if op.algebra == "composed" and op.definition is not None:
@@ -456,16 +534,26 @@ class Algebra(Sums, Transcription[Value]):
             known = self._known.get(key)
             if known is None:
                 found = op.definition(*(Quantity(self, o) for o in operands), **static)
-                known = self._known[key] = found.value if isinstance(found, Quantity) else self.of_number(found)
+                known = self._known[key] = (
+                    found.value if isinstance(found, Quantity) else self.of_number(found)
+                )
             return known
         if op.algebra in ("total", "matrix product") and node is not None:
             return self._linear(op, operands, node)
         return self.function(op, operands, static, node)
 
-    def function(self, op: Op, operands: Sequence[Value | None], static: Any, node: Expr | None = None, like: Base | None = None) -> Value:
+    def function(
+        self,
+        op: Op,
+        operands: Sequence[Value | None],
+        static: Any,
+        node: Expr | None = None,
+        like: Base | None = None,
+    ) -> Value:
         """A function that is not taken apart; of -x, for odd and even ones that of x.
 
-        node, like  a node or a base with the shapes of the result and of the operands, where these do not follow from each other
+        node, like  a node or a base with the shapes of the result and of the operands, where these
+                    do not follow from each other
         """
         sign, first = 1, operands[0]
         if first is not None and first[0] < 0 and op.parity:
@@ -475,36 +563,63 @@ class Algebra(Sums, Transcription[Value]):
         if like is not None and not op.elementwise:
             shapes, more = like.shapes, {"shape": like.shape}
         elif node is not None and not op.elementwise:
-            shapes, more = tuple(None if o is None else o.shape for o in node.operands), {"shape": node.shape}
+            shapes, more = (
+                tuple(None if o is None else o.shape for o in node.operands),
+                {"shape": node.shape},
+            )
         key = (op, tuple(operands), tuple(static.items()) if static else (), shapes)
         base = self.bases.make(
-            key, op=op, operands=tuple(operands), static=static, shapes=shapes, modulus=2 if op.algebra == "sign" else 0, **more
+            key,
+            op=op,
+            operands=tuple(operands),
+            static=static,
+            shapes=shapes,
+            modulus=2 if op.algebra == "sign" else 0,
+            **more,
         )
         return sign, ((base.number, 1),)
 
-    # -- arrays -----------------------------------------------------------------------------------------------
+    # -- arrays
+    # -----------------------------------------------------------------------------------------------
 
     def _linear(self, op: Op, operands: Sequence[Value], node: Expr) -> Value:
-        """A sum of entries, or a product of matrices: numbers stand in front, and no identity matrices."""
+        """A sum of entries, or a product of matrices: numbers stand in front, and no identity
+        matrices.
+        """
         outside: Value = ONE
         cores: list[Value] = []
         for value, given in zip(operands, node.operands, strict=True):
             assert given is not None
             arrays = tuple([part for part in value[1] if self.bases[part[0]].shape])
-            if op.algebra == "total" and (not arrays or given.shape == node.shape):  # a number, as often as it is summed
-                return self.times(value, (lean(Fraction(prod(given.shape), max(1, prod(node.shape)))), ()))
+            if op.algebra == "total" and (
+                not arrays or given.shape == node.shape
+            ):  # a number, as often as it is summed
+                return self.times(
+                    value, (lean(Fraction(prod(given.shape), max(1, prod(node.shape)))), ())
+                )
             if self.bases.shape(arrays) != given.shape:
                 return self.function(op, operands, node.static, node)
-            outside = self.times(outside, (value[0], tuple([part for part in value[1] if part not in arrays])))
+            outside = self.times(
+                outside, (value[0], tuple([part for part in value[1] if part not in arrays]))
+            )
             cores.append((1, arrays))
         others = [core for core in cores if not self._is_identity(core)]
-        core = others[0] if len(others) < len(cores) and others else self.function(op, cores, node.static, node)
+        core = (
+            others[0]
+            if len(others) < len(cores) and others
+            else self.function(op, cores, node.static, node)
+        )
         return self.times(outside, core)
 
     def _is_identity(self, value: Value) -> bool:
         node = self.bases[value[1][0][0]].node
         array = node.payload if isinstance(node, Expr) else None
-        return value[1][0][1] == 1 and isinstance(array, np.ndarray) and array.ndim == 2 and np.array_equal(array, np.eye(len(array)))
+        return (
+            value[1][0][1] == 1
+            and isinstance(array, np.ndarray)
+            and array.ndim == 2
+            and np.array_equal(array, np.eye(len(array)))
+        )
 
     def join(self, terms: Polynomial) -> Polynomial:
         """[x, 0] + [0, y] as [x, y], and where(b, x, 0) + where(b, 0, y) as where(b, x, y)."""
@@ -513,7 +628,11 @@ class Algebra(Sums, Transcription[Value]):
             for number, exponent in monomial:
                 base = self.bases[number]
                 others = self.bases.shape(part for part in monomial if part[0] != number)
-                if number in self.bases.joinable and exponent == 1 and (base.op is where or not others):
+                if (
+                    number in self.bases.joinable
+                    and exponent == 1
+                    and (base.op is where or not others)
+                ):
                     key = (base.op, base.shapes, base.operands[0] if base.op is where else None)
                     groups.setdefault(key, []).append((monomial, base))
                     break
@@ -526,7 +645,12 @@ class Algebra(Sums, Transcription[Value]):
                 if first.op is where and not place:
                     parts.append(operand or ZERO)
                     continue
-                row = [self.times((terms[m], product(m, ((base.number, -1),))), base.operands[place] or ZERO) for m, base in group]
+                row = [
+                    self.times(
+                        (terms[m], product(m, ((base.number, -1),))), base.operands[place] or ZERO
+                    )
+                    for m, base in group
+                ]
                 parts.append(self.total(row))
             terms = {m: c for m, c in terms.items() if all(m != taken for taken, _ in group)}
             assert first.op is not None

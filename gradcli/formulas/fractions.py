@@ -1,4 +1,6 @@
-"""Products as fractions: numbers, what stands above and below the line, and how many operations that takes."""
+"""Products as fractions: numbers, what stands above and below the line, and how many operations
+that takes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ N = TypeVar("N")
 
 
 def quotient_of(top: N, number: Callable[[N], Expr], above: list[Expr], below: list[Expr]) -> Expr:
-    """``top*above/below`` from left to right; 1 is not written where there is a factor, and -1 is a minus."""
+    """``top*above/below`` from left to right; 1 is not written where there is a factor, and -1 is a
+    minus.
+    """
     result: Expr | None = None
     if not above or top not in (1, -1):
         result = number(top)
@@ -33,7 +37,9 @@ def quotient_of(top: N, number: Callable[[N], Expr], above: list[Expr], below: l
     return result
 
 
-Piece = tuple[int, tuple[str, int], Expr, Number]  # rank and place among the factors, what is raised, the exponent
+Piece = tuple[
+    int, tuple[str, int], Expr, Number
+]  # rank and place among the factors, what is raised, the exponent
 
 _LONGEST = 10**6  # of the numbers above and below in a fraction that is written out
 _HALF = Fraction(1, 2)
@@ -41,7 +47,9 @@ _LARGEST = int(sys.float_info.max)
 
 
 def _nearest_float(value: Any) -> float:
-    """Return the float that is nearest to a number; infinity for what is too large, as floats have it."""
+    """Return the float that is nearest to a number; infinity for what is too large, as floats have
+    it.
+    """
     return float(value) if abs(value) <= _LARGEST else math.inf if value > 0 else -math.inf
 
 
@@ -57,19 +65,29 @@ class Fractions:
         costs = self._costs
         if root in costs:
             return costs[root]
-        for node in reachable([root]) if any(o is not None and o not in costs for o in root.operands) else [root]:
+        for node in (
+            reachable([root])
+            if any(o is not None and o not in costs for o in root.operands)
+            else [root]
+        ):
             if node in costs:
                 continue
             if node.op is None:
-                negative = node.is_constant and isinstance(node.payload, (int, float)) and node.payload < 0
+                negative = (
+                    node.is_constant and isinstance(node.payload, (int, float)) and node.payload < 0
+                )
                 costs[node] = int(negative)
             else:
-                costs[node] = (not node.op.text.transparent) + sum([costs[o] for o in node.operands if o is not None])
+                costs[node] = (not node.op.text.transparent) + sum(
+                    [costs[o] for o in node.operands if o is not None]
+                )
         return costs[root]
 
     def number(self, value: Number) -> Expr:
         if value.denominator == 1:
-            return self.graph.constant(int(value) if -(10**15) < value < 10**15 else _nearest_float(value))
+            return self.graph.constant(
+                int(value) if -(10**15) < value < 10**15 else _nearest_float(value)
+            )
         if self._is_decimal(value):
             return self.graph.constant(_nearest_float(value))
         assert isinstance(value, Fraction)
@@ -89,8 +107,12 @@ class Fractions:
         below = [self.raise_to(node, -exponent) for _, _, node, exponent in pieces if exponent < 0]
         if number.denominator != 1:
             size = number if number > 0 else -number
-            is_decimal = self._is_decimal(number) and (size.numerator != 1 or size.denominator > 1024)
-            if not is_decimal or (below and size.denominator <= _LONGEST and size.numerator <= _LONGEST):
+            is_decimal = self._is_decimal(number) and (
+                size.numerator != 1 or size.denominator > 1024
+            )
+            if not is_decimal or (
+                below and size.denominator <= _LONGEST and size.numerator <= _LONGEST
+            ):
                 below.insert(0, self.graph.constant(number.denominator))
                 number = number.numerator
         return quotient_of(number, self.number, above, below)

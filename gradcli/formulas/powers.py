@@ -1,4 +1,6 @@
-"""Products and powers of values: roots, exponentials, logarithms, and powers with exponents that are no numbers."""
+"""Products and powers of values: roots, exponentials, logarithms, and powers with exponents that
+are no numbers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.spec import Op
 
-# -- Polynomials in numbered bases: what sums are while terms cancel and factors are found ---------
+# -- Polynomials in numbered bases: what sums are while terms cancel and factors are found --------
 #
 # A monomial is a tuple of (base, exponent) by rising numbers of the bases; exponents are whole
 # numbers or fractions, of either sign. A polynomial maps monomials to coefficients, none of them
@@ -72,7 +74,9 @@ def multiply(x: Mapping[Monomial, Number], y: Mapping[Monomial, Number]) -> Poly
 
 
 def common(monomials: Iterable[Monomial]) -> Monomial:
-    """The largest monomial that divides all: of each base the lowest exponent, 0 where it is missing."""
+    """The largest monomial that divides all: of each base the lowest exponent, 0 where it is
+    missing.
+    """
     lowest: dict[int, Number] | None = None
     for monomial in monomials:
         if lowest is None:
@@ -91,7 +95,9 @@ def common(monomials: Iterable[Monomial]) -> Monomial:
 
 
 def content(coefficients: Iterable[Number]) -> Number:
-    """The positive number by which coefficients are divided to be whole and without a common factor."""
+    """The positive number by which coefficients are divided to be whole and without a common
+    factor.
+    """
     found = list(coefficients)
     below = math.lcm(*(c.denominator for c in found))
     above = math.gcd(*(c.numerator * (below // c.denominator) for c in found))
@@ -120,14 +126,15 @@ def bases_of(x: Iterable[Monomial]) -> set[int]:
     return {base for monomial in x for base, _ in monomial}
 
 
-# -- Roots of numbers: what comes out of them ------------------------------------------------------
+# -- Roots of numbers: what comes out of them ----------------------------------------------------
 
 
 _LARGEST = 1 << 64
 
 
 def rational_root(number: Number, index: int) -> tuple[Number, Number]:
-    """A positive number as ``taken**index * rest``, with as little as possible left under the root, and that a whole number.
+    """A positive number as ``taken**index * rest``, with as little as possible left under the root,
+    and that a whole number.
 
     12 is 2**2 * 3, and 1/2 is (1/2)**2 * 2.
     """
@@ -164,10 +171,12 @@ class Base:
     """One factor. What is not given does not apply.
 
     node      what stands for itself: a node of a name, a number without a fraction
-    op        a function, with its operands as values (None for those left out), static parameters, and its operands' shapes if they count
+    op        a function, with its operands as values (None for those left out), static parameters,
+              and its operands' shapes if they count
     of        of a power: the value that is raised (None for the number e), by the monomial ``by``
     terms     of a sum: its polynomial; and ``origins``, other sums that equal it
-    modulus   the power of the base that is something simpler, ``reduced``: of a square root 2, and what is under it
+    modulus   the power of the base that is something simpler, ``reduced``: of a square root 2, and
+              what is under it
     positive  whether it is so wherever it has a value
     shape     that of its entries
     """
@@ -209,13 +218,18 @@ class Bases:
         number = self.found[key] = len(self.all)
         if "shape" not in fields:
             inside = (fields.get("of"), fields.get("by"), *fields.get("operands", ()))
-            monomials = [*fields.get("terms", ()), *(value[1] for value in inside if value is not None)]
+            monomials = [
+                *fields.get("terms", ()),
+                *(value[1] for value in inside if value is not None),
+            ]
             fields["shape"] = self.shape(part for monomial in monomials for part in monomial)
         base = Base(number, **fields)
         self.all.append(base)
         if base.modulus:
             self.reducible.add(number)
-        if (base.op is where and ZERO in base.operands[1:]) or (base.op is stack and base.static["axis"] == 0):
+        if (base.op is where and ZERO in base.operands[1:]) or (
+            base.op is stack and base.static["axis"] == 0
+        ):
             self.joinable.add(number)
         return base
 
@@ -226,10 +240,15 @@ class Bases:
 
     def knows(self, terms: Polynomial) -> bool:
         """Return whether a sum or its opposite has been met."""
-        return frozenset(terms.items()) in self.found or frozenset(scale(terms, -1).items()) in self.found
+        return (
+            frozenset(terms.items()) in self.found
+            or frozenset(scale(terms, -1).items()) in self.found
+        )
 
     def sum(self, terms: Polynomial, *, signed: bool = False) -> tuple[int, Base]:
-        """A sum as a sign and a base: the opposite of a sum that is known is that sum, unless its sign counts (``signed``)."""
+        """A sum as a sign and a base: the opposite of a sum that is known is that sum, unless its
+        sign counts (``signed``).
+        """
         key = frozenset(terms.items())
         number = self.found.get(key)
         if number is not None:
@@ -264,7 +283,8 @@ class Unsimplified(Exception):
 class Powers(ABC):
     """Operations on single products; sums are another class's.
 
-    largest  terms that a sum may have when it is multiplied out; 0 where none is, and like terms and factors are all that is found
+    largest  terms that a sum may have when it is multiplied out; 0 where none is, and like terms
+             and factors are all that is found
     """
 
     def __init__(self, largest: int) -> None:
@@ -330,15 +350,23 @@ class Powers(ABC):
             return ZERO
         if exponent.denominator == 1:
             whole = int(exponent)
-            if number not in (1, -1) and max(whole, -whole) * max(_bits(number), _MOST_BITS // _LARGEST_POWER) > _MOST_BITS:
+            if (
+                number not in (1, -1)
+                and max(whole, -whole) * max(_bits(number), _MOST_BITS // _LARGEST_POWER)
+                > _MOST_BITS
+            ):
                 raise Unsimplified
-            return self.normal((lean(Fraction(number) ** whole) if number != 1 else 1, power(monomial, whole)))
+            return self.normal(
+                (lean(Fraction(number) ** whole) if number != 1 else 1, power(monomial, whole))
+            )
         return self.root(value, Fraction(exponent))
 
     def root(self, value: Value, exponent: Fraction) -> Value:
         """A value to a power that is a fraction, where that is a real number."""
         number, monomial = self._multiplied_out(value)
-        outside: list[tuple[int, Number]] = [(b, lean(e * exponent)) for b, e in monomial if self.bases[b].positive]
+        outside: list[tuple[int, Number]] = [
+            (b, lean(e * exponent)) for b, e in monomial if self.bases[b].positive
+        ]
         inside = tuple([(b, e) for b, e in monomial if not self.bases[b].positive])
         factor: Value = (1, tuple(outside))
         index = exponent.denominator
@@ -358,12 +386,20 @@ class Powers(ABC):
                 half = power_of // 2
                 whole: Value = (1, ((base, half * exponent.numerator),))
                 if half % 2:
-                    whole = self.times(whole, self.function(arithmetic.sign, [(1, ((base, 1),))], {}))
+                    whole = self.times(
+                        whole, self.function(arithmetic.sign, [(1, ((base, 1),))], {})
+                    )
                 return self.times(factor, whole)
         if not inside and number == 1:
             return self.normal(factor)
         under = (number, inside)
-        base_ = self.bases.make(("root", index, under), of=under, modulus=index, reduced=under, positive=not inside and number > 0)
+        base_ = self.bases.make(
+            ("root", index, under),
+            of=under,
+            modulus=index,
+            reduced=under,
+            positive=not inside and number > 0,
+        )
         return self.times(factor, self.normal((1, ((base_.number, exponent.numerator),))))
 
     def _multiplied_out(self, value: Value) -> Value:
@@ -376,7 +412,9 @@ class Powers(ABC):
         if terms is None:
             return value
         more, other, terms = primitive(self.with_squares(terms))
-        outer = self.times((number, tuple([(b, e) for b, e in monomial if (b, e) not in sums])), (more, other))
+        outer = self.times(
+            (number, tuple([(b, e) for b, e in monomial if (b, e) not in sums])), (more, other)
+        )
         return self.times(outer, self.bases.value(terms))
 
     def addends(self, value: Value) -> list[Value]:
@@ -397,7 +435,9 @@ class Powers(ABC):
             if len(logs) == 1:
                 inner = self.bases[logs[0]].operands[0]
                 assert inner is not None
-                factors.append(self.symbolic_power(inner, (number, product(monomial, ((logs[0], -1),)))))
+                factors.append(
+                    self.symbolic_power(inner, (number, product(monomial, ((logs[0], -1),))))
+                )
             else:
                 base = self.bases.make(("exp", monomial), by=(1, monomial), positive=True)
                 factors.append((1, ((base.number, number),)))
@@ -405,7 +445,9 @@ class Powers(ABC):
 
     def logarithm(self, value: Value) -> Value:
         number, monomial = value
-        if number == 1 and all(self.bases[b].by is not None and self.bases[b].positive for b, _ in monomial):
+        if number == 1 and all(
+            self.bases[b].by is not None and self.bases[b].positive for b, _ in monomial
+        ):
             return self.total([self._exponent(self.bases[b], e) for b, e in monomial])
         return self.function(exponential.log, [value], {})
 
@@ -421,7 +463,9 @@ class Powers(ABC):
         number, monomial = value
         if value == ONE:
             return ONE
-        if number == 1 and all(self.bases[b].by is not None and self.bases[b].of is None for b, _ in monomial):
+        if number == 1 and all(
+            self.bases[b].by is not None and self.bases[b].of is None for b, _ in monomial
+        ):
             if monomial == self.exponential(ONE)[1]:
                 self.euler = True
             return self.exponential(self.times(self.logarithm(value), exponent))

@@ -31,7 +31,11 @@ from gradcli.ops.text import (
 
 
 def formula(
-    root: Expr, *, limit: int | None = None, names: Mapping[Expr, str | Piece] | None = None, taken: Collection[str] = ()
+    root: Expr,
+    *,
+    limit: int | None = None,
+    names: Mapping[Expr, str | Piece] | None = None,
+    taken: Collection[str] = (),
 ) -> str | None:
     """The text of a node, or None where the language has none of at most ``limit`` nodes.
 
@@ -41,7 +45,10 @@ def formula(
     order = reachable([root])
     if limit is not None and tree_size(order) > limit:
         return None
-    labels: dict[Expr, Any] = {node: label if isinstance(label, Piece) else Piece((label, ATOM)) for node, label in (names or {}).items()}
+    labels: dict[Expr, Any] = {
+        node: label if isinstance(label, Piece) else Piece((label, ATOM))
+        for node, label in (names or {}).items()
+    }
     try:
         text: str = interpret(order, Written(taken), labels)[root][0]
     except Unprintable:
@@ -50,7 +57,9 @@ def formula(
 
 
 class Written(Transcription[Piece]):
-    """Nodes as text of the language. Raises Unprintable for what has none, or whose name means something else here.
+    """Nodes as text of the language.
+
+    Raises Unprintable for what has none, or whose name means something else here.
 
     taken  names that the program has given to something of its own
     """
@@ -64,7 +73,11 @@ class Written(Transcription[Piece]):
     def constant(self, node: Expr) -> Piece:
         payload = node.payload
         if isinstance(payload, Constant):
-            return _number(float(payload)) if payload.text in self.taken else Piece((payload.text, ATOM))
+            return (
+                _number(float(payload))
+                if payload.text in self.taken
+                else Piece((payload.text, ATOM))
+            )
         if not isinstance(payload, np.ndarray):
             return _number(payload)
         square = payload.ndim == 2 and payload.shape[0] == payload.shape[1] > 1
@@ -80,8 +93,14 @@ class Written(Transcription[Piece]):
             first: Piece = operands[0]
             return first
         if text.sign:
-            return _infix(text.sign, *operands) if len(operands) == 2 else _prefix(text.sign, *operands)
-        written = in_form(text.written, node, operands, _literal) if text.written is not None else None
+            return (
+                _infix(text.sign, *operands)
+                if len(operands) == 2
+                else _prefix(text.sign, *operands)
+            )
+        written = (
+            in_form(text.written, node, operands, _literal) if text.written is not None else None
+        )
         if written is not None:
             return Piece(written)
         name = op.name
@@ -107,16 +126,24 @@ def _number(value: Any) -> Piece:
 
 
 def _nested_text(value: Any) -> str:
-    return "[" + ", ".join(_nested_text(v) for v in value) + "]" if isinstance(value, list) else _number(value).text
+    return (
+        "[" + ", ".join(_nested_text(v) for v in value) + "]"
+        if isinstance(value, list)
+        else _number(value).text
+    )
 
 
 def _prefix(symbol: str, x: Piece) -> Piece:
-    return Piece((f"not {x.at(NEGATION)}", NEGATION) if symbol == "not" else (symbol + x.at(POWER), UNARY))
+    return Piece(
+        (f"not {x.at(NEGATION)}", NEGATION) if symbol == "not" else (symbol + x.at(POWER), UNARY)
+    )
 
 
 def _infix(symbol: str, x: Piece, y: Piece) -> Piece:
     power = BINDING[symbol]
-    left, right = (ATOM, UNARY) if power == POWER else (power + (power == COMPARISON), power + 1)  # powers bind to the right
+    left, right = (
+        (ATOM, UNARY) if power == POWER else (power + (power == COMPARISON), power + 1)
+    )  # powers bind to the right
     join = symbol if power == POWER or (power == TERM and symbol != "@") else f" {symbol} "
     first = x[0] if x[1] >= left else x.in_brackets()
     return Piece((f"{first}{join}{y[0] if y[1] >= right else y.in_brackets()}", power))
@@ -161,8 +188,12 @@ class _Words:
         return self.pieces[op.operands.index(name)]
 
 
-def in_form(form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], literal: Literal) -> tuple[str, int] | None:
-    """A node's text in one of its operation's forms, and how tightly it holds together; None if it has none."""
+def in_form(
+    form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], literal: Literal
+) -> tuple[str, int] | None:
+    """A node's text in one of its operation's forms, and how tightly it holds together; None if it
+    has none.
+    """
     if isinstance(form, Mapping):
         form = form.get(tuple(node.static.values())) or form.get(...)
     if form is None:
@@ -173,7 +204,7 @@ def in_form(form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], l
     return template.format_map(_Words(node, pieces, literal)), power
 
 
-# -- A graph as a LaTeX formula --------------------------------------------------------------------
+# -- A graph as a LaTeX formula ------------------------------------------------------------------
 
 
 _CONSTANTS = {
@@ -184,11 +215,15 @@ _CONSTANTS = {
 
 
 def latex(root: Expr, names: Mapping[Expr, str | LatexPiece] | None = None) -> str:
-    """The formula of a node; ``names`` gives texts of leaves that are not called by their own name, or formulas in their place."""
+    """The formula of a node; ``names`` gives texts of leaves that are not called by their own name,
+    or formulas in their place.
+    """
     labels: dict[Expr, Any] = {
         node: label
         if isinstance(label, LatexPiece)
-        else LatexPiece((name(label) if label.isidentifier() else f"\\mathtt{{{latex_text(label)}}}", ATOM))
+        else LatexPiece(
+            (name(label) if label.isidentifier() else f"\\mathtt{{{latex_text(label)}}}", ATOM)
+        )
         for node, label in (names or {}).items()
     }
     text: str = interpret(reachable([root]), Latex(), labels)[root][0]
@@ -219,4 +254,6 @@ class Latex(Transcription[LatexPiece]):
         if written is not None:
             return LatexPiece(written)
         sign = f"\\{op.name}" if op.is_latex_command else f"\\operatorname{{{latex_text(op.name)}}}"
-        return LatexPiece((f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", ATOM))
+        return LatexPiece(
+            (f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", ATOM)
+        )

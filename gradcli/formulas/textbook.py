@@ -1,4 +1,6 @@
-"""Formulas as a textbook prints them: of several ways to write an expression that are equal, the one with the fewest operations."""
+"""Formulas as a textbook prints them: of several ways to write an expression that are equal, the
+one with the fewest operations.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from typing import Any, Literal
 from gradcli.formulas.algebra import Algebra, family_of
 from gradcli.formulas.fractions import Fractions, Piece
 from gradcli.formulas.other_forms import absorb_exponentials, double_angle, half_angle
-from gradcli.formulas.powers import ZERO, Base, Number, Polynomial, Unsimplified, Value, lean, product
+from gradcli.formulas.powers import (
+    ZERO,
+    Base,
+    Number,
+    Polynomial,
+    Unsimplified,
+    Value,
+    lean,
+    product,
+)
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, transpose
@@ -27,7 +38,8 @@ from gradcli.ops.spec import Op
 def ratios(
     algebra: Algebra, plain: Mapping[int, Number], alone: bool, cost: Callable[[Value], int]
 ) -> tuple[list[tuple[Op, Value, Number, int]], list[int]]:
-    """Functions, their operands, exponents and places for powers of such functions, and the bases that they stand for.
+    """Functions, their operands, exponents and places for powers of such functions, and the bases
+    that they stand for.
 
     alone  whether nothing else stands above the line, so that 1/cos(x) needs a 1
     cost   the operations of an operand
@@ -46,7 +58,10 @@ def ratios(
         if s >= 0 and c >= 0:
             continue
         argument = cost(operand)
-        _, _, t = min((_weight(s - t, c + t, t, argument), i, t) for i, t in enumerate(dict.fromkeys((0, s, -c))))
+        _, _, t = min(
+            (_weight(s - t, c + t, t, argument), i, t)
+            for i, t in enumerate(dict.fromkeys((0, s, -c)))
+        )
         s, c = s - t, c + t
         lonely = alone and s <= 0 and c <= 0
         if not t and not lonely:
@@ -58,7 +73,9 @@ def ratios(
             if exponent:
                 names.append((reciprocal, -exponent) if exponent < 0 else (function, exponent))
         place = min(numbers.values())
-        pieces += [(function, operand, exponent, place + i) for i, (function, exponent) in enumerate(names)]
+        pieces += [
+            (function, operand, exponent, place + i) for i, (function, exponent) in enumerate(names)
+        ]
         used += numbers.values()
     return pieces, used
 
@@ -93,7 +110,9 @@ class Products(Fractions, ABC):
 
     @abstractmethod
     def add(self, values: Sequence[Value]) -> Expr | None:
-        """The sum of values as it stands; None where it is made of something that is just being written."""
+        """The sum of values as it stands; None where it is made of something that is just being
+        written.
+        """
 
     def product_of(self, value: Value, *others: Expr) -> Expr:
         """A product as it stands, with other sums behind it."""
@@ -103,7 +122,9 @@ class Products(Fractions, ABC):
         number, monomial = self._roots_below(self._with_inverse(value))
         bases = self.algebra.bases
         pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
-        powers: dict[Value | None, list[Value]] = {}  # exponents by what is raised, which is e where it is nothing
+        powers: dict[
+            Value | None, list[Value]
+        ] = {}  # exponents by what is raised, which is e where it is nothing
         plain = dict(monomial)
         for base_number, exponent in monomial:
             base = bases[base_number]
@@ -122,28 +143,54 @@ class Products(Fractions, ABC):
             sign = -1 if total[0] < 0 else 1
             node = self.write(of) ** self.write((sign * total[0], total[1]))
             pieces.append((_POWERS, self.place(of[1][0][0] if of[1] else 0), node, sign))
-        alone = number in (1, -1) and not any(e > 0 for b, e in plain.items() if not self._ratio(b)) and not pieces
-        extra, used = ratios(self.algebra, plain, alone, lambda operand: self.cost(self.write(operand)))
-        pieces += [(_FUNCTIONS, ("", i), self.graph.apply(op, (self.write(operand),)), exponent) for op, operand, exponent, i in extra]
+        alone = (
+            number in (1, -1)
+            and not any(e > 0 for b, e in plain.items() if not self._ratio(b))
+            and not pieces
+        )
+        extra, used = ratios(
+            self.algebra, plain, alone, lambda operand: self.cost(self.write(operand))
+        )
+        pieces += [
+            (_FUNCTIONS, ("", i), self.graph.apply(op, (self.write(operand),)), exponent)
+            for op, operand, exponent, i in extra
+        ]
         for base_number in used:
             plain.pop(base_number, None)
         self._absolute(plain, pieces)
         for base_number, exponent in plain.items():
             base = bases[base_number]
             root = base.modulus if base.of is not None and base.modulus else 1
-            pieces.append((_rank(base), self.place(base_number), self._bare(base), lean(Fraction(exponent, root))))
+            pieces.append(
+                (
+                    _rank(base),
+                    self.place(base_number),
+                    self._bare(base),
+                    lean(Fraction(exponent, root)),
+                )
+            )
         if number < 0:
             number, pieces = self._sign_inside(number, pieces)
         return self.fraction(number, pieces)
 
     def _into_branch(self, value: Value) -> Value | None:
-        """c*where(b, x, 0) as where(b, c*x, 0), so that nothing is computed where it does not count."""
+        """c*where(b, x, 0) as where(b, c*x, 0), so that nothing is computed where it does not
+        count.
+        """
         for number, exponent in value[1]:
             base = self.algebra.bases[number]
-            if base.op is where and exponent == 1 and number in self.algebra.bases.joinable and value != (1, ((number, 1),)):
+            if (
+                base.op is where
+                and exponent == 1
+                and number in self.algebra.bases.joinable
+                and value != (1, ((number, 1),))
+            ):
                 rest = (value[0], product(value[1], ((number, -1),)))
                 condition, *sides = base.operands
-                sides = [ZERO if side is None or side == ZERO else self.algebra.times(rest, side) for side in sides]
+                sides = [
+                    ZERO if side is None or side == ZERO else self.algebra.times(rest, side)
+                    for side in sides
+                ]
                 return self.algebra.function(base.op, [condition, *sides], {})
         return None
 
@@ -152,18 +199,36 @@ class Products(Fractions, ABC):
         bases = self.algebra.bases
         for number, exponent in value[1]:
             base = bases[number]
-            if base.op is not transpose or exponent != 1 or base.operands[0] is None or len(base.operands[0][1]) != 1:
+            if (
+                base.op is not transpose
+                or exponent != 1
+                or base.operands[0] is None
+                or len(base.operands[0][1]) != 1
+            ):
                 continue
             source = bases[base.operands[0][1][0][0]]
             if source.op is None or not source.op.core_dims:
                 continue
-            from gradcli.ops.linalg.matrix_functions import adjugate, det, inv  # which are there, or there is nothing to find
+            from gradcli.ops.linalg.matrix_functions import (
+                adjugate,
+                det,
+                inv,
+            )  # which are there, or there is nothing to find
 
-            divisor = next((b for b, e in value[1] if e <= -1 and bases[b].op is det and bases[b].operands == source.operands), None)
+            divisor = next(
+                (
+                    b
+                    for b, e in value[1]
+                    if e <= -1 and bases[b].op is det and bases[b].operands == source.operands
+                ),
+                None,
+            )
             if source.op is adjugate and divisor is not None:
                 inverse = self.algebra.function(inv, source.operands, inv.static, like=source)
                 turned = self.algebra.function(transpose, [inverse], base.static, like=base)
-                return self.algebra.times((value[0], product(value[1], ((number, -1), (divisor, 1)))), turned)
+                return self.algebra.times(
+                    (value[0], product(value[1], ((number, -1), (divisor, 1)))), turned
+                )
         return value
 
     def place(self, number: int) -> tuple[str, int]:
@@ -171,7 +236,11 @@ class Products(Fractions, ABC):
         base = self.algebra.bases[number]
         while base.op is getitem and base.operands[0] is not None and len(base.operands[0][1]) == 1:
             base = self.algebra.bases[base.operands[0][1][0][0]]
-        return (base.node.payload.name.lower(), number) if isinstance(base.node, Expr) and base.node.is_leaf else ("", number)
+        return (
+            (base.node.payload.name.lower(), number)
+            if isinstance(base.node, Expr) and base.node.is_leaf
+            else ("", number)
+        )
 
     def _ratio(self, number: int) -> bool:
         op = self.algebra.bases[number].op
@@ -182,8 +251,16 @@ class Products(Fractions, ABC):
         for i, (rank, place, node, exponent) in enumerate(pieces):
             if rank == _SUMS and place[0] != "~" and exponent % 2 == 1:
                 opposite = self.add([(-1, ((place[1], 1),))])
-                if opposite is not None and self.cost(opposite) <= self.cost(node) and opposite.op is not arithmetic.neg:
-                    return -number, [*pieces[:i], (rank, place, opposite, exponent), *pieces[i + 1 :]]
+                if (
+                    opposite is not None
+                    and self.cost(opposite) <= self.cost(node)
+                    and opposite.op is not arithmetic.neg
+                ):
+                    return -number, [
+                        *pieces[:i],
+                        (rank, place, opposite, exponent),
+                        *pieces[i + 1 :],
+                    ]
         return number, pieces
 
     def _roots_below(self, value: Value) -> Value:
@@ -199,7 +276,10 @@ class Products(Fractions, ABC):
                 continue
             for times in (-1, 1, 2):
                 more, other = self.algebra.raise_to(under, times)
-                changed: Value = (lean(value[0] * more), product(product(value[1], ((base, -modulus * times),)), other))
+                changed: Value = (
+                    lean(value[0] * more),
+                    product(product(value[1], ((base, -modulus * times),)), other),
+                )
                 if self._weight(changed) < self._weight(best):
                     best = changed
         return best
@@ -208,7 +288,9 @@ class Products(Fractions, ABC):
         """Return how much of a product there is, roughly."""
         number, monomial = value
         bases = self.algebra.bases
-        size = sum(1 + (abs(e) != 1) + sum(len(m) + 1 for m in bases[b].terms or ()) for b, e in monomial)
+        size = sum(
+            1 + (abs(e) != 1) + sum(len(m) + 1 for m in bases[b].terms or ()) for b, e in monomial
+        )
         return size + (number.numerator not in (1, -1)) + (number.denominator != 1)
 
     def _absolute(self, plain: dict[int, Number], pieces: list[Piece]) -> None:
@@ -226,7 +308,14 @@ class Products(Fractions, ABC):
             if not plain[inner]:
                 del plain[inner]
             del plain[number]
-            pieces.append((_FUNCTIONS, self.place(number), arithmetic.abs_(self.node((1, ((inner, 1),)))), sign))
+            pieces.append(
+                (
+                    _FUNCTIONS,
+                    self.place(number),
+                    arithmetic.abs_(self.node((1, ((inner, 1),)))),
+                    sign,
+                )
+            )
 
     def _exponential(self, value: Value) -> Expr:
         node = self.write(value)
@@ -261,7 +350,10 @@ class Products(Fractions, ABC):
         assert base.op is not None
         nodes = [None if o is None else self.write(o) for o in base.operands]
         if base.shapes:
-            nodes = [n if n is None or n.shape == s else broadcast_to(n, shape=s) for n, s in zip(nodes, base.shapes, strict=True)]
+            nodes = [
+                n if n is None or n.shape == s else broadcast_to(n, shape=s)
+                for n, s in zip(nodes, base.shapes, strict=True)
+            ]
         return self.graph.apply(base.op, nodes, base.static)
 
 
@@ -281,7 +373,9 @@ def _rank(base: Base) -> int:
 
 Effort = Literal["plain", "quick", "thorough"]
 _SHORT_SUM = 6  # terms that are tried with every factor around them
-_NESTED = 40  # values within values that are written; what is nested deeper is no textbook's formula
+_NESTED = (
+    40  # values within values that are written; what is nested deeper is no textbook's formula
+)
 
 
 class Layout(Products):
@@ -310,7 +404,10 @@ class Layout(Products):
         return found
 
     def node(self, value: Value) -> Expr:
-        """The same inside of another, where less is tried the deeper it is. Raises Unsimplified for what is nested too deeply."""
+        """The same inside of another, where less is tried the deeper it is.
+
+        Raises Unsimplified for what is nested too deeply.
+        """
         depth = self._depth if self.left > 0 else self.deepest
         known = self.nodes.get(value)
         if known is not None and known[0] <= depth:
@@ -337,7 +434,9 @@ class Layout(Products):
         for candidate in self.ways(value):
             if best is None or self.cost(candidate) < self.cost(best):
                 best = candidate
-            if not self.algebra.largest or (not wide and (len(value[1]) > 1 or value[1][0][1] != 1)):
+            if not self.algebra.largest or (
+                not wide and (len(value[1]) > 1 or value[1][0][1] != 1)
+            ):
                 break
         assert best is not None
         return best
@@ -355,14 +454,17 @@ class Layout(Products):
                 yield self.product_of(value)
             return
         yield self.product_of(value)
-        for other in (form(self.algebra, value) for form in (double_angle, half_angle, absorb_exponentials)):
+        for other in (
+            form(self.algebra, value) for form in (double_angle, half_angle, absorb_exponentials)
+        ):
             if other is not None:
                 yield self.product_of(other)
         for base in sums:
             rest: Value = (number, product(monomial, ((base, -1),)))
             yield from self._distribute(bases[base], rest)
 
-    # -- sums -------------------------------------------------------------------------------------------------
+    # -- sums
+    # -------------------------------------------------------------------------------------------------
 
     def _sums(self, base: Base, number: Number) -> Iterator[Expr]:
         """A sum times a number."""
@@ -405,19 +507,25 @@ class Layout(Products):
             for base, exponent in monomial:
                 if exponent > 0:
                     counts[base] = counts.get(base, 0) + 1
-        found = sorted((base for base, count in counts.items() if count > 1), key=lambda base: -counts[base])
+        found = sorted(
+            (base for base, count in counts.items() if count > 1), key=lambda base: -counts[base]
+        )
         for base in found[: 4 if self.thorough else 1]:
             inside: list[Value] = []
             outside: list[Value] = []
             for monomial, c in terms.items():
-                (inside if dict(monomial).get(base, 0) > 0 else outside).append((lean(c * number), monomial))
+                (inside if dict(monomial).get(base, 0) > 0 else outside).append(
+                    (lean(c * number), monomial)
+                )
             parts = [self.algebra.total(inside), self.algebra.total(outside)]
             nested = self.add([part for part in parts if part[0]])
             if nested is not None:
                 yield nested
 
     def add(self, values: Sequence[Value]) -> Expr | None:
-        """The sum of values as it stands; None where it is made of something that is just being written."""
+        """The sum of values as it stands; None where it is made of something that is just being
+        written.
+        """
         if any(value in self.open or (-value[0], value[1]) in self.open for value in values):
             return None
         return self._plain(values)
@@ -453,10 +561,18 @@ class Layout(Products):
             if isinstance(bases[base].node, Expr) or bases[base].op is getitem:
                 degree += exponent
         whole_sum = len(value[1]) == 1 and value[1][0][0] in bases.sums
-        return not whole_sum, -degree, sorted((self.place(base), -exponent) for base, exponent in value[1]) or [(("~", 0), 0)]
+        return (
+            not whole_sum,
+            -degree,
+            sorted((self.place(base), -exponent) for base, exponent in value[1]) or [(("~", 0), 0)],
+        )
 
 
-_EFFORTS: dict[Effort, tuple[int, float]] = {"plain": (0, math.inf), "quick": (40, 220), "thorough": (300, 12_000)}
+_EFFORTS: dict[Effort, tuple[int, float]] = {
+    "plain": (0, math.inf),
+    "quick": (40, 220),
+    "thorough": (300, 12_000),
+}
 
 
 class Textbook:
@@ -466,7 +582,9 @@ class Textbook:
     """
 
     def __init__(self, graph: Graph, effort: Effort = "quick") -> None:
-        largest, self.work = _EFFORTS[effort]  # the work: products of terms, about, for each expression
+        largest, self.work = _EFFORTS[
+            effort
+        ]  # the work: products of terms, about, for each expression
         self.algebra = Algebra(largest)
         self.layout = Layout(graph, self.algebra, effort)
         self.algebra.written = self.layout.write
@@ -475,21 +593,27 @@ class Textbook:
 
     def __call__(self, expr: Expr) -> Expr:
         order, simple = reachable([expr]), expr
-        if self.plainly is not self and any(node.shape or (node.op is not None and node.op.algebra == "choice") for node in order):
+        if self.plainly is not self and any(
+            node.shape or (node.op is not None and node.op.algebra == "choice") for node in order
+        ):
             simple = self.plainly(expr)
             order = reachable([simple])
         try:
             self.algebra.left, self.layout.left = self.work, self.layout.most
             value = interpret(order, self.algebra, self.values)[simple]
             self.layout.left = self.layout.most
-            found = self.layout.write(self.algebra.without_conjugates(value) if self.algebra.largest else value)
+            found = self.layout.write(
+                self.algebra.without_conjugates(value) if self.algebra.largest else value
+            )
         except Unsimplified:
             self.layout.abandon()
             return expr if self.plainly is self else self.plainly(expr)
         return found if found.shape == expr.shape else broadcast_to(found, shape=expr.shape)
 
     def ways(self, expr: Expr) -> list[Expr]:
-        """Return a number over a common denominator, in factors, multiplied out and in between, as far as that takes little work."""
+        """Return a number over a common denominator, in factors, multiplied out and in between, as
+        far as that takes little work.
+        """
         order = reachable([expr])
         found: list[Expr] = []
         if any(node.shape not in ((), expr.shape) for node in order):
@@ -505,15 +629,19 @@ class Textbook:
 
 
 def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
-    """A node of the same graph and shape that equals ``expr`` and is written with fewer operations, where any is found.
+    """A node of the same graph and shape that equals ``expr`` and is written with fewer operations,
+    where any is found.
 
-    effort  "plain" finds like terms and factors, and no more; "quick" is for what prints a formula beside many other things, in about
-            the time that a sweep takes; "thorough" tries more ways to write the same, within some 50 ms
+    effort  "plain" finds like terms and factors, and no more; "quick" is for what prints a formula
+            beside many other things, in about the time that a sweep takes; "thorough" tries more
+            ways to write the same, within some 50 ms
 
-    Equal means: at every point where ``expr`` has a value the result has the same, but for rounding, and but for points where a factor
-    that was cancelled is zero. The result may be defined where ``expr`` is not (the derivative of log(x) is 1/x for negative x, too).
-    What is printed of it (`printing.formula`, `latex.latex`) reads back to the same graph. Nothing is raised: what cannot be simplified
-    is given back as it is. Whoever prints the result holds it against the engine's gradient first, as `query/general_formulas.py` does.
+    Equal means: at every point where ``expr`` has a value the result has the same, but for
+    rounding, and but for points where a factor that was cancelled is zero. The result may be
+    defined where ``expr`` is not (the derivative of log(x) is 1/x for negative x, too). What is
+    printed of it (`printing.formula`, `latex.latex`) reads back to the same graph. Nothing is
+    raised: what cannot be simplified is given back as it is. Whoever prints the result holds it
+    against the engine's gradient first, as `query/general_formulas.py` does.
     """
     return Textbook(expr.graph, effort)(expr)
 

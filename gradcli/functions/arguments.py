@@ -1,4 +1,6 @@
-"""Arguments as people structure them: the floats in numbers, arrays, lists, tuples and dictionaries, each by a name of its own."""
+"""Arguments as people structure them: the floats in numbers, arrays, lists, tuples and
+dictionaries, each by a name of its own.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,16 @@ from gradcli.tensors.transforms.vectorizing import map_ends
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
 NOTHING: Mapping[str, Any] = {}
-Make = Callable[[str, Any, np.ndarray], Any]  # what a function is called with: for which name, what stood there, and the numbers
+Make = Callable[
+    [str, Any, np.ndarray], Any
+]  # what a function is called with: for which name, what stood there, and the numbers
 
 
 class Leaf(NamedTuple):
-    """A real number, or an array of such, in an argument: "layers[0]['bias']", and the keys that lead to it."""
+    """A real number, or an array of such, in an argument:
+
+    "layers[0]['bias']", and the keys that lead to it.
+    """
 
     name: str
     keys: tuple[Any, ...]
@@ -39,7 +46,11 @@ def leaves_of(name: str, value: Any, keys: tuple[Any, ...] = ()) -> list[Leaf]:
     """The floats of an argument, from left to right."""
     if isinstance(value, (Mapping, list, tuple)):
         parts = value.items() if isinstance(value, Mapping) else enumerate(value)
-        return [leaf for key, part in parts for leaf in leaves_of(f"{name}[{key!r}]", part, (*keys, key))]
+        return [
+            leaf
+            for key, part in parts
+            for leaf in leaves_of(f"{name}[{key!r}]", part, (*keys, key))
+        ]
     return [Leaf(name, keys, np.asarray(unmask(value, f"'{name}'")))] if is_number(value) else []
 
 
@@ -54,7 +65,9 @@ def differentiable(name: str, value: Any) -> list[Leaf]:
 
 def is_number(value: Any) -> bool:
     """Return whether it is a real float, or an array of such."""
-    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and _is_float(value.dtype))
+    return isinstance(value, float) or (
+        isinstance(value, (np.ndarray, np.generic)) and _is_float(value.dtype)
+    )
 
 
 def _is_float(kind: np.dtype[Any]) -> bool:
@@ -91,14 +104,17 @@ def as_given(name: str, value: Any, numbers: np.ndarray) -> Any:
     """Numbers as NumPy's functions take them: arrays of their own, and floats for numbers."""
     if isinstance(value, np.ndarray) and value.ndim:
         return numbers.copy()
-    return numbers.reshape(())[()] if isinstance(value, (np.ndarray, np.generic)) else float(numbers)
+    return (
+        numbers.reshape(())[()] if isinstance(value, (np.ndarray, np.generic)) else float(numbers)
+    )
 
 
 def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floats:
     """Return what a gradient says, by the names of the floats that it is about.
 
-    It is one structure of its argument's form for each name of ``wrt``, in that order, or a dictionary of these by their names.
-    Raises ArgumentError for what is missing, too much, or of another shape.
+    It is one structure of its argument's form for each name of ``wrt``, in that order, or a
+    dictionary of these by their names. Raises ArgumentError for what is missing, too much, or of
+    another shape.
     """
     parts = _by_argument(arguments, wrt, result)
     found: Floats = {}
@@ -110,20 +126,27 @@ def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floa
                 raise ArgumentError(f"the gradient has nothing for '{leaf}'") from None
             said = _numbers(leaf, part)
             if said.shape != given.shape:
-                raise ArgumentError(f"the gradient of '{leaf}' has the shape {said.shape}, its argument {given.shape}")
+                raise ArgumentError(
+                    f"the gradient of '{leaf}' has the shape {said.shape}, its argument "
+                    f"{given.shape}"
+                )
             found[leaf] = said
     return found
 
 
 def products_in(arguments: Mapping[str, Any], wrt: list[str], result: Any, along: Floats) -> Floats:
-    """A Hessian that somebody gives, times a direction: of each array by each, in the shapes of both, one after the other.
+    """A Hessian that somebody gives, times a direction: of each array by each, in the shapes of
+    both, one after the other.
 
-    It is an array where one array alone is differentiated by, else a dictionary of dictionaries, or a tuple of tuples in the order of
-    ``wrt``. Raises ArgumentError for what is missing or of another shape.
+    It is an array where one array alone is differentiated by, else a dictionary of dictionaries, or
+    a tuple of tuples in the order of ``wrt``. Raises ArgumentError for what is missing or of
+    another shape.
     """
     names = list(along)
     if names != wrt:
-        raise ArgumentError("second derivatives are by arguments that are numbers or arrays, not structures of them")
+        raise ArgumentError(
+            "second derivatives are by arguments that are numbers or arrays, not structures of them"
+        )
     found: Floats = {}
     for i, name in enumerate(names):
         shape = along[name].shape
@@ -132,7 +155,8 @@ def products_in(arguments: Mapping[str, Any], wrt: list[str], result: Any, along
             block = _numbers(f"{name},{other}", _block(result, names, i, j))
             if block.shape != (*shape, *along[other].shape):
                 raise ArgumentError(
-                    f"the second derivative by '{name}' and '{other}' has the shape {block.shape}, not {(*shape, *along[other].shape)}"
+                    f"the second derivative by '{name}' and '{other}' has the shape "
+                    f"{block.shape}, not {(*shape, *along[other].shape)}"
                 )
             product = product + np.tensordot(block, along[other], axes=along[other].ndim)
         found[name] = product
@@ -149,8 +173,13 @@ def _block(result: Any, names: list[str], i: int, j: int) -> Any:
 
 
 def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> dict[str, Any]:
-    if isinstance(result, Mapping) and not (len(wrt) == 1 and isinstance(arguments[wrt[0]], Mapping) and wrt[0] not in result):
-        missing, further = [name for name in wrt if name not in result], [name for name in result if name not in wrt]
+    if isinstance(result, Mapping) and not (
+        len(wrt) == 1 and isinstance(arguments[wrt[0]], Mapping) and wrt[0] not in result
+    ):
+        missing, further = (
+            [name for name in wrt if name not in result],
+            [name for name in result if name not in wrt],
+        )
         if missing or further:
             told = f"lacks '{missing[0]}'" if missing else f"has {further[0]!r}, which it is not by"
             raise ArgumentError(f"the gradient {told}; it must have {', '.join(wrt)}")
@@ -159,7 +188,11 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
         raise ArgumentError("the gradient is None")
     if len(wrt) == 1:
         argument = arguments[wrt[0]]
-        several = isinstance(result, tuple) and not isinstance(argument, (tuple, list)) and _shape(result) != np.shape(argument)
+        several = (
+            isinstance(result, tuple)
+            and not isinstance(argument, (tuple, list))
+            and _shape(result) != np.shape(argument)
+        )
         parts = list(result) if several else [result]
     else:
         parts = list(result) if isinstance(result, (tuple, list)) else [result]
@@ -183,17 +216,25 @@ def real(given: Any, demand: str) -> np.ndarray:
     """
     array = np.array(of_torch(given) if hasattr(given, "detach") else given)
     if array.dtype.kind not in "fiub" and not _is_float(array.dtype):
-        raise ArgumentError(f"{demand} real numbers, not {array.dtype if array.dtype.kind != 'O' else type(given).__name__}")
+        raise ArgumentError(
+            f"{demand} real numbers, not "
+            f"{array.dtype if array.dtype.kind != 'O' else type(given).__name__}"
+        )
     return array if _is_float(array.dtype) else array.astype(float)
 
 
 def as_arrays(value: Any, by: str | None) -> Any:
-    """An argument with NumPy's arrays in the place of those of the framework that its function is called with, which are made again."""
+    """An argument with NumPy's arrays in the place of those of the framework that its function is
+    called with, which are made again.
+    """
 
     def as_array(value: Any) -> Any:
         if hasattr(value, "detach"):
             return of_torch(value)
-        foreign = hasattr(value, "__jax_array__") or type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+        foreign = hasattr(value, "__jax_array__") or type(value).__module__.partition(".")[0] in (
+            "jax",
+            "jaxlib",
+        )
         return np.asarray(value) if foreign else value
 
     return value if by is None else map_ends(as_array, value)
@@ -202,7 +243,11 @@ def as_arrays(value: Any, by: str | None) -> Any:
 def of_torch(tensor: Any) -> np.ndarray:
     """The entries of a tensor of PyTorch's, which may require a gradient."""
     tensor = tensor.detach()
-    found: np.ndarray = in_format(tensor.float().numpy(), "bfloat16") if str(tensor.dtype) == "torch.bfloat16" else tensor.numpy()
+    found: np.ndarray = (
+        in_format(tensor.float().numpy(), "bfloat16")
+        if str(tensor.dtype) == "torch.bfloat16"
+        else tensor.numpy()
+    )
     return found
 
 
@@ -227,7 +272,7 @@ def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:
         return None
 
 
-# -- What results are multiplied with before they are added up: a gradient is that of one number ---
+# -- What results are multiplied with before they are added up: a gradient is that of one number -
 
 
 Seeds = list[np.ndarray]  # one for each array of a result
@@ -235,7 +280,10 @@ DIRECTIONS = 2  # along which a function of several results is held, where nobod
 
 
 def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds]:
-    """The seeds to hold a gradient along: the given one; 1 for a number; else random ones. Raises ShapeError for one of another shape."""
+    """The seeds to hold a gradient along: the given one; 1 for a number; else random ones.
+
+    Raises ShapeError for one of another shape.
+    """
     if given is not None:
         seed = numbers(given, "the seed").astype(float)
         if len(value) != 1 or seed.shape != value[0].shape:
@@ -248,21 +296,31 @@ def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds
     return [[random.standard_normal(part.shape) for part in value] for _ in range(DIRECTIONS)]
 
 
-def product(gradient: Callable[..., Any], given: Mapping[str, Any], seeds: Seeds, scalar: bool) -> Any:
+def product(
+    gradient: Callable[..., Any], given: Mapping[str, Any], seeds: Seeds, scalar: bool
+) -> Any:
     """Return what a gradient that somebody wrote says for a seed, of which it gets a copy.
 
-    That of a function of several results takes the seed after the arguments, as a vector-Jacobian product does. One that takes no more
-    than the arguments gives the Jacobian, or for a result that is one number the gradient.
+    That of a function of several results takes the seed after the arguments, as a vector-Jacobian
+    product does. One that takes no more than the arguments gives the Jacobian, or for a result that
+    is one number the gradient.
     """
     arguments, called = list(given.values()), by_names(gradient, list(given))
     if _takes_another(gradient, list(given)):
         own = tuple([seed.copy() for seed in seeds])
         return called(*arguments, own[0] if len(own) == 1 else own)
     found = called(*arguments)
-    if not scalar and len(seeds) == 1 and np.shape(found) == seeds[0].shape != () and len(arguments) == 1 and np.ndim(arguments[0]):
+    if (
+        not scalar
+        and len(seeds) == 1
+        and np.shape(found) == seeds[0].shape != ()
+        and len(arguments) == 1
+        and np.ndim(arguments[0])
+    ):
         raise ShapeError(
             f"a gradient of shape {np.shape(found)} is no Jacobian of a result of that shape",
-            help="of a function entry by entry, let the gradient take the seed and return seed times it, or sum the function",
+            help="of a function entry by entry, let the gradient take the seed and return seed "
+            "times it, or sum the function",
         )
     return found if scalar else _contract(found, seeds)
 
@@ -270,12 +328,19 @@ def product(gradient: Callable[..., Any], given: Mapping[str, Any], seeds: Seeds
 def _takes_another(function: Callable[..., Any], names: Sequence[str]) -> bool:
     """Return whether a function has to be called with one more argument than these."""
     parameters = (parameters_of(function) or {}).values()
-    needed = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and (p.default is p.empty or p.name in names)]
+    needed = [
+        p
+        for p in parameters
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        and (p.default is p.empty or p.name in names)
+    ]
     return len(needed) == len(names) + 1
 
 
 def _contract(jacobian: Any, seeds: Seeds) -> Any:
-    """A seed times a Jacobian, or times each of a structure of them, whose first axes are the result's."""
+    """A seed times a Jacobian, or times each of a structure of them, whose first axes are the
+    result's.
+    """
     if isinstance(jacobian, dict):
         return {name: _contract(part, seeds) for name, part in jacobian.items()}
     if isinstance(jacobian, tuple):
@@ -288,13 +353,14 @@ def _contract(jacobian: Any, seeds: Seeds) -> Any:
     array, (seed,) = numbers(jacobian, "the Jacobian", copy=False), seeds
     if array.shape[: seed.ndim] != seed.shape:
         raise ShapeError(
-            f"a Jacobian of shape {array.shape} does not begin with the result's shape {seed.shape}",
+            f"a Jacobian of shape {array.shape} does not begin with the result's shape "
+            f"{seed.shape}",
             help="let the gradient take the seed as its last argument, or give the Jacobian",
         )
     return np.tensordot(seed, array, axes=seed.ndim)
 
 
-# -- Parameters of PyTorch's modules: further arguments of a function, by their dotted names -------
+# -- Parameters of PyTorch's modules: further arguments of a function, by their dotted names -----
 #
 # While a function runs, its modules have what it is called with in the places of their
 # parameters; afterwards they have their own again.
@@ -311,7 +377,10 @@ Slot = tuple[Any, Any]
 
 def is_module(thing: Any) -> bool:
     """Return whether something is a module of PyTorch's, which is not imported for that."""
-    return any(f"{kind.__module__}.{kind.__name__}" == "torch.nn.modules.module.Module" for kind in type(thing).__mro__)
+    return any(
+        f"{kind.__module__}.{kind.__name__}" == "torch.nn.modules.module.Module"
+        for kind in type(thing).__mro__
+    )
 
 
 def as_function(module: Any) -> Callable[..., Any]:
@@ -325,24 +394,40 @@ def as_function(module: Any) -> Callable[..., Any]:
 
 
 class Parameters:
-    """The parameters of a module that are learned, and its other floats, in the dtype of the arguments.
+    """The parameters of a module that are learned, and its other floats, in the dtype of the
+    arguments.
 
     values  of those that are learned, by their names
     """
 
     def __init__(self, module: Any, dtype: np.dtype[Any]) -> None:
         if not is_module(module):
-            raise ArgumentError(f"parameters are those of a torch.nn.Module, not of {type(module).__name__}")
+            raise ArgumentError(
+                f"parameters are those of a torch.nn.Module, not of {type(module).__name__}"
+            )
         self.module, self.dtype = module, dtype
         tensors = [*module.parameters(), *module.buffers()]
-        slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}  # several of what modules share
+        slots: dict[int, list[Slot]] = {
+            id(tensor): [] for tensor in tensors
+        }  # several of what modules share
         for owner in module.modules():
-            for table in (vars(owner), *vars(owner).values()):  # recurrent ones have a list of them beside
-                parts = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
+            for table in (
+                vars(owner),
+                *vars(owner).values(),
+            ):  # recurrent ones have a list of them beside
+                parts = (
+                    table.items()
+                    if isinstance(table, dict)
+                    else enumerate(table)
+                    if isinstance(table, list)
+                    else ()
+                )
                 for key, part in parts:
                     if id(part) in slots:
                         slots[id(part)].append((table, key))
-        learned = {name: tensor for name, tensor in module.named_parameters() if tensor.requires_grad}
+        learned = {
+            name: tensor for name, tensor in module.named_parameters() if tensor.requires_grad
+        }
         self.values = {name: self._cast(tensor) for name, tensor in learned.items()}
         self._slots = [slots.pop(id(tensor)) for tensor in learned.values()]
         self._others = [(slots[id(tensor)], tensor) for tensor in tensors if id(tensor) in slots]
@@ -387,10 +472,14 @@ class Parameters:
         return f"in training mode: {', '.join(said)}" if said else None
 
 
-# -- A function at values of its arguments: what it is called with, and what it gives, as floats ---
+# -- A function at values of its arguments: what it is called with, and what it gives, as floats -
 
 
-OUTSIDE = (ArithmeticError, ValueError, np.linalg.LinAlgError)  # what functions raise outside of their domain
+OUTSIDE = (
+    ArithmeticError,
+    ValueError,
+    np.linalg.LinAlgError,
+)  # what functions raise outside of their domain
 
 
 class NoValue(EvaluationError):
@@ -399,7 +488,8 @@ class NoValue(EvaluationError):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A function, its arguments in the order in which it takes them, and the names of those that it is differentiated by.
+    """A function, its arguments in the order in which it takes them, and the names of those that it
+    is differentiated by.
 
     make  of numbers what the function takes: NumPy's arrays, or those of a framework
     """
@@ -411,19 +501,26 @@ class Subject:
 
     @cached_property
     def floats(self) -> Floats:
-        """All numbers that it is differentiated by. Raises ArgumentError for an argument that has none."""
+        """All numbers that it is differentiated by.
+
+        Raises ArgumentError for an argument that has none.
+        """
         found: Floats = {}
         for name in self.wrt:
             inside = differentiable(name, self.arguments[name])
             if not inside:
                 raise ArgumentError(
-                    f"'{name}' has no real numbers to differentiate by", help="name the arguments that the gradient is by (wrt)"
+                    f"'{name}' has no real numbers to differentiate by",
+                    help="name the arguments that the gradient is by (wrt)",
                 )
             found |= {leaf.name: leaf.numbers for leaf in inside}
         return found
 
-    def __call__(self, floats: Mapping[str, np.ndarray] = NOTHING, instead: Mapping[str, Any] = NOTHING) -> list[Any]:
-        """The arrays of its result at these numbers: those of its arguments, but for those that are given.
+    def __call__(
+        self, floats: Mapping[str, np.ndarray] = NOTHING, instead: Mapping[str, Any] = NOTHING
+    ) -> list[Any]:
+        """The arrays of its result at these numbers: those of its arguments, but for those that are
+        given.
 
         instead  what it takes, as it is, in the place of some of them
         """
@@ -434,18 +531,30 @@ class Subject:
 
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return parts_of(self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items())))
+            return parts_of(
+                self.function(
+                    *(rebuilt(name, value, numbers, make) for name, value in self.arguments.items())
+                )
+            )
 
     def copies(self) -> dict[str, Any]:
         """Return the arguments as the function takes them, for code that may write into them."""
-        return {name: rebuilt(name, value, self.floats, self.make) for name, value in self.arguments.items()}
+        return {
+            name: rebuilt(name, value, self.floats, self.make)
+            for name, value in self.arguments.items()
+        }
 
     def direction(self, random: np.random.Generator) -> Floats:
         """A random direction of its arguments."""
-        return {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in self.floats.items()}
+        return {
+            name: random.standard_normal(x.shape).astype(x.dtype) for name, x in self.floats.items()
+        }
 
     def numbers(self, floats: Mapping[str, np.ndarray] = NOTHING) -> list[np.ndarray]:
-        """The arrays of its result at these numbers. Raises ArgumentError for a result that is no real numbers."""
+        """The arrays of its result at these numbers.
+
+        Raises ArgumentError for a result that is no real numbers.
+        """
         return [_real(part) for part in self(floats)]
 
     @cached_property
@@ -461,7 +570,11 @@ class Subject:
         """The terms of the result's sum with these weights; not numbers outside of the domain."""
         try:
             found = self.numbers(floats)
-            return [term for part, seed in zip(found, seeds, strict=True) for term in np.ravel(part * seed).tolist()]
+            return [
+                term
+                for part, seed in zip(found, seeds, strict=True)
+                for term in np.ravel(part * seed).tolist()
+            ]
         except OUTSIDE:
             return [float("nan")]
 
@@ -477,5 +590,7 @@ def parts_of(result: Any) -> list[Any]:
 
 def _real(part: Any) -> np.ndarray:
     if part is None:
-        raise ArgumentError("the function returns None", help="return the value whose gradient it is")
+        raise ArgumentError(
+            "the function returns None", help="return the value whose gradient it is"
+        )
     return real(part, "the function must return")

@@ -1,4 +1,6 @@
-"""Questions about a function, out of the words of a command line or of settings: its arguments, by which of them, and how it is judged."""
+"""Questions about a function, out of the words of a command line or of settings: its arguments, by
+which of them, and how it is judged.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,19 @@ def refuse_unnamed(path: str) -> None:
     module, colon, name = path.partition(":")
     if name and module.endswith(".py"):
         dotted = ".".join(Path(module).with_suffix("").parts)
-        raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help=f"write {dotted}:{name}")
+        raise UsageError(
+            f"a function is named MODULE:NAME, not '{path}'", help=f"write {dotted}:{name}"
+        )
     if not colon or not name or not module:
-        raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help="gradcli check --function pkg.losses:loss ...")
+        raise UsageError(
+            f"a function is named MODULE:NAME, not '{path}'",
+            help="gradcli check --function pkg.losses:loss ...",
+        )
 
 
 def load_function(path: str, folder: Path, *, interrupts: bool = True) -> Callable[..., Any]:
-    """Return what ``MODULE:NAME`` names; the modules of the folder have to be among those that Python finds. Raises GradcliError.
+    """Return what ``MODULE:NAME`` names; the modules of the folder have to be among those that
+    Python finds. Raises GradcliError.
 
     interrupts  False where Ctrl-C is that of the person who waits, and goes through
     """
@@ -64,9 +72,13 @@ def load_function(path: str, folder: Path, *, interrupts: bool = True) -> Callab
         try:
             inner = call_guarded(partial(getattr, found, part))
         except EvaluationError:
-            close = suggestion(part, [known for known in dir(found) if callable(getattr(found, known, None))])
+            close = suggestion(
+                part, [known for known in dir(found) if callable(getattr(found, known, None))]
+            )
             help = None if close is None else f"did you mean '{close}'?"
-            raise UnknownNameError(f"'{path}' names nothing: {_name_of(found)} has no '{part}'", help=help) from None
+            raise UnknownNameError(
+                f"'{path}' names nothing: {_name_of(found)} has no '{part}'", help=help
+            ) from None
         found = inner
     if not callable(found) and not is_operator(found):
         raise UnknownNameError(f"'{path}' is no function but {_name_of(type(found))}")
@@ -82,30 +94,55 @@ def _import(module: str, folder: Path, interrupts: bool) -> Any:
             raise
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing is not None and f"{module}.".startswith(f"{missing}."):
-            help = "modules are found from the current folder, or from that of the settings; PYTHONPATH adds others"
-            raise UnknownNameError(f"there is no module '{missing}' in {folder}, and none is installed", help=help) from None
-        raise EvaluationError(f"cannot import '{module}': {words_of_error(error, 'the module')}") from None
+            help = (
+                "modules are found from the current folder, or from that of the settings; "
+                "PYTHONPATH adds others"
+            )
+            raise UnknownNameError(
+                f"there is no module '{missing}' in {folder}, and none is installed", help=help
+            ) from None
+        raise EvaluationError(
+            f"cannot import '{module}': {words_of_error(error, 'the module')}"
+        ) from None
 
 
 def _name_of(thing: Any) -> str:
-    kind = "module" if inspect.ismodule(thing) else "class" if isinstance(thing, type) else type(thing).__name__
+    kind = (
+        "module"
+        if inspect.ismodule(thing)
+        else "class"
+        if isinstance(thing, type)
+        else type(thing).__name__
+    )
     return f"the {kind} '{getattr(thing, '__name__', '?')}'"
 
 
 def definition_of(function: Any) -> Definition:
-    """Return where a function, or the class of one, is defined; an operator has only that of a library."""
+    """Return where a function, or the class of one, is defined; an operator has only that of a
+    library.
+    """
     if is_operator(function):
         return Definition()
     with suppress(Exception):  # a function may be any object
         if is_module(function):
             forward = definition_of(type(function).forward)
-            return forward if forward.file is not None and not is_installed(forward.file) else Definition()
+            return (
+                forward
+                if forward.file is not None and not is_installed(forward.file)
+                else Definition()
+            )
         code = getattr(inspect.unwrap(function), "__code__", None)
         if code is not None:
             return Definition(code.co_filename, code.co_firstlineno)
         if inspect.isclass(function):
-            return Definition(inspect.getsourcefile(function), inspect.getsourcelines(function)[1] or 1)
-        return definition_of(type(function).__call__) if hasattr(type(function).__call__, "__code__") else Definition()
+            return Definition(
+                inspect.getsourcefile(function), inspect.getsourcelines(function)[1] or 1
+            )
+        return (
+            definition_of(type(function).__call__)
+            if hasattr(type(function).__call__, "__code__")
+            else Definition()
+        )
     return Definition()
 
 
@@ -121,18 +158,27 @@ def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def policy_of(policy: Policy, setting: FunctionSetting, flags: Collection[str] = ()) -> Policy:
-    """The policy of a function: that of its settings, but for what it says itself and no flag does."""
+    """The policy of a function: that of its settings, but for what it says itself and no
+    flag does.
+    """
     own = {"rtol": setting.rtol, "atol": setting.atol, "timeout": setting.timeout}
-    said: dict[str, Any] = {name: value for name, value in own.items() if value is not None and name not in flags}
+    said: dict[str, Any] = {
+        name: value for name, value in own.items() if value is not None and name not in flags
+    }
     options = replace(policy.options, wrt=names_of(setting.wrt), **said)
     own_state = None if "random_state" in flags else setting.random_state
     return replace(policy, options=options, state=policy.state if own_state is None else own_state)
 
 
-def arguments_of(given: Mapping[str, str], programs: Programs, state: int, dtype: str, folder: Path | None) -> dict[str, Any]:
+def arguments_of(
+    given: Mapping[str, str], programs: Programs, state: int, dtype: str, folder: Path | None
+) -> dict[str, Any]:
     """Return the arguments by their names; whole numbers stay whole."""
     if not given:
-        raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, by the names of its parameters")
+        raise UsageError(
+            "--function needs its arguments",
+            help="--at x='randn(5)' --at y=2, by the names of its parameters",
+        )
     load, calculator = programs.loader(folder), programs.fresh(state)
 
     def value_of(name: str, text: str) -> Any:
@@ -141,13 +187,17 @@ def arguments_of(given: Mapping[str, str], programs: Programs, state: int, dtype
             return {key: value_of(f"{name}[{key!r}]", part) for key, part in parts.items()}
         if isinstance(parts, list):
             return [value_of(f"{name}[{i}]", part) for i, part in enumerate(parts)]
-        return _as_argument(load(text[1:]) if text.startswith("@") else calculator.constant(text, f"<{name}>"), dtype)
+        return _as_argument(
+            load(text[1:]) if text.startswith("@") else calculator.constant(text, f"<{name}>"),
+            dtype,
+        )
 
     return {name: value_of(name, text) for name, text in given.items()}
 
 
 def _parts_of(name: str, text: str) -> dict[Any, str] | list[str] | None:
-    """Return the texts in a dictionary, or in a list that has dictionaries; None for any other text.
+    """Return the texts in a dictionary, or in a list that has dictionaries; None for any other
+    text.
 
     Values are texts of the language, or such texts, and names of files, in quotes.
     """
@@ -157,12 +207,16 @@ def _parts_of(name: str, text: str) -> dict[Any, str] | list[str] | None:
         tree = ast.parse(text.strip(), mode="eval").body
         if isinstance(tree, ast.Dict) and all(isinstance(key, ast.Constant) for key in tree.keys):
             keys = [key.value for key in tree.keys if isinstance(key, ast.Constant)]
-            return dict(zip(keys, [_text_of(text.strip(), value) for value in tree.values], strict=True))
+            return dict(
+                zip(keys, [_text_of(text.strip(), value) for value in tree.values], strict=True)
+            )
         if isinstance(tree, (ast.List, ast.Tuple)):
             return [_text_of(text.strip(), value) for value in tree.elts]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass
-    raise UsageError(f"--at {name}: '{text}' is no dictionary", help='write {"w": [1, 2], "b": 0.5}')
+    raise UsageError(
+        f"--at {name}: '{text}' is no dictionary", help='write {"w": [1, 2], "b": 0.5}'
+    )
 
 
 def _text_of(text: str, value: ast.expr) -> str:
@@ -172,7 +226,10 @@ def _text_of(text: str, value: ast.expr) -> str:
 
 
 def _as_argument(value: Any, dtype: str) -> Any:
-    """A value as a function is called with it: Python's numbers, and arrays in the precision that is asked for."""
+    """A value as a function is called with it:
+
+    Python's numbers, and arrays in the precision that is asked for.
+    """
     array = np.asarray(value)
     if array.dtype.kind == "f" and (array.ndim or dtype != "float64"):
         rounded = in_format(array, dtype)
@@ -181,9 +238,14 @@ def _as_argument(value: Any, dtype: str) -> Any:
 
 
 def names_to_differentiate(
-    names: list[str], wrt: Sequence[str] | None, freeze: Sequence[str], by: str | None, spelled: Callable[[str], str]
+    names: list[str],
+    wrt: Sequence[str] | None,
+    freeze: Sequence[str],
+    by: str | None,
+    spelled: Callable[[str], str],
 ) -> list[str]:
-    """Return the names that the gradient is by, of which PyTorch's modules may have more than the arguments.
+    """Return the names that the gradient is by, of which PyTorch's modules may have more than the
+    arguments.
 
     Raises UsageError for a name that is none of them, and where none is left.
     """
@@ -191,13 +253,17 @@ def names_to_differentiate(
         for name in given if by != "torch" else ():
             if name not in names:
                 close = suggestion(name, names)
-                help = f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
+                help = (
+                    f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
+                )
                 raise UsageError(f"{spelled(option)}: {spelled('at')} has no '{name}'", help=help)
     left = [name for name in dict.fromkeys(names if wrt is None else wrt) if name not in freeze]
     if names and not left and by != "torch":
         help = f"the arguments are {', '.join(names)}"
         if freeze:
-            raise UsageError(f"{spelled('freeze')} leaves nothing to differentiate with respect to", help=help)
+            raise UsageError(
+                f"{spelled('freeze')} leaves nothing to differentiate with respect to", help=help
+            )
         raise UsageError(f"{spelled('wrt')}: no argument to differentiate by", help=help)
     return left
 
@@ -233,9 +299,17 @@ class Asked(NamedTuple):
 
 
 def questions_of(
-    given: Mapping[str, Any], by: str | None, order: int, spelled: Callable[[str], str], *, alone: bool, forward: bool = False
+    given: Mapping[str, Any],
+    by: str | None,
+    order: int,
+    spelled: Callable[[str], str],
+    *,
+    alone: bool,
+    forward: bool = False,
 ) -> Asked:
-    """Return what some options ask, of those that are not None. Raises UsageError for what does not go together.
+    """Return what some options ask, of those that are not None.
+
+    Raises UsageError for what does not go together.
 
     spelled  an option as the user writes it
     forward  whether a framework's forward mode is held
@@ -245,25 +319,36 @@ def questions_of(
         one_of(spelled("by"), by, FRAMEWORKS)
     claims = [name for name in _KINDS if given[name] is not None]
     equations = [name for name in _EQUATIONS if given[name] is not None]
-    if len(claims) + (by is not None) != 1 and not (alone and not claims and not equations and by is None and order == 1):
+    if len(claims) + (by is not None) != 1 and not (
+        alone and not claims and not equations and by is None and order == 1
+    ):
         names = [spelled(name) for name in _KINDS]
         raise UsageError(
-            f"the gradient of a function is somebody's or a framework's: give one of {', '.join(names)} and {spelled('by')}",
+            "the gradient of a function is somebody's or a framework's: give one of "
+            f"{', '.join(names)} and {spelled('by')}",
             help="an object with matvec and rmatvec has its own adjoint, and goes alone",
         )
     if forward and by not in FORWARD:
         raise UsageError(f"{spelled('forward')} goes with {spelled('by')} {' or '.join(FORWARD)}")
     own = JVP if forward else GRADIENT
     kind = _KINDS[claims[0]] if claims else own if by is not None else ADJOINT
-    exclusive = [*([] if kind == GRADIENT else claims or ["forward"]), *equations, *(["order"] if order == 2 else [])]
+    exclusive = [
+        *([] if kind == GRADIENT else claims or ["forward"]),
+        *equations,
+        *(["order"] if order == 2 else []),
+    ]
     if len(exclusive) > 1:
         raise UsageError(f"{spelled(exclusive[0])} and {spelled(exclusive[1])} exclude each other")
     claim = given[claims[0]] if claims else None
-    return Asked(kind, claim, *((_EQUATIONS[equations[0]], given[equations[0]]) if equations else ()))
+    return Asked(
+        kind, claim, *((_EQUATIONS[equations[0]], given[equations[0]]) if equations else ())
+    )
 
 
 class AskedFunction:
-    """One Python function, the claim about its derivative, and the arguments at which it is held. Raises GradcliError for wrong words.
+    """One Python function, the claim about its derivative, and the arguments at which it is held.
+
+    Raises GradcliError for wrong words.
 
     said     the words: those of settings, or of a command line
     spelled  an option as the user writes it
@@ -275,15 +360,30 @@ class AskedFunction:
         spelled: Callable[[str], str], alone: bool = False,
     ) -> None:  # fmt: skip
         what = questions_of(
-            {name: getattr(said, name) for name in OPTIONS}, said.by, said.order, spelled, alone=alone, forward=said.forward
+            {name: getattr(said, name) for name in OPTIONS},
+            said.by,
+            said.order,
+            spelled,
+            alone=alone,
+            forward=said.forward,
         )
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
-        self.said, self.at, self.policy, self.programs, self.folder = said, at, policy, programs, folder
+        self.said, self.at, self.policy, self.programs, self.folder = (
+            said,
+            at,
+            policy,
+            programs,
+            folder,
+        )
         self.is_operator = what.claim is None and said.by is None
         arguments, options = self.draw(0), policy.options
         wrt = names_to_differentiate(list(arguments), options.wrt, options.freeze, said.by, spelled)
-        seed = None if said.seed is None else programs.fresh(policy.state).constant(said.seed, f"<{spelled('seed')}>")
+        seed = (
+            None
+            if said.seed is None
+            else programs.fresh(policy.state).constant(said.seed, f"<{spelled('seed')}>")
+        )
         self.question = Question(
             arguments, wrt, options.rtol, options.atol, said.by, seed, policy.state, said.order, what.kind, what.solves,
             options.wrt is None, tuple(options.freeze),
@@ -295,14 +395,22 @@ class AskedFunction:
         """The arguments, drawn once more; an operator knows its own."""
         if self.is_operator and not self.at:
             return {}
-        return arguments_of(self.at, self.programs, self.policy.state + number, self.dtype, self.folder)
+        return arguments_of(
+            self.at, self.programs, self.policy.state + number, self.dtype, self.folder
+        )
 
-    def decide(self, record: Record, ask: Callable[[Question], tuple[Check, Any]]) -> Arguments | None:
-        """Fill in the verdict at one point, or the gravest of several; gives the smallest arguments that fail, if some were looked for."""
+    def decide(
+        self, record: Record, ask: Callable[[Question], tuple[Check, Any]]
+    ) -> Arguments | None:
+        """Fill in the verdict at one point, or the gravest of several; gives the smallest arguments
+        that fail, if some were looked for.
+        """
         points = self.said.points
         if points is None:
             record.check, record.value = ask(self.question)
             return None
-        arguments, record.check, record.value = gravest(self.draw, lambda drawn: ask(replace(self.question, arguments=drawn)), points)
+        arguments, record.check, record.value = gravest(
+            self.draw, lambda drawn: ask(replace(self.question, arguments=drawn)), points
+        )
         record.points = points
         return arguments if record.check.verdict is Verdict.MISMATCH else None

@@ -15,8 +15,16 @@ from gradcli.functions.places import best_known_place
 _LONGEST = 500  # characters of a message
 
 
-def call_guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationError, *, interrupts: bool = True) -> Any:
-    """Return what a call gives. Raises an error of the kind for whatever it raises, an exit and an interrupt of its own among it.
+def call_guarded(
+    call: Callable[[], Any],
+    kind: type[EvaluationError] = EvaluationError,
+    *,
+    interrupts: bool = True,
+) -> Any:
+    """Return what a call gives.
+
+    Raises an error of the kind for whatever it raises, an exit and an interrupt of its own among
+    it.
 
     interrupts  False where Ctrl-C is that of the person who waits for the answer, and goes through
     """
@@ -65,7 +73,11 @@ def _unreadable_line(error: BaseException) -> str | None:
 def _last_line(error: BaseException) -> str | None:
     frames = list(traceback.extract_tb(error.__traceback__, limit=-200))
     last = best_known_place([frame.filename for frame in frames])
-    return None if last is None else f"{Path(frames[last].filename).name}:{frames[last].lineno}, in {frames[last].name}"
+    return (
+        None
+        if last is None
+        else f"{Path(frames[last].filename).name}:{frames[last].lineno}, in {frames[last].name}"
+    )
 
 
 def arrange_names(function: Callable[..., Any], names: Sequence[str]) -> list[str]:
@@ -82,21 +94,35 @@ def arrange_names(function: Callable[..., Any], names: Sequence[str]) -> list[st
     named = not further or _takes_any_name(parameters)
     found = [*order, *further] if named else list(names)
     takes = f"it takes {inspect.signature(function)}"
-    places = [p.name for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    places = [
+        p.name
+        for p in parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     for name, parameter in zip(() if named else names, places, strict=False):
         if name != parameter and name in parameters:
-            raise ArgumentError(f"the argument '{name}' stands where the function takes '{parameter}'", help=takes)
+            raise ArgumentError(
+                f"the argument '{name}' stands where the function takes '{parameter}'", help=takes
+            )
     try:
-        by_names(lambda *given, **more: inspect.signature(function).bind(*given, **more), found, parameters)(*found)
+        by_names(
+            lambda *given, **more: inspect.signature(function).bind(*given, **more),
+            found,
+            parameters,
+        )(*found)
     except TypeError as error:
-        raise ArgumentError(f"the function cannot be called with {', '.join(names)}: {error}", help=takes) from None
+        raise ArgumentError(
+            f"the function cannot be called with {', '.join(names)}: {error}", help=takes
+        ) from None
     return found
 
 
 Parameters = Mapping[str, inspect.Parameter]
 
 
-def by_names(function: Callable[..., Any], names: Sequence[str], parameters: Parameters | None = None) -> Callable[..., Any]:
+def by_names(
+    function: Callable[..., Any], names: Sequence[str], parameters: Parameters | None = None
+) -> Callable[..., Any]:
     """Return a function of values for these names, in this order, and then of others, as a seed.
 
     Parameters of the names get them, keyword-only ones too; those that are no argument get the

@@ -1,7 +1,9 @@
-"""A gradient of a function in Python, held to the derivative: the best source that there is decides, and the record says which.
+"""A gradient of a function in Python, held to the derivative: the best source that there is
+decides, and the record says which.
 
-A function that can be traced is a graph, and the judge of expressions decides. Where a trace stops, extrapolated differences do, with
-their error. Either way claims are about the function's result times a seed.
+A function that can be traced is a graph, and the judge of expressions decides. Where a trace stops,
+extrapolated differences do, with their error. Either way claims are about the function's result
+times a seed.
 """
 
 from __future__ import annotations
@@ -37,7 +39,15 @@ from gradcli.functions.calls import arrange_names, by_names, call_guarded
 from gradcli.functions.differences import JVP, along, contract
 from gradcli.functions.differences import claimed_jvps as tangents_said
 from gradcli.functions.frameworks import Framework, framework
-from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, check_solution, is_operator, parts_of_operator, refuse_nonlinear
+from gradcli.functions.implicit import (
+    ADJOINT,
+    SOLUTION,
+    adjoint_said,
+    check_solution,
+    is_operator,
+    parts_of_operator,
+    refuse_nonlinear,
+)
 from gradcli.functions.precision import precision_of
 from gradcli.functions.tracing.exact import Claims
 from gradcli.functions.truth import Truth, in_float64, trace_subject
@@ -50,7 +60,8 @@ class Question:
 
     by     the framework whose own backward is held, if nobody's gradient is
     order  1, or 2: the gradient is a Hessian then, held along random directions
-    seed   the vector of the vector-Jacobian product; without one, 1 for a number and random directions for arrays
+    seed   the vector of the vector-Jacobian product; without one, 1 for a number and random
+           directions for arrays
     state  of these directions
     kind   what is claimed: a gradient, JVP or ADJOINT
     solves "residual" or "fixed point", if the function solves an equation: what is given of it
@@ -72,17 +83,22 @@ class Question:
     by_default: bool = False
     frozen: tuple[str, ...] = ()
 
-    @np.errstate(all="ignore")  # of numbers that are not finite verdicts speak, and no warning of NumPy's
+    @np.errstate(
+        all="ignore"
+    )  # of numbers that are not finite verdicts speak, and no warning of NumPy's
     def check(
         self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None,
         module: Any = None,
     ) -> tuple[Check, Any]:  # fmt: skip
         """The verdict, and the function's value.
 
-        claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework, and for an operator that has its adjoint
+        claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework,
+                  and for an operator that has its adjoint
         equation  what the function solves
-        module    of PyTorch's, whose parameters the gradient is by, too; the function itself, if it is one
-        Raises NoValue where the function raises, what the claim raises, and GradcliError for what they may not give.
+        module    of PyTorch's, whose parameters the gradient is by, too; the function itself, if it
+                  is one
+        Raises NoValue where the function raises, what the claim raises, and GradcliError for what
+        they may not give.
         """
         if claim is None and self.by is None:
             return self._of_operator(function)
@@ -95,44 +111,70 @@ class Question:
         if module is None or self.by is None:
             return here._choose(names)._by(called, claim, equation)
         if self.by != "torch":
-            raise UsageError(f"parameters are those of PyTorch's modules, not of {self.by}'s", help="--by torch")
+            raise UsageError(
+                f"parameters are those of PyTorch's modules, not of {self.by}'s", help="--by torch"
+            )
         parameters = Parameters(module, _widest(self.arguments))
         twice = next((name for name in parameters.values if name in names), None)
         if twice is not None:
-            raise ArgumentError(f"'{twice}' is an argument, and a parameter of the module, too", help="give the argument another name")
+            raise ArgumentError(
+                f"'{twice}' is an argument, and a parameter of the module, too",
+                help="give the argument another name",
+            )
         here = replace(here, arguments={**here.arguments, **parameters.values})
-        check, value = here._choose([*names, *parameters.values])._by(parameters.taken_by(called), claim, equation)
+        check, value = here._choose([*names, *parameters.values])._by(
+            parameters.taken_by(called), claim, equation
+        )
         check.reason = "; ".join(filter(None, (check.reason, parameters.training_note))) or None
         return check, value
 
     def _choose(self, names: list[str]) -> Question:
-        """Return the question by those of these names that are asked for. Raises UsageError for others."""
+        """Return the question by those of these names that are asked for.
+
+        Raises UsageError for others.
+        """
         unknown = next((name for name in (*self.wrt, *self.frozen) if name not in names), None)
         if unknown is not None:
-            raise UsageError(f"there is no '{unknown}' to differentiate by", help=f"there are {', '.join(names)}")
+            raise UsageError(
+                f"there is no '{unknown}' to differentiate by", help=f"there are {', '.join(names)}"
+            )
         wanted = names if self.by_default else self.wrt
         return replace(self, wrt=[name for name in wanted if name not in self.frozen])
 
-    def _by(self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None) -> tuple[Check, Any]:
+    def _by(
+        self,
+        function: Callable[..., Any],
+        claim: Callable[..., Any] | None,
+        equation: Callable[..., Any] | None,
+    ) -> tuple[Check, Any]:
         """Return the verdict on a function that takes the arguments in their order."""
         if self.by is None:
             return self._check(Subject(function, self.arguments, self.wrt), None, claim, equation)
         found = framework(self.by)
         with found.setting():
-            return self._check(Subject(function, self.arguments, self.wrt, found.make), found, None, equation)
+            return self._check(
+                Subject(function, self.arguments, self.wrt, found.make), found, None, equation
+            )
 
     def _of_operator(self, operator: Any) -> tuple[Check, Any]:
         """The verdict on the adjoint that an operator says it has."""
         if not is_operator(operator):
             raise UsageError(
-                "there is no gradient to check, and the function is no operator that has an adjoint (matvec and rmatvec)",
+                "there is no gradient to check, and the function is no operator that has an "
+                "adjoint (matvec and rmatvec)",
                 help="give one of --gradient, --jvp-of and --adjoint, or a framework: --by",
             )
         function, adjoint, arguments = parts_of_operator(operator, self.arguments, self.state)
-        return replace(self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT).check(function, adjoint)
+        return replace(
+            self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT
+        ).check(function, adjoint)
 
     def _check(
-        self, subject: Subject, found: Framework | None, claim: Callable[..., Any] | None, equation: Callable[..., Any] | None
+        self,
+        subject: Subject,
+        found: Framework | None,
+        claim: Callable[..., Any] | None,
+        equation: Callable[..., Any] | None,
     ) -> tuple[Check, Any]:
         say = partial(self._say, found, claim)
         self._warm(subject, say)
@@ -149,19 +191,36 @@ class Question:
             if equation is not None and self.solves is not None:
                 rtol = RTOL["float64"] if self.rtol is None else self.rtol
                 trace = partial(trace_subject, by=self.by, held={})
-                checks = check_solution(subject, equation, self.solves, trace, self._truth, directions, claims, rtol)
+                checks = check_solution(
+                    subject, equation, self.solves, trace, self._truth, directions, claims, rtol
+                )
             else:
                 truth = self._truth(subject)
-                checks = [truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]
+                checks = [
+                    truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)
+                ]
         return _gravest(checks), _summary(subject)
 
-    def _say(self, found: Framework | None, claim: Callable[..., Any] | None, subject: Subject, seeds: Seeds, along: Any = None) -> Any:
-        """Return what a framework, or somebody's claim, says of the result times seeds; of a JVP or a Hessian, along a direction.
+    def _say(
+        self,
+        found: Framework | None,
+        claim: Callable[..., Any] | None,
+        subject: Subject,
+        seeds: Seeds,
+        along: Any = None,
+    ) -> Any:
+        """Return what a framework, or somebody's claim, says of the result times seeds; of a JVP or
+        a Hessian, along a direction.
 
-        A claim is asked after its function was called there, as a class that keeps what its backward needs wants it.
+        A claim is asked after its function was called there, as a class that keeps what its
+        backward needs wants it.
         """
         if found is not None:
-            return found.push(subject, along) if self.kind == JVP and found.push else found.product(subject, seeds, along)
+            return (
+                found.push(subject, along)
+                if self.kind == JVP and found.push
+                else found.product(subject, seeds, along)
+            )
         assert claim is not None
         subject()
         with np.errstate(all="ignore"), catch_warnings():
@@ -171,37 +230,68 @@ class Question:
             if self.kind == ADJOINT:
                 return adjoint_said(subject, claim, seeds)
             if self.order == 2:
-                return products_in(self.arguments, self.wrt, by_names(claim, list(self.arguments))(*subject.copies().values()), along)
-            return claims_in(self.arguments, self.wrt, product(claim, subject.copies(), seeds, subject.is_scalar))
+                return products_in(
+                    self.arguments,
+                    self.wrt,
+                    by_names(claim, list(self.arguments))(*subject.copies().values()),
+                    along,
+                )
+            return claims_in(
+                self.arguments, self.wrt, product(claim, subject.copies(), seeds, subject.is_scalar)
+            )
 
     def _warm(self, subject: Subject, say: Callable[..., Any]) -> None:
-        """Ask at other values first: what keeps its first answer, or is of an earlier call, gives itself away afterwards."""
+        """Ask at other values first: what keeps its first answer, or is of an earlier call, gives
+        itself away afterwards.
+        """
         random = np.random.default_rng(self.state)
-        moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
-        arguments = {name: rebuilt(name, value, moved, as_given) for name, value in subject.arguments.items()}
+        moved = {
+            name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype)
+            for name, x in subject.floats.items()
+        }
+        arguments = {
+            name: rebuilt(name, value, moved, as_given) for name, value in subject.arguments.items()
+        }
         there = replace(subject, arguments=arguments)
         with suppress(Exception, SystemExit), np.errstate(all="ignore"):
-            say(there, seeds_for(there.value, self.seed, self.state)[0], None if self.kind != JVP and self.order == 1 else moved)
+            say(
+                there,
+                seeds_for(there.value, self.seed, self.state)[0],
+                None if self.kind != JVP and self.order == 1 else moved,
+            )
 
     def _truth(self, subject: Subject) -> Truth:
         return Truth(subject, self.by, self.kind, self.rtol, self.atol)
 
-    def _forward(self, subject: Subject, directions: list[Seeds], say: Callable[..., Any]) -> list[Check]:
+    def _forward(
+        self, subject: Subject, directions: list[Seeds], say: Callable[..., Any]
+    ) -> list[Check]:
         """The verdicts on a JVP, along random directions of the arguments."""
         random, checks = np.random.default_rng([self.state, 3]), list[Check]()
         for _ in range(DIRECTIONS):
             tangents = subject.direction(random)
-            parts, truth = say(subject, directions[0], tangents), self._truth(along(in_float64(subject), tangents))
+            parts, truth = (
+                say(subject, directions[0], tangents),
+                self._truth(along(in_float64(subject), tangents)),
+            )
             checks += [truth.check(seeds, contract(parts, seeds)) for seeds in directions]
         return checks
 
     def _second(self, subject: Subject, seeds: Seeds, say: Callable[..., Any]) -> list[Check]:
-        """The verdicts on second derivatives, which only a trace has for certain: by their products with random directions."""
+        """The verdicts on second derivatives, which only a trace has for certain: by their products
+        with random directions.
+        """
         if not subject.is_scalar and self.seed is None:
-            raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with (seed)")
+            raise ArgumentError(
+                "second derivatives are of a number",
+                help="give the vector that the result is multiplied with (seed)",
+            )
         graph = trace_subject(subject, self.by, {})
         if graph is None or graph.trace.hidden:
-            raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")
+            raise EvaluationError(
+                "second derivatives are checked of functions that can be traced, and this one "
+                "cannot"
+            )
         random, checks = np.random.default_rng(self.state), list[Check]()
         for _ in range(DIRECTIONS):
             direction = subject.direction(random)
@@ -216,7 +306,11 @@ class Question:
 
 def _widest(arguments: Mapping[str, Any]) -> np.dtype[Any]:
     """Return the dtype of the arguments' floats; float64 where there are none."""
-    kinds = {part.dtype for name, value in arguments.items() for _, _, part in differentiable(name, value)}
+    kinds = {
+        part.dtype
+        for name, value in arguments.items()
+        for _, _, part in differentiable(name, value)
+    }
     return max(kinds, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
 
 
@@ -234,4 +328,10 @@ def _gravest(checks: list[Check]) -> Check:
 
 def _summary(subject: Subject) -> Any:
     value = subject.value
-    return np.float64(value[0].reshape(())[()]) if subject.is_scalar else value[0] if len(value) == 1 else None
+    return (
+        np.float64(value[0].reshape(())[()])
+        if subject.is_scalar
+        else value[0]
+        if len(value) == 1
+        else None
+    )

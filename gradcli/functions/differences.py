@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.functions.arguments import OUTSIDE, Floats, Make, Seeds, Subject, parts_of, real, rebuilt
+from gradcli.functions.arguments import (
+    OUTSIDE,
+    Floats,
+    Make,
+    Seeds,
+    Subject,
+    parts_of,
+    real,
+    rebuilt,
+)
 from gradcli.functions.calls import by_names
 from gradcli.functions.extrapolation import Slope, slope
 from gradcli.functions.precision import epsilon_of
@@ -18,13 +27,21 @@ _MOST = 2_000  # entries that are differentiated one by one; beyond, a sample of
 
 
 def by_differences(
-    subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float, widest: float | None = None
+    subject: Subject,
+    name: str,
+    seeds: Seeds,
+    claimed: np.ndarray,
+    rtol: float,
+    atol: float,
+    widest: float | None = None,
 ) -> VariableCheck:
     """The verdict on a claimed gradient by one of the arrays of a function's arguments."""
     return hold_claims(claimed, lambda i: derivative(subject, name, seeds, i, widest), rtol, atol)
 
 
-def hold_claims(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, atol: float) -> VariableCheck:
+def hold_claims(
+    claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, atol: float
+) -> VariableCheck:
     """The verdict on claimed derivatives, each held to its estimate; of very many, a sample."""
     size = claimed.size
     entries: Sequence[int] = range(size)
@@ -41,7 +58,9 @@ def hold_claims(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: 
         check.wrong += verdict is Verdict.MISMATCH
         relative = off / (abs(estimate.value) or 1e-300)
         if verdict > check.verdict or (verdict is check.verdict and relative > worst):
-            index = tuple(int(p) for p in np.unravel_index(i, claimed.shape)) if claimed.ndim else ()
+            index = (
+                tuple(int(p) for p in np.unravel_index(i, claimed.shape)) if claimed.ndim else ()
+            )
             check.worst, worst = Worst(index, said, estimate.value), relative
             if verdict is Verdict.UNDETERMINED:
                 check.reason = f"differences are good to {estimate.error:.1g} only"
@@ -53,7 +72,9 @@ def hold_claims(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: 
     return check
 
 
-def derivative(subject: Subject, name: str, seeds: Seeds, i: int, widest: float | None = None) -> Slope:
+def derivative(
+    subject: Subject, name: str, seeds: Seeds, i: int, widest: float | None = None
+) -> Slope:
     """The derivative by one entry; a ``widest`` step makes the only scale of differences."""
     array = subject.floats[name]
     epsilon = epsilon_of(array.dtype)
@@ -83,26 +104,41 @@ def along(subject: Subject, directions: Floats) -> Subject:
     def move(step: Any) -> Make:
         def make(name: str, value: Any, numbers: Any) -> Any:
             found = subject.make(name, value, numbers)
-            return found + step * subject.make(name, value, directions[name]) if name in directions else found
+            return (
+                found + step * subject.make(name, value, directions[name])
+                if name in directions
+                else found
+            )
 
         return make
 
     def function(step: Any) -> Any:
         make = move(step)
-        return subject.function(*(rebuilt(name, value, subject.floats, make) for name, value in subject.arguments.items()))
+        return subject.function(
+            *(
+                rebuilt(name, value, subject.floats, make)
+                for name, value in subject.arguments.items()
+            )
+        )
 
     fewest = max((x.dtype for x in subject.floats.values()), key=epsilon_of)
     return Subject(function, {JVP: np.zeros((), fewest)}, [JVP], subject.make)
 
 
 def claimed_jvps(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
-    """Return what a JVP that somebody wrote gives for directions: it takes the arguments, then a tangent for each that it is by.
+    """Return what a JVP that somebody wrote gives for directions: it takes the arguments, then a
+    tangent for each that it is by.
 
     Raises ArgumentError for what has not the form of the function's result.
     """
     given = subject.copies()
-    tangents = [rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt]
-    found = [real(part, "the JVP must give") for part in parts_of(by_names(jvp, list(given))(*given.values(), *tangents))]
+    tangents = [
+        rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt
+    ]
+    found = [
+        real(part, "the JVP must give")
+        for part in parts_of(by_names(jvp, list(given))(*given.values(), *tangents))
+    ]
     shapes, wanted = ([part.shape for part in parts] for parts in (found, subject.value))
     if shapes != wanted:
         told, right = (", ".join(map(str, some)) for some in (shapes, wanted))
@@ -111,7 +147,9 @@ def claimed_jvps(subject: Subject, jvp: Callable[..., Any], directions: Floats) 
 
 
 def contract(parts: list[np.ndarray], seeds: Seeds) -> Floats:
-    """A JVP times a seed, which is the derivative by the step of the result's sum with this seed."""
+    """A JVP times a seed, which is the derivative by the step of the result's sum with this
+    seed.
+    """
     total = sum(float((part * seed).sum()) for part, seed in zip(parts, seeds, strict=True))
     return {JVP: np.asarray(total, np.result_type(*parts))}
 
@@ -129,11 +167,22 @@ _MOVE = 1e-3
 
 
 def is_of_symmetric(subject: Subject, name: str) -> bool:
-    """Return whether an argument is a symmetric matrix of which the function ignores the entries above or below the diagonal, or demands it."""
+    """Return whether an argument is a symmetric matrix of which the function ignores the entries
+    above or below the diagonal, or demands it.
+    """
     matrix = subject.floats[name]
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2 or not np.array_equal(matrix, matrix.T):
+    if (
+        matrix.ndim != 2
+        or matrix.shape[0] != matrix.shape[1]
+        or len(matrix) < 2
+        or not np.array_equal(matrix, matrix.T)
+    ):
         return False
-    noise = _MOVE * float(np.abs(matrix).max(initial=1.0)) * np.random.default_rng(11).standard_normal(matrix.shape)
+    noise = (
+        _MOVE
+        * float(np.abs(matrix).max(initial=1.0))
+        * np.random.default_rng(11).standard_normal(matrix.shape)
+    )
     one, other = (_is_same_after(subject, {name: matrix + part(noise)}) for part in _TRIANGLES)
     if one is other is None:
         return _is_same_after(subject, {name: matrix + symmetrize_slopes(noise)}) is not None
@@ -155,7 +204,10 @@ def symmetrizing(name: str, make: Make) -> Make:
     return make_symmetric
 
 
-_TRIANGLES: tuple[Callable[[np.ndarray], np.ndarray], ...] = (lambda x: np.triu(x, 1), lambda x: np.tril(x, -1))
+_TRIANGLES: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
+    lambda x: np.triu(x, 1),
+    lambda x: np.tril(x, -1),
+)
 
 
 def _is_same_after(subject: Subject, floats: dict[str, np.ndarray]) -> bool | None:

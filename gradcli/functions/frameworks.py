@@ -1,6 +1,8 @@
-"""Gradients as frameworks compute them: the backward of a function of PyTorch's, JAX's or autograd's, custom rules and kernels in it.
+"""Gradients as frameworks compute them: the backward of a function of PyTorch's, JAX's or
+autograd's, custom rules and kernels in it.
 
-A framework is imported when it is asked for, and runs on the processor, in the precision of the values.
+A framework is imported when it is asked for, and runs on the processor, in the precision of the
+values.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ class Framework(NamedTuple):
 
     package  by which it is imported and installed
     make     its arrays of numbers
-    product  the gradients of the result's sum with seeds; or, along a direction, those of its derivative in that direction
+    product  the gradients of the result's sum with seeds; or, along a direction, those of its
+             derivative in that direction
     push     the derivative of the results in a direction, by forward mode, if it has one
     setting  what has to be set while its functions run
     """
@@ -39,11 +42,15 @@ def framework(name: str) -> Framework:
     try:
         import_module(found.package)
     except ImportError as error:
-        raise UsageError(f"a gradient by {name} needs {found.package}: {error}", help=f"pip install {found.package}") from None
+        raise UsageError(
+            f"a gradient by {name} needs {found.package}: {error}",
+            help=f"pip install {found.package}",
+        ) from None
     return found
 
 
-# -- PyTorch ------------------------------------------------------------------------------------------------------
+# -- PyTorch
+# ------------------------------------------------------------------------------------------------------
 
 
 def _tensor(name: str, value: Any, numbers: np.ndarray) -> Any:
@@ -55,7 +62,11 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     torch = import_module("torch")
     leaves = {name: to_torch(torch, x).requires_grad_() for name, x in subject.floats.items()}
     result = subject(instead=leaves)
-    pairs = [(part, _seed_like(torch, part, seed)) for part, seed in zip(result, seeds, strict=True) if _requires_grad(part)]
+    pairs = [
+        (part, _seed_like(torch, part, seed))
+        for part, seed in zip(result, seeds, strict=True)
+        if _requires_grad(part)
+    ]
     if not pairs:
         raise ArgumentError(
             "the result does not require a gradient: PyTorch has none to give",
@@ -64,17 +75,34 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     ends = [part for part, _ in pairs], list(leaves.values()), [seed for _, seed in pairs]
     found = torch.autograd.grad(*ends, allow_unused=True, create_graph=along is not None)
     if along is not None:
-        slopes = [(g * to_torch(torch, along[name])).sum() for name, g in zip(leaves, found, strict=True) if _requires_grad(g)]
-        found = torch.autograd.grad(slopes, ends[1], allow_unused=True) if slopes else [None] * len(leaves)
-    return {name: of_torch(torch.zeros_like(x) if g is None else g).copy() for (name, x), g in zip(leaves.items(), found, strict=True)}
+        slopes = [
+            (g * to_torch(torch, along[name])).sum()
+            for name, g in zip(leaves, found, strict=True)
+            if _requires_grad(g)
+        ]
+        found = (
+            torch.autograd.grad(slopes, ends[1], allow_unused=True)
+            if slopes
+            else [None] * len(leaves)
+        )
+    return {
+        name: of_torch(torch.zeros_like(x) if g is None else g).copy()
+        for (name, x), g in zip(leaves.items(), found, strict=True)
+    }
 
 
 def _pushed_by_torch(subject: Subject, along: Floats) -> list[np.ndarray]:
     torch, dual = import_module("torch"), import_module("torch.autograd.forward_ad")
     with dual.dual_level():
-        moving = {name: dual.make_dual(*(to_torch(torch, part) for part in (x, along[name]))) for name, x in subject.floats.items()}
+        moving = {
+            name: dual.make_dual(*(to_torch(torch, part) for part in (x, along[name])))
+            for name, x in subject.floats.items()
+        }
         ends = [dual.unpack_dual(part) for part in subject(instead=moving)]
-        return [np.zeros(end.primal.shape) if end.tangent is None else of_torch(end.tangent).copy() for end in ends]
+        return [
+            np.zeros(end.primal.shape) if end.tangent is None else of_torch(end.tangent).copy()
+            for end in ends
+        ]
 
 
 def _requires_grad(part: Any) -> bool:
@@ -85,12 +113,15 @@ def _seed_like(torch: Any, part: Any, seed: np.ndarray) -> Any:
     return torch.from_numpy(np.array(seed)).to(part.dtype).reshape(part.shape)
 
 
-# -- JAX ----------------------------------------------------------------------------------------------------------
+# -- JAX
+# ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _doubles() -> Iterator[None]:
-    """While it lasts, JAX computes in the precision of the values, which else would be halved; the setting is the whole process's."""
+    """While it lasts, JAX computes in the precision of the values, which else would be halved; the
+    setting is the whole process's.
+    """
     config = import_module("jax").config
     before = config.jax_enable_x64
     config.update("jax_enable_x64", True)
@@ -110,7 +141,12 @@ def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
 
     def gradients(given: Any) -> Any:
         result, pull = jax.vjp(lambda inner: subject(instead=inner), given)
-        (slopes,) = pull([jax.numpy.asarray(seed, part.dtype).reshape(part.shape) for part, seed in zip(result, seeds, strict=True)])
+        (slopes,) = pull(
+            [
+                jax.numpy.asarray(seed, part.dtype).reshape(part.shape)
+                for part, seed in zip(result, seeds, strict=True)
+            ]
+        )
         return slopes
 
     if along is None:
@@ -129,10 +165,14 @@ def _pushed_by_jax(subject: Subject, along: Floats) -> list[np.ndarray]:
 
 def _like_floats(subject: Subject, numbers: Floats) -> dict[str, Any]:
     """Numbers as arrays of JAX's, in the precision of the function's arguments."""
-    return {name: import_module("jax").numpy.asarray(numbers[name], x.dtype) for name, x in subject.floats.items()}
+    return {
+        name: import_module("jax").numpy.asarray(numbers[name], x.dtype)
+        for name, x in subject.floats.items()
+    }
 
 
-# -- HIPS/autograd ------------------------------------------------------------------------------------------------
+# -- HIPS/autograd
+# ------------------------------------------------------------------------------------------------
 
 
 def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
@@ -144,7 +184,14 @@ def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats
         return sum(add(part * seed) for part, seed in zip(parts, seeds, strict=True))
 
     def slope(given: Any) -> Any:
-        return sum(add(part * along[name]) for name, part in zip(names, grad(total)(given), strict=True)) if along else 0.0
+        return (
+            sum(
+                add(part * along[name])
+                for name, part in zip(names, grad(total)(given), strict=True)
+            )
+            if along
+            else 0.0
+        )
 
     given = tuple(array.copy() if array.ndim else array[()] for array in subject.floats.values())
     found = grad(total if along is None else slope)(given)

@@ -1,8 +1,9 @@
 """``torch.autograd.gradcheck`` with exact verdicts.
 
-The function is traced. If the trace says everything that it does, the derivatives are held against the references that the
-cross-check of expressions uses; if not (numbers taken out of tensors, a user's `autograd.Function`), against differences extrapolated
-to the limit, with their estimated error. Right gradients pass at any step and tolerance, wrong ones only if a caller gives a tolerance
+The function is traced. If the trace says everything that it does, the derivatives are held against
+the references that the cross-check of expressions uses; if not (numbers taken out of tensors, a
+user's `autograd.Function`), against differences extrapolated to the limit, with their estimated
+error. Right gradients pass at any step and tolerance, wrong ones only if a caller gives a tolerance
 that allows them.
 """
 
@@ -40,10 +41,14 @@ def gradcheck(
     func: Callable[..., Any], inputs: Any, *, eps: float | None = None, atol: float | None = None, rtol: float | None = None,
     raise_exception: bool = True, nondet_tol: float = 0.0, fast_mode: bool = False,
 ) -> bool:  # fmt: skip
-    """Return whether the gradients of func with respect to the inputs that require grad are right. Raises `GradcheckError` if not.
+    """Return whether the gradients of func with respect to the inputs that require grad are right.
 
-    eps              the widest step where differences decide; None for several, down to what rounding leaves
-    atol, rtol       how far an entry of the Jacobian may be from the truth; None of both: as far as rounding explains
+    Raises `GradcheckError` if not.
+
+    eps              the widest step where differences decide; None for several, down to what
+                     rounding leaves
+    atol, rtol       how far an entry of the Jacobian may be from the truth; None of both: as far as
+                     rounding explains
     raise_exception  False to be told by the result
     nondet_tol       how far gradients of two passes may be apart, and each from the truth
     fast_mode        whether atol and rtol are of a sum of the Jacobian's rows, and not of each
@@ -51,7 +56,9 @@ def gradcheck(
     arguments = _as_tuple(inputs)
     _check_inputs(arguments)
     given = atol is not None or rtol is not None
-    absolute, relative = (_ATOL if atol is None else atol, _RTOL if rtol is None else rtol) if given else (0.0, 0.0)
+    absolute, relative = (
+        (_ATOL if atol is None else atol, _RTOL if rtol is None else rtol) if given else (0.0, 0.0)
+    )
     tolerance = _Tolerance(absolute + nondet_tol, relative, nondet_tol, eps, fast_mode)
     with enable_grad():
         function = _Function(func, arguments)
@@ -61,8 +68,12 @@ def gradcheck(
     return not fault
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
-    """Return the same for second derivatives: `gradcheck` of the gradient of func with respect to inputs and seeds.
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any
+) -> bool:
+    """Return the same for second derivatives:
+
+    `gradcheck` of the gradient of func with respect to inputs and seeds.
 
     grad_outputs  the seeds; None for random ones
     options       those of `gradcheck`
@@ -75,11 +86,22 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
         random = np.random.default_rng(0)
         with enable_grad():
             outputs = _differentiable(func(*arguments))
-        seeds = tuple([Tensor(random.uniform(-1, 1, y.shape).astype(y.array.dtype)).requires_grad_() for y in outputs])
+        seeds = tuple(
+            [
+                Tensor(random.uniform(-1, 1, y.shape).astype(y.array.dtype)).requires_grad_()
+                for y in outputs
+            ]
+        )
 
     def slopes(*given: Any) -> Any:
         xs = given[: len(arguments)]
-        found = grad(_differentiable(func(*xs)), [xs[i] for i in chosen], given[len(arguments) :], create_graph=True, allow_unused=True)
+        found = grad(
+            _differentiable(func(*xs)),
+            [xs[i] for i in chosen],
+            given[len(arguments) :],
+            create_graph=True,
+            allow_unused=True,
+        )
         return tuple([part for part in found if part is not None])
 
     return gradcheck(slopes, (*arguments, *seeds), **options)
@@ -92,16 +114,24 @@ def _check_inputs(arguments: tuple[Any, ...]) -> None:
             continue
         if x.array.dtype != np.float64:
             warn(
-                f"Input #{i} requires gradient and is not a double precision floating point or complex. What is checked of it is right to "
+                f"Input #{i} requires gradient and is not a double precision floating point or "
+                "complex. What is checked of it is right to "
                 f"the digits of {x.dtype} only."
             )
-        if not all(stride > 0 or size <= 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
+        if not all(
+            stride > 0 or size <= 1 for stride, size in zip(x.stride(), x.shape, strict=True)
+        ):
             raise RuntimeError(
-                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
-                "compute the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
+                "that are non-overlapping to be able to "
+                "compute the numerical gradients correctly. You should call .contiguous on the "
+                "input before passing it to gradcheck."
             )
     if not any(map(_moves, arguments)):
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True."
+        )
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:
@@ -135,17 +165,22 @@ class _Function:
         result, self._run = trace_call(func, arguments, self.inputs, self.names)
         self.floats, self.outputs = _floats(result), _differentiable(result)
         arrays = {name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)}
-        self.subject = Subject(self._numbers, arrays, self.names, lambda _name, _value, numbers: numbers)
+        self.subject = Subject(
+            self._numbers, arrays, self.names, lambda _name, _value, numbers: numbers
+        )
 
     def _numbers(self, *arrays: np.ndarray) -> Any:
-        """Return its results that are floats: copies, for they may share the memory of what is moved back."""
+        """Return its results that are floats: copies, for they may share the memory of what is
+        moved back.
+        """
         moved = dict(zip(self.chosen, arrays, strict=True))
         return self.at(moved, lambda given: [y.array.copy() for y in _floats(self.func(*given))])
 
     @cached_property
     def trace(self) -> Trace | None:
-        """Trace what the function does, if that says everything: nothing that requires grad comes from nowhere, and its constants are some
-        at the points nearby, too, on either side."""
+        """Trace what the function does, if that says everything: nothing that requires grad comes
+        from nowhere, and its constants are some at the points nearby, too, on either side.
+        """
         trace = self._run
         for y in self.outputs:
             trace.node_of(y)  # a result that came from nowhere makes the trace opaque
@@ -155,19 +190,30 @@ class _Function:
             for y, z in zip(self.outputs, _differentiable(result), strict=False):
                 for what in ("shape", "dtype"):
                     if getattr(y, what) != getattr(z, what):
-                        raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed")
+                        raise AssertionError(
+                            f"Expected `func` to return outputs with the same {what} when inputs "
+                            "are perturbed"
+                        )
             whole = whole and not trace.opaque and trace.same_steps(other)
         return trace if whole else None
 
     def _nearby(self, side: int) -> tuple[Any, Trace]:
         random = np.random.default_rng(1)
         noise = [1 + side * _NEARBY * random.uniform(-1, 1, x.array.shape) for x in self.inputs]
-        moved = {i: self.arguments[i].array * factor for i, factor in zip(self.chosen, noise, strict=True)}
-        found: tuple[Any, Trace] = self.at(moved, lambda given: trace_call(self.func, given, [given[i] for i in self.chosen], self.names))
+        moved = {
+            i: self.arguments[i].array * factor
+            for i, factor in zip(self.chosen, noise, strict=True)
+        }
+        found: tuple[Any, Trace] = self.at(
+            moved,
+            lambda given: trace_call(self.func, given, [given[i] for i in self.chosen], self.names),
+        )
         return found
 
     def at(self, moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
-        """Run it with other entries in some arguments: in the same tensors, which a function may know by other names, too."""
+        """Run it with other entries in some arguments: in the same tensors, which a function may
+        know by other names, too.
+        """
         given, kept = list(self.arguments), {}
         try:
             for i, entries in moved.items():
@@ -182,7 +228,9 @@ class _Function:
             for i, entries in kept.items():
                 self.arguments[i].array[...] = entries
 
-    def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[np.ndarray]) -> tuple[Tensor | None, ...]:
+    def gradients(
+        self, outputs: Sequence[Tensor], cotangents: Sequence[np.ndarray]
+    ) -> tuple[Tensor | None, ...]:
         """Return the products of cotangents of some results with the Jacobian; the graph is kept.
 
         A rule may write into its cotangent, which is a copy.
@@ -194,19 +242,24 @@ class _Function:
 
     def fill(self, found: Sequence[Tensor | None]) -> list[np.ndarray]:
         """Return gradients by the inputs as arrays, zeros where there are none."""
-        return [np.zeros_like(x.array) if g is None else g.array.copy() for x, g in zip(self.inputs, found, strict=True)]
+        return [
+            np.zeros_like(x.array) if g is None else g.array.copy()
+            for x, g in zip(self.inputs, found, strict=True)
+        ]
 
 
-# -- Sums of a Jacobian's rows before the references: those of whole arrays first, which are quick, and those of multi-precision.
+# -- Sums of a Jacobian's rows before the references: those of whole arrays first, which are quick,
+# and those of multi-precision.
 
 
 def _by_reference(
     function: _Function, trace: Trace, y: Tensor, weights: np.ndarray, slopes: Sequence[np.ndarray]
 ) -> Mapping[str, VariableCheck] | None:
-    """Return the verdicts of the references on the gradient by each input; None if they cannot decide.
+    """Return the verdicts of the references on the gradient by each input; None if they cannot
+    decide.
 
-    Whole arrays in long double are asked first: what agrees with them, within what rounding explains, is right. What does not is asked
-    for in multi-precision.
+    Whole arrays in long double are asked first: what agrees with them, within what rounding
+    explains, is right. What does not is asked for in multi-precision.
     """
     from gradcli.check.crosscheck import cross_check
     from gradcli.check.judge import Judge
@@ -214,7 +267,9 @@ def _by_reference(
 
     scope = Scope(precision="float32" if y.array.dtype == np.float32 else "float64")
     scope.graph = trace.graph
-    scope.in_passing = True  # nobody asks for a proof by sympy, nor how a wrong rule could be mended
+    scope.in_passing = (
+        True  # nobody asks for a proof by sympy, nor how a wrong rule could be mended
+    )
     for name, x in zip(function.names, function.inputs, strict=True):
         scope.values[trace.leaves[name]] = x.array[()]
         scope.names[name] = trace.leaves[name]
@@ -222,8 +277,14 @@ def _by_reference(
     root, wrt = trace.node_of(y), dict(trace.leaves)
     if _agrees(Judge(scope, root, wrt, weights[()], found)):
         return {}
-    check = cross_check(scope, root, wrt, Record("", value=y.array[()], seed=weights[()], grad=found), None)
-    return None if check.verdict in (Verdict.UNDETERMINED, Verdict.SKIPPED, Verdict.UNDEFINED) else check.variables
+    check = cross_check(
+        scope, root, wrt, Record("", value=y.array[()], seed=weights[()], grad=found), None
+    )
+    return (
+        None
+        if check.verdict in (Verdict.UNDETERMINED, Verdict.SKIPPED, Verdict.UNDEFINED)
+        else check.variables
+    )
 
 
 def _agrees(judge: Judge) -> bool:
@@ -236,11 +297,14 @@ def _agrees(judge: Judge) -> bool:
         decided = judge.decide_arrays(None)
     except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError, TypeError, IndexError):
         return False
-    return decided is not None and all(part.verdict is Verdict.AGREE for part in decided[1].values())
+    return decided is not None and all(
+        part.verdict is Verdict.AGREE for part in decided[1].values()
+    )
 
 
 class _Tolerance(NamedTuple):
-    """The errors that a caller allows beyond rounding: how far entries of the Jacobian may be from the truth.
+    """The errors that a caller allows beyond rounding: how far entries of the Jacobian may be from
+    the truth.
 
     noise   how far gradients of two passes may be apart
     step    the widest one of differences, or None
@@ -253,45 +317,75 @@ class _Tolerance(NamedTuple):
     step: float | None
     sums: bool
 
-    def fault(self, subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, weight: float | None) -> str:
+    def fault(
+        self, subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, weight: float | None
+    ) -> str:
         """Return what differences find wrong; "" if it is nothing.
 
         weight  of the sum whose derivative it is; None where nothing is allowed
         """
         rtol, atol = (_SURE, 0.0) if weight is None else (self.relative, self.absolute * weight)
-        return _wrong_derivative(by_differences(subject, name, seeds, claimed, rtol, atol, self.step))
+        return _wrong_derivative(
+            by_differences(subject, name, seeds, claimed, rtol, atol, self.step)
+        )
 
 
 def _wrong_derivative(part: VariableCheck | None, how: str = "") -> str:
-    """Return which derivative is wrong ("" if none is), or cannot be known, for the function has no value beside the point."""
-    if part is None or part.worst is None or (part.verdict is not Verdict.MISMATCH and np.isfinite(part.worst.reference)):
+    """Return which derivative is wrong ("" if none is), or cannot be known, for the function has no
+    value beside the point.
+    """
+    if (
+        part is None
+        or part.worst is None
+        or (part.verdict is not Verdict.MISMATCH and np.isfinite(part.worst.reference))
+    ):
         return ""
     worst = part.worst
-    return f", entry {list(worst.index)}: {worst.engine!r} where the derivative is {worst.reference!r} ({how or part.reason})"
+    return (
+        f", entry {list(worst.index)}: {worst.engine!r} where the derivative is "
+        f"{worst.reference!r} ({how or part.reason})"
+    )
 
 
 def _backward_fault(function: _Function, tolerance: _Tolerance) -> str | None:
     """Return what is wrong in the Jacobian as backward passes give it; None if nothing is."""
     if function.outputs:
         trace = function.trace
-        faults = (_rows_fault(function, trace, number, y, tolerance) for number, y in enumerate(function.outputs))
+        faults = (
+            _rows_fault(function, trace, number, y, tolerance)
+            for number, y in enumerate(function.outputs)
+        )
         return next(filter(None, faults), None)
-    there = function.subject.numbers({name: x * (1 + _NEARBY) + _NEARBY for name, x in function.subject.floats.items()})
-    if all(np.array_equal(y, z, equal_nan=True) for y, z in zip(function.subject.value, there, strict=True)):
+    there = function.subject.numbers(
+        {name: x * (1 + _NEARBY) + _NEARBY for name, x in function.subject.floats.items()}
+    )
+    if all(
+        np.array_equal(y, z, equal_nan=True)
+        for y, z in zip(function.subject.value, there, strict=True)
+    ):
         return None
-    return "Numerical gradient for function expected to be zero. No result requires a gradient, and yet they depend on the input"
+    return (
+        "Numerical gradient for function expected to be zero. No result requires a gradient, "
+        "and yet they depend on the input"
+    )
 
 
-def _rows_fault(function: _Function, trace: Trace | None, number: int, y: Tensor, tolerance: _Tolerance) -> str | None:
-    """Return what is wrong in the Jacobian's rows of one output, judged by a sum with random weights: a wrong row is orthogonal to none.
+def _rows_fault(
+    function: _Function, trace: Trace | None, number: int, y: Tensor, tolerance: _Tolerance
+) -> str | None:
+    """Return what is wrong in the Jacobian's rows of one output, judged by a sum with random
+    weights: a wrong row is orthogonal to none.
 
-    What is wrong there, and allowed within some tolerance, is asked of differences: of each row, unless a sum of them is enough.
+    What is wrong there, and allowed within some tolerance, is asked of differences: of each row,
+    unless a sum of them is enough.
     trace  says everything that the function does, or None: then differences decide
     """
     floats, shape = function.floats, y.array.shape
 
     def wrong(weights: np.ndarray, slopes: Sequence[np.ndarray], allowed: bool) -> str:
-        parts = None if trace is None or allowed else _by_reference(function, trace, y, weights, slopes)
+        parts = (
+            None if trace is None or allowed else _by_reference(function, trace, y, weights, slopes)
+        )
         seeds = [weights if z is y else np.zeros(z.shape) for z in floats]
         weight = float(np.abs(weights).sum()) if allowed else None
         for i, name, claimed in zip(function.chosen, function.names, slopes, strict=True):
@@ -308,18 +402,39 @@ def _rows_fault(function: _Function, trace: Trace | None, number: int, y: Tensor
     found, again = (function.gradients([y], [weights]) for _ in range(2))
     noise = tolerance.noise
     for part, other in zip(found, again, strict=True):
-        if part is not None and other is not None and not np.allclose(part.array, other.array, rtol=0, atol=noise, equal_nan=True):
-            return f"Backward is not reentrant: it gives different values each time. The tolerance for nondeterminism was {noise}."
+        if (
+            part is not None
+            and other is not None
+            and not np.allclose(part.array, other.array, rtol=0, atol=noise, equal_nan=True)
+        ):
+            return (
+                "Backward is not reentrant: it gives different values each time. The "
+                f"tolerance for nondeterminism was {noise}."
+            )
     fault = wrong(weights, function.fill(found), False)
     if not fault or not (tolerance.absolute or tolerance.relative):
         return fault
-    rows = (weights,) if tolerance.sums else np.eye(weights.size, dtype=weights.dtype).reshape(weights.size, *shape)
-    return next(filter(None, (wrong(row, function.fill(function.gradients([y], [row])), True) for row in rows)), None)
+    rows = (
+        (weights,)
+        if tolerance.sums
+        else np.eye(weights.size, dtype=weights.dtype).reshape(weights.size, *shape)
+    )
+    return next(
+        filter(
+            None, (wrong(row, function.fill(function.gradients([y], [row])), True) for row in rows)
+        ),
+        None,
+    )
 
 
 def _fault_of_zeros(function: _Function) -> str | None:
     """Return what is wrong in gradients of zeros as cotangents, which are zeros."""
-    for found in function.gradients(function.outputs, [np.zeros_like(y.array) for y in function.outputs]):
+    for found in function.gradients(
+        function.outputs, [np.zeros_like(y.array) for y in function.outputs]
+    ):
         if found is not None and found.array.any():
-            return f"backward not multiplied by grad_output: {float(np.max(np.abs(found.array)))!r} of a cotangent of zeros"
+            return (
+                "backward not multiplied by grad_output: "
+                f"{float(np.max(np.abs(found.array)))!r} of a cotangent of zeros"
+            )
     return None

@@ -1,7 +1,9 @@
-"""Solvers: a function whose value solves an equation has the gradient of the implicit function theorem, whatever it does to find it.
+"""Solvers: a function whose value solves an equation has the gradient of the implicit function
+theorem, whatever it does to find it.
 
-Where F(x, θ) = 0 the solution moves by dx/dθ = -(∂F/∂x)⁻¹ ∂F/∂θ. So the gradient of <x, y> by θ is that of -<λ, F(x, θ)> at a fixed x,
-with (∂F/∂x)ᵀ λ = y: a gradient of the equation's own function, which the same sources decide about.
+Where F(x, θ) = 0 the solution moves by dx/dθ = -(∂F/∂x)⁻¹ ∂F/∂θ. So the gradient of <x, y> by θ is
+that of -<λ, F(x, θ)> at a fixed x, with (∂F/∂x)ᵀ λ = y: a gradient of the equation's own function,
+which the same sources decide about.
 """
 
 from __future__ import annotations
@@ -43,33 +45,46 @@ def check_solution(
     subject: Subject, equation: Callable[..., Any], solves: str, trace: Callable[[Subject], Exact | None],
     truth_of: Callable[[Subject], Decider], directions: list[Seeds], claims: list[Floats], rtol: float,
 ) -> list[Check]:  # fmt: skip
-    """The verdicts on gradients of the solution of an equation times seeds: those on gradients of the residual at a fixed solution.
+    """The verdicts on gradients of the solution of an equation times seeds: those on gradients of
+    the residual at a fixed solution.
 
-    The solution that the function has found is made better by a step of Newton's. Raises ArgumentError for an equation of another
-    shape, EvaluationError for a singular one.
+    The solution that the function has found is made better by a step of Newton's. Raises
+    ArgumentError for an equation of another shape, EvaluationError for a singular one.
     """
     if len(subject.value) != 1:
-        raise ArgumentError(f"a function that solves an equation gives one array, not {len(subject.value)}")
+        raise ArgumentError(
+            f"a function that solves an equation gives one array, not {len(subject.value)}"
+        )
     (found,) = subject.value
     residual = _minus(equation) if solves == FIXED_POINT else equation
     here = _at(subject, residual, found)
     call_guarded(lambda: here.value, NoValue, interrupts=False)
     if len(here.value) != 1 or here.value[0].size != found.size:
         entries = sum(part.size for part in here.value)
-        raise ArgumentError(f"the {solves} has {entries} entries, the solution {found.size}: there must be one for each")
+        raise ArgumentError(
+            f"the {solves} has {entries} entries, the solution {found.size}: there must be one "
+            "for each"
+        )
     if found.size > _MOST:
-        raise EvaluationError(f"the solution has {found.size:,} entries; at most {_MOST:,} are solved for")
+        raise EvaluationError(
+            f"the solution has {found.size:,} entries; at most {_MOST:,} are solved for"
+        )
     change = _solution(_jacobian(here, trace), np.ravel(here.value[0])).reshape(found.shape)
     there = _at(subject, residual, (found - change).astype(found.dtype))
     jacobian = _jacobian(there, trace)
     _solution(jacobian, np.zeros(found.size))
     step = _largest(change) / (_largest(found) or 1.0)
     if step > rtol:
-        off = f"its residual is {_largest(here.value[0]):.2g}, and a Newton step moves the solution by {step:.2g} of it"
+        off = (
+            f"its residual is {_largest(here.value[0]):.2g}, and a Newton step moves the "
+            f"solution by {step:.2g} of it"
+        )
         open_ = VariableCheck(Verdict.UNDETERMINED, reason=f"the equation is not solved: {off}")
         return [Check(Verdict.UNDETERMINED, dict.fromkeys(claims[0], open_), reason=open_.reason)]
     # what the solution is off by, and what rounding makes of the multipliers
-    epsilon = max([float(np.finfo(float).eps), *(epsilon_of(part.dtype) for part in claims[0].values())])
+    epsilon = max(
+        [float(np.finfo(float).eps), *(epsilon_of(part.dtype) for part in claims[0].values())]
+    )
     unsure = 4 * (step + float(np.linalg.cond(jacobian)) * epsilon)
     truth = truth_of(replace(there, wrt=subject.wrt))
     atol, checks = truth.atol, []
@@ -101,7 +116,10 @@ def _minus(map_: Callable[..., Any]) -> Callable[..., Any]:
 def _solution(jacobian: np.ndarray, right: np.ndarray) -> np.ndarray:
     condition = np.linalg.cond(jacobian) if np.isfinite(jacobian).all() else np.inf
     if not condition <= _SINGULAR:
-        raise EvaluationError("the derivative of the residual by the solution is singular: the solution is no function of the arguments")
+        raise EvaluationError(
+            "the derivative of the residual by the solution is singular: the solution is no "
+            "function of the arguments"
+        )
     return np.asarray(np.linalg.solve(jacobian, right))
 
 
@@ -116,11 +134,13 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
         else:
             (node,), leaf = found.results, found.trace.leaves[SOLUTION]
             slopes = found.pull({node: seed}, [leaf])
-            rows.append(np.ravel(np.broadcast_to(np.asarray(slopes.get(leaf, 0.0)), leaf.shape)).tolist())
+            rows.append(
+                np.ravel(np.broadcast_to(np.asarray(slopes.get(leaf, 0.0)), leaf.shape)).tolist()
+            )
     return np.asarray(rows, float)
 
 
-# -- Linear functions and their adjoints: <A x, y> = <x, A* y> for all x and y ---------------------
+# -- Linear functions and their adjoints: <A x, y> = <x, A* y> for all x and y -------------------
 #
 # The gradient of <A x, y> by x is A* y, wherever it is taken. Where the function cannot be
 # traced, unit vectors give the entries of A, which no difference has to be taken for.
@@ -129,32 +149,44 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
 ADJOINT = "adjoint"
 UNITS = "unit vectors"
 _FACTORS = (2.5, -1.25)
-_LINEAR = 1e-6  # relative: by how much a linear function may be off being one, which solvers within are
+_LINEAR = (
+    1e-6  # relative: by how much a linear function may be off being one, which solvers within are
+)
 
 
 def is_operator(given: Any) -> bool:
-    """Return whether an object is a linear operator with its adjoint, as those of ``scipy.sparse.linalg`` are."""
+    """Return whether an object is a linear operator with its adjoint, as those of
+    ``scipy.sparse.linalg`` are.
+    """
     return all(callable(getattr(given, name, None)) for name in ("matvec", "rmatvec"))
 
 
 def parts_of_operator(
     given: Any, arguments: Mapping[str, Any], state: int
 ) -> tuple[Callable[..., Any], Callable[..., Any], Mapping[str, Any]]:
-    """The function, its adjoint, and its argument: random, of the operator's shape, if there is none."""
+    """The function, its adjoint, and its argument: random, of the operator's shape, if there is
+    none.
+    """
     if np.dtype(getattr(given, "dtype", None) or float).kind == "c":
         raise InputTypeError("the operator is complex: gradients are real here")
     if not arguments:
         shape = getattr(given, "shape", None)
         if not (isinstance(shape, tuple) and len(shape) == 2):
-            raise ArgumentError("the operator has no shape of two numbers", help="give its argument (at)")
+            raise ArgumentError(
+                "the operator has no shape of two numbers", help="give its argument (at)"
+            )
         arguments = {"x": np.random.default_rng(state).standard_normal(int(shape[1]))}
     return given.matvec, given.rmatvec, arguments
 
 
 def adjoint_said(subject: Subject, adjoint: Callable[..., Any], seeds: Seeds) -> Floats:
-    """Return what an adjoint that somebody wrote gives for vectors, and for the arguments that the function is not linear in."""
+    """Return what an adjoint that somebody wrote gives for vectors, and for the arguments that the
+    function is not linear in.
+    """
     others = [value for name, value in subject.copies().items() if name not in subject.wrt]
-    return claims_in(subject.arguments, subject.wrt, adjoint(*(seed.copy() for seed in seeds), *others))
+    return claims_in(
+        subject.arguments, subject.wrt, adjoint(*(seed.copy() for seed in seeds), *others)
+    )
 
 
 def refuse_nonlinear(subject: Subject, state: int) -> None:
@@ -162,17 +194,30 @@ def refuse_nonlinear(subject: Subject, state: int) -> None:
     random = np.random.default_rng([state, 17])
     first, second = subject.direction(random), subject.direction(random)
     a, b = _FACTORS
-    mixed = {name: (a * first[name] + b * second[name]).astype(x.dtype) for name, x in subject.floats.items()}
-    one, other, both = (call_guarded(partial(subject.numbers, at), NoValue, interrupts=False) for at in (first, second, mixed))
+    mixed = {
+        name: (a * first[name] + b * second[name]).astype(x.dtype)
+        for name, x in subject.floats.items()
+    }
+    one, other, both = (
+        call_guarded(partial(subject.numbers, at), NoValue, interrupts=False)
+        for at in (first, second, mixed)
+    )
     room = _LINEAR if all(x.dtype == np.float64 for x in subject.floats.values()) else 1e-3
     for x, y, z in zip(one, other, both, strict=True):
         size, off = _largest(abs(a * x) + abs(b * y)), _largest(a * x + b * y - z)
         if not off <= room * size:
-            raise ArgumentError(f"the function is not linear: A(2.5*x - 1.25*y) is off 2.5*A(x) - 1.25*A(y) by {off:.2g} of {size:.2g}")
+            raise ArgumentError(
+                "the function is not linear: A(2.5*x - 1.25*y) is off 2.5*A(x) - 1.25*A(y) by "
+                f"{off:.2g} of {size:.2g}"
+            )
 
 
-def by_units(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float) -> VariableCheck:
-    """The verdict on the adjoint's answer to seeds, by the answers of the function to unit vectors."""
+def by_units(
+    subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float
+) -> VariableCheck:
+    """The verdict on the adjoint's answer to seeds, by the answers of the function to unit
+    vectors.
+    """
     nothing = {other: np.zeros_like(x) for other, x in subject.floats.items()}
     epsilon = max(epsilon_of(x.dtype) for x in subject.floats.values())
 

@@ -14,7 +14,14 @@ from typing import Any
 
 from gradcli.errors import GradcliError
 from gradcli.files.settings import FunctionSetting
-from gradcli.functions.asking import AskedFunction, definition_of, load_function, policy_of, set_place, smallest_of
+from gradcli.functions.asking import (
+    AskedFunction,
+    definition_of,
+    load_function,
+    policy_of,
+    set_place,
+    smallest_of,
+)
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments
@@ -46,16 +53,27 @@ class ListedCase:
 
     def outcome(self, name: str) -> Outcome:
         """Return what becomes of it; an interrupt goes through."""
-        setting, policy, folder = self.setting, policy_of(self.policy, self.setting), self.settings.parent
-        record = Record(setting.function, id=setting.name, file=self.file, line=self.line, record_line=True)
+        setting, policy, folder = (
+            self.setting,
+            policy_of(self.policy, self.setting),
+            self.settings.parent,
+        )
+        record = Record(
+            setting.function, id=setting.name, file=self.file, line=self.line, record_line=True
+        )
         arguments: Arguments = {}
         try:
             at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}
             case = AskedFunction(setting, at, policy, Programs(), folder, str)
             record.expr, record.given = case.title, case.given
-            functions: list[Any] = [None if path is None else self._load(path, folder) for path in case.functions]
+            functions: list[Any] = [
+                None if path is None else self._load(path, folder) for path in case.functions
+            ]
             set_place(record, definition_of(functions[0]))
-            smallest = case.decide(record, lambda question: call_guarded(lambda: question.check(*functions), interrupts=False))
+            smallest = case.decide(
+                record,
+                lambda question: call_guarded(lambda: question.check(*functions), interrupts=False),
+            )
             arguments = smallest or case.question.arguments
         except GradcliError as error:
             record.error = Failure.of(error)
@@ -78,10 +96,12 @@ class ListedCase:
 
 
 def sources_of(module: str, folder: Path) -> set[Path]:
-    """The files of a module and of all that it imports of a project: below its folder, or where else Python finds what is not installed.
+    """The files of a module and of all that it imports of a project: below its folder, or where
+    else Python finds what is not installed.
 
-    Where a module might be, though it is not, counts as well: one that was removed is a change. Text is looked through for import
-    statements wherever they stand; what a program imports by a name that it makes is not seen.
+    Where a module might be, though it is not, counts as well: one that was removed is a change.
+    Text is looked through for import statements wherever they stand; what a program imports by a
+    name that it makes is not seen.
     """
     found: set[Path] = set()
     seen: set[str] = set()
@@ -96,7 +116,9 @@ def sources_of(module: str, folder: Path) -> set[Path]:
         origin = _origin(parts[0], folder)
         roots = {folder}
         if origin is not None and not is_installed(str(origin)):
-            roots.add(origin.parent.parent if origin.name.startswith("__init__.") else origin.parent)
+            roots.add(
+                origin.parent.parent if origin.name.startswith("__init__.") else origin.parent
+            )
         elif origin is not None and parts[0] == module.partition(".")[0]:
             found.add(origin)  # of which nobody knows how it has changed
         for path in (root.joinpath(*parts) for root in roots):
@@ -136,6 +158,20 @@ def _names(tree: ast.AST, package: str) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level and package else []
+            above = (
+                package.split(".")[: package.count(".") + 2 - node.level]
+                if node.level and package
+                else []
+            )
             base = ".".join([*above, *([node.module] if node.module else [])])
-            yield from filter(None, [base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names if alias.name != "*")])
+            yield from filter(
+                None,
+                [
+                    base,
+                    *(
+                        f"{base}.{alias.name}".lstrip(".")
+                        for alias in node.names
+                        if alias.name != "*"
+                    ),
+                ],
+            )

@@ -15,13 +15,22 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 _OWN = f"{Path(__file__).parent.parent}{os.sep}"
-_LIBRARIES = ("numpy", "scipy", "torch", "jax", "jaxlib", "autograd")  # which the functions that are asked about are written with
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "torch",
+    "jax",
+    "jaxlib",
+    "autograd",
+)  # which the functions that are asked about are written with
 
 
 def _folders_of(*names: str) -> tuple[str, ...]:
     """Folders of Python's by their names, and where links of theirs lead to."""
     paths = [sysconfig.get_path(name) for name in names]
-    return tuple(dict.fromkeys(f"{path}{os.sep}" for path in (*paths, *map(os.path.realpath, paths))))
+    return tuple(
+        dict.fromkeys(f"{path}{os.sep}" for path in (*paths, *map(os.path.realpath, paths)))
+    )
 
 
 _STANDARD, _INSTALLED = _folders_of("stdlib", "platstdlib"), _folders_of("purelib", "platlib")
@@ -34,17 +43,27 @@ def is_own(path: str) -> bool:
 
 @cache
 def is_theirs(path: str) -> bool:
-    """Return whether a file is code that is asked about: neither gradcli's, nor Python's, nor that of a library that is traced."""
+    """Return whether a file is code that is asked about: neither gradcli's, nor Python's, nor that
+    of a library that is traced.
+    """
     if path.startswith(("<frozen", "<string>", "<__array_function__", _OWN)):
         return False
-    if path.startswith(_STANDARD) and not path.startswith(_INSTALLED) and not {"site-packages", "dist-packages"} & set(Path(path).parts):
+    if (
+        path.startswith(_STANDARD)
+        and not path.startswith(_INSTALLED)
+        and not {"site-packages", "dist-packages"} & set(Path(path).parts)
+    ):
         return False
     return not path.startswith(tuple(_folders()))
 
 
 def is_installed(path: str) -> bool:
     """Return whether a file is of Python itself, or of a package that was installed."""
-    return path.startswith((*_STANDARD, *_INSTALLED)) or "site-packages" in path or "dist-packages" in path
+    return (
+        path.startswith((*_STANDARD, *_INSTALLED))
+        or "site-packages" in path
+        or "dist-packages" in path
+    )
 
 
 def _folders() -> Iterator[str]:
@@ -55,9 +74,14 @@ def _folders() -> Iterator[str]:
 
 
 def best_known_place(paths: Sequence[str]) -> int | None:
-    """Return which of the files of a stack, innermost last, the user knows best: one of theirs, of no installed package if there is one."""
+    """Return which of the files of a stack, innermost last, the user knows best: one of theirs, of
+    no installed package if there is one.
+    """
     theirs = [i for i, path in enumerate(paths) if is_theirs(path)]
-    return next((i for i in reversed(theirs) if not paths[i].startswith(_INSTALLED)), theirs[-1] if theirs else None)
+    return next(
+        (i for i in reversed(theirs) if not paths[i].startswith(_INSTALLED)),
+        theirs[-1] if theirs else None,
+    )
 
 
 def user_frame() -> FrameType | None:
@@ -69,7 +93,9 @@ def user_frame() -> FrameType | None:
 
 
 class Place(NamedTuple):
-    """A line of a file, and, where they are known, the bytes of it between which an expression stands."""
+    """A line of a file, and, where they are known, the bytes of it between which an expression
+    stands.
+    """
 
     path: str
     line: int
@@ -94,10 +120,14 @@ def place_of(frame: FrameType) -> Place | None:
 
 
 def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
-    """Return where an instruction stands, of which the line is known, and the rest if Python has kept it."""
+    """Return where an instruction stands, of which the line is known, and the rest if Python has
+    kept it.
+    """
     if not linecache.getline(code.co_filename, line).strip():
         return None
-    first, last, begin, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)  # an instruction has two bytes
+    first, last, begin, end = next(
+        islice(code.co_positions(), instruction // 2, None), (None,) * 4
+    )  # an instruction has two bytes
     span = (begin, end) if first == last == line and begin is not None and end is not None else None
     return Place(code.co_filename, line, span)
 
@@ -106,31 +136,49 @@ def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
 def name_called(code: CodeType, instruction: int) -> str | None:
     """The last part of the name that an instruction calls; None where the source does not say.
 
-    Compiled code that is called there has no frame of its own: whatever it calls on seems to be called by the instruction, too.
+    Compiled code that is called there has no frame of its own: whatever it calls on seems to be
+    called by the instruction, too.
     """
     span = next(islice(code.co_positions(), instruction // 2, None), None)
     for node in _nodes(code.co_filename):
-        if isinstance(node, ast.Call) and (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == span:
+        if (
+            isinstance(node, ast.Call)
+            and (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == span
+        ):
             called = node.func
-            return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else None
+            return (
+                called.attr
+                if isinstance(called, ast.Attribute)
+                else called.id
+                if isinstance(called, ast.Name)
+                else None
+            )
     return None
 
 
 @lru_cache(maxsize=4096)
 def condition_at(place: Place) -> Place | None:
-    """The comparison, or else the condition, that the expression at a place is part of; None if it is part of none."""
+    """The comparison, or else the condition, that the expression at a place is part of; None if it
+    is part of none.
+    """
     around = _around(place)
     tests = [test for node in around for test in _tests(node) if test in around]
-    found = next((node for node in (*around, *tests) if isinstance(node, ast.Compare) or node in tests), None)
+    found = next(
+        (node for node in (*around, *tests) if isinstance(node, ast.Compare) or node in tests), None
+    )
     if found is None:
         return None
     whole = found.lineno == found.end_lineno and found.end_col_offset is not None
-    return Place(place.path, found.lineno, (found.col_offset, found.end_col_offset or 0) if whole else None)
+    return Place(
+        place.path, found.lineno, (found.col_offset, found.end_col_offset or 0) if whole else None
+    )
 
 
 @lru_cache(maxsize=4096)
 def is_dropped(place: Place) -> bool:
-    """Return whether the expression at a place is part of a statement whose value nobody takes: a call that prints, say."""
+    """Return whether the expression at a place is part of a statement whose value nobody takes: a
+    call that prints, say.
+    """
     return any(isinstance(node, ast.Expr) for node in _around(place))
 
 
@@ -143,7 +191,9 @@ def _tests(node: ast.stmt | ast.expr) -> list[ast.expr]:
 
 
 def _around(place: Place) -> list[ast.stmt | ast.expr]:
-    """The statements and expressions of the source that hold the one at a place, the outermost first."""
+    """The statements and expressions of the source that hold the one at a place, the outermost
+    first.
+    """
     if place.span is None:
         return []
     begin, end = (place.line, place.span[0]), (place.line, place.span[1])

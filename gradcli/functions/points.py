@@ -1,4 +1,6 @@
-"""Many points: arguments drawn anew in the domain of a function, and the smallest and roundest at which its gradient is wrong."""
+"""Many points: arguments drawn anew in the domain of a function, and the smallest and roundest at
+which its gradient is wrong.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,24 @@ from gradcli.report.verdicts import Check, Verdict
 from gradcli.tensors.core.dtypes import as_numbers
 
 Arguments = Mapping[str, Any]
-Ask = Callable[[Arguments], tuple[Check, Any]]  # the verdict at some arguments, and the function's value there
+Ask = Callable[
+    [Arguments], tuple[Check, Any]
+]  # the verdict at some arguments, and the function's value there
 _OUTSIDE = 10  # points outside of the domain that are passed over, for each that is asked for
 _MOST = 40  # cases that are tried
 _DECIMALS = (0, 1, 2)
 
 
-def gravest(draw: Callable[[int], Arguments], ask: Ask, points: int) -> tuple[Arguments, Check, Any]:
-    """The gravest verdict at so many points of the domain, drawn one after the other; the first mismatch, and then the smallest like it.
+def gravest(
+    draw: Callable[[int], Arguments], ask: Ask, points: int
+) -> tuple[Arguments, Check, Any]:
+    """The gravest verdict at so many points of the domain, drawn one after the other; the first
+    mismatch, and then the smallest like it.
 
-    A point at which the function raises, or has no finite value, is outside of its domain, and it is asked elsewhere: at another that is
-    made of what was drawn, or drawn anew. Raises NoValue if all are outside, and at once whatever else is wrong: a gradient that raises
-    where the function does not, or has another shape.
+    A point at which the function raises, or has no finite value, is outside of its domain, and it
+    is asked elsewhere: at another that is made of what was drawn, or drawn anew. Raises NoValue if
+    all are outside, and at once whatever else is wrong: a gradient that raises where the function
+    does not, or has another shape.
     """
     found: list[tuple[Arguments, Check, Any]] = []
     why, asked = "it has no finite value", 0
@@ -47,28 +55,46 @@ def gravest(draw: Callable[[int], Arguments], ask: Ask, points: int) -> tuple[Ar
             break
     if not found:
         help = "draw its arguments from its domain: --at 'x=1+rand(5)'"
-        raise NoValue(f"the function has a value at none of {asked} points that were drawn: {why}", help=help)
+        raise NoValue(
+            f"the function has a value at none of {asked} points that were drawn: {why}", help=help
+        )
     return max(found, key=lambda one: one[1].verdict)
 
 
 def _around(draw: Callable[[int], Arguments], number: int) -> Iterator[Arguments]:
-    """A point, and others where a function may be defined that is not there: of positive numbers, of small ones, of those above 1.
+    """A point, and others where a function may be defined that is not there: of positive numbers,
+    of small ones, of those above 1.
 
     They are such as might have been drawn: no number is outside of the range of those that are.
     """
     drawn = draw(number)
     yield drawn
     others = [draw(number + k) for k in range(1, _DRAWS)]
-    random = [name for name, value in drawn.items() if is_number(value) and not np.array_equal(value, others[0][name])]
-    ranges = {name: (np.min([at[name] for at in others]), np.max([at[name] for at in others])) for name in random}
+    random = [
+        name
+        for name, value in drawn.items()
+        if is_number(value) and not np.array_equal(value, others[0][name])
+    ]
+    ranges = {
+        name: (np.min([at[name] for at in others]), np.max([at[name] for at in others]))
+        for name in random
+    }
     for move in _ELSEWHERE if random else ():
         moved = {name: move(drawn[name]) for name in random}
-        if all(low <= np.min(moved[name]) and np.max(moved[name]) <= high for name, (low, high) in ranges.items()):
+        if all(
+            low <= np.min(moved[name]) and np.max(moved[name]) <= high
+            for name, (low, high) in ranges.items()
+        ):
             yield {**drawn, **moved}
 
 
 _DRAWS = 9  # by which the range of what is drawn is known
-_ELSEWHERE: tuple[Callable[[Any], Any], ...] = (abs, lambda x: x / 10, lambda x: abs(x) / 10, lambda x: 1 + abs(x))
+_ELSEWHERE: tuple[Callable[[Any], Any], ...] = (
+    abs,
+    lambda x: x / 10,
+    lambda x: abs(x) / 10,
+    lambda x: 1 + abs(x),
+)
 
 
 def _reduce(arguments: Arguments, ask: Ask) -> tuple[Arguments, Check, Any]:
@@ -83,7 +109,9 @@ def _reduce(arguments: Arguments, ask: Ask) -> tuple[Arguments, Check, Any]:
 
 
 def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Arguments:
-    """Arguments at which a gradient is wrong, as small and as round as can be found; these themselves, if none are."""
+    """Arguments at which a gradient is wrong, as small and as round as can be found; these
+    themselves, if none are.
+    """
     tries = 0
     found, better = arguments, True
     while better:
@@ -107,12 +135,24 @@ def _shorter(arguments: Arguments) -> Iterator[Arguments]:
 
 def lengths_of(arguments: Arguments) -> list[int]:
     """The lengths of axes, above 1."""
-    return sorted({n for value in arguments.values() if isinstance(value, np.ndarray) for n in value.shape if n > 1})
+    return sorted(
+        {
+            n
+            for value in arguments.values()
+            if isinstance(value, np.ndarray)
+            for n in value.shape
+            if n > 1
+        }
+    )
 
 
 def cut(value: Any, lengths: Mapping[int, int]) -> Any:
     """Return an array whose axes of some lengths have others."""
-    return value[tuple(slice(lengths.get(n, n)) for n in value.shape)] if isinstance(value, np.ndarray) else value
+    return (
+        value[tuple(slice(lengths.get(n, n)) for n in value.shape)]
+        if isinstance(value, np.ndarray)
+        else value
+    )
 
 
 def _rounder(arguments: Arguments) -> Iterator[Arguments]:
@@ -120,9 +160,14 @@ def _rounder(arguments: Arguments) -> Iterator[Arguments]:
         if is_number(value):
             for decimals in _DECIMALS:
                 array = np.asarray(value)
-                rounded = (np.round(array.astype(float), decimals) + 0.0).astype(array.dtype)  # no negative zeros
+                rounded = (np.round(array.astype(float), decimals) + 0.0).astype(
+                    array.dtype
+                )  # no negative zeros
                 if not np.array_equal(rounded, value):
-                    yield {**arguments, name: rounded if isinstance(value, np.ndarray) else float(rounded)}
+                    yield {
+                        **arguments,
+                        name: rounded if isinstance(value, np.ndarray) else float(rounded),
+                    }
 
 
 def text_of(value: Any) -> str:
@@ -131,4 +176,8 @@ def text_of(value: Any) -> str:
         return f"{{{', '.join(f'{key!r}: {text_of(part)}' for key, part in value.items())}}}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(text_of, value))}]"
-    return repr(as_numbers(np.asarray(value))) if isinstance(value, (np.ndarray, np.generic)) else repr(value)
+    return (
+        repr(as_numbers(np.asarray(value)))
+        if isinstance(value, (np.ndarray, np.generic))
+        else repr(value)
+    )

@@ -1,11 +1,14 @@
 """Values that rounding has moved, as rules compute with them: stochastic arithmetic.
 
-Every result is moved by as much as its own rounding may move it, up or down at random, entry by entry, on top of what the operands
-were moved (D. S. Parker, Monte Carlo Arithmetic, 1997). How far a gradient gets in several passes tells how far code of that precision
-may be off, of whatever order its steps are, with their correlations, which bounds that are carried along forget; so few bits have one.
+Every result is moved by as much as its own rounding may move it, up or down at random, entry by
+entry, on top of what the operands were moved (D. S. Parker, Monte Carlo Arithmetic, 1997). How far
+a gradient gets in several passes tells how far code of that precision may be off, of whatever order
+its steps are, with their correlations, which bounds that are carried along forget; so few bits have
+one.
 
-A sum of n terms in one precision is moved by the square root of n times the rounding of its terms' sum of magnitudes: roundings of partial
-sums are independent enough for that to hold but with tiny probability (N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41, 2019).
+A sum of n terms in one precision is moved by the square root of n times the rounding of its terms'
+sum of magnitudes: roundings of partial sums are independent enough for that to hold but with tiny
+probability (N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41, 2019).
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ _SINGLE = 2.0**-24
 
 @dataclass(frozen=True)
 class Format:
-    """A format of floats: its name, its unit roundoff, the least of its normal numbers and the largest of all.
+    """A format of floats: its name, its unit roundoff, the least of its normal numbers and the
+    largest of all.
 
     accumulates  whether sums of 16 bits round each partial sum to these, as loops in Python do
     """
@@ -55,7 +59,9 @@ class Moved(Carried):
         self.value, self.moved, self.arithmetic, self.own = value, moved, arithmetic, own
 
     def is_zero(self) -> bool:
-        return not np.any(self.value) and not np.any(self.moved)  # what is zero by luck is moved, too
+        return not np.any(self.value) and not np.any(
+            self.moved
+        )  # what is zero by luck is moved, too
 
     def without_nothing(self) -> Moved:
         """The same, of which entries are not moved that are no larger than that."""
@@ -64,7 +70,8 @@ class Moved(Carried):
 
 
 class Stochastic(Arithmetic):
-    """Floats of a format, of which each operation rounds once; functions, and sums that do not accumulate, compute in float32 inside.
+    """Floats of a format, of which each operation rounds once; functions, and sums that do not
+    accumulate, compute in float32 inside.
 
     formats  of nodes that are computed in another format
     """
@@ -84,7 +91,12 @@ class Stochastic(Arithmetic):
         return found
 
     def _set(self, kind: Format) -> None:
-        self.format, self.unit, self.smallest_normal, self.narrow = kind, kind.unit, kind.least, kind.unit > _SINGLE
+        self.format, self.unit, self.smallest_normal, self.narrow = (
+            kind,
+            kind.unit,
+            kind.least,
+            kind.unit > _SINGLE,
+        )
         self.smallest = 2 * kind.unit * kind.least
 
     def cast(self, x: Any, given: Format, wanted: Format) -> Any:
@@ -93,26 +105,45 @@ class Stochastic(Arithmetic):
             return x
         return self._round(x.value, x.moved, wanted.unit * np.abs(x.value))
 
-    def own(self, op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any], additions: Callable[[], float]) -> Any:
+    def own(
+        self,
+        op: Op,
+        out: Any,
+        values: Sequence[Any],
+        static: Mapping[str, Any],
+        additions: Callable[[], float],
+    ) -> Any:
         found = super().own(op, out, values, static, lambda: math.sqrt(additions()))
         if found is None or not self.narrow:
             return found
         if self.kind.accumulates and op.accuracy.rounding == "terms":
             at = Names(self, op, static).at
-            return found + self.unit * math.sqrt(additions()) * at(*[np.abs(x) if is_float(x) else x for x in values])
+            return found + self.unit * math.sqrt(additions()) * at(
+                *[np.abs(x) if is_float(x) else x for x in values]
+            )
         return found + self.unit * np.abs(out)
 
     def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
-        """Return what is lost beneath the normal numbers: of 16 bits by the result alone, since what is inside of an operation has more."""
-        return np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0) if self.narrow else super().underflow(op, out, values)
+        """Return what is lost beneath the normal numbers: of 16 bits by the result alone, since
+        what is inside of an operation has more.
+        """
+        return (
+            np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0)
+            if self.narrow
+            else super().underflow(op, out, values)
+        )
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        if self.narrow and op.definition is not None and not op.elementwise and not op.public:  # each operation of its definition rounds
+        if (
+            self.narrow and op.definition is not None and not op.elementwise and not op.public
+        ):  # each operation of its definition rounds
             return op.definition(*operands, **static)
         values = [o.value if isinstance(o, Moved) else o for o in operands]
         out = op.forward(*values, **static)
         noise = self._own_rounding(op, out, values, static)
-        decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"  # what is near a limit may be decided otherwise
+        decides = (
+            not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"
+        )  # what is near a limit may be decided otherwise
         there = op.forward(*map(self._apart if decides else self._move, operands), **static)
         if isinstance(out, tuple):
             return tuple(map(self._round, out, there, noise))
@@ -121,9 +152,14 @@ class Stochastic(Arithmetic):
     def _own_rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return how far a result is rounded by its own operation; for each part of several."""
         parts = out if isinstance(out, tuple) else (out,)
-        self.overflows = self.overflows or any(is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts)
+        self.overflows = self.overflows or any(
+            is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts
+        )
         if isinstance(out, tuple):
-            return [(self.unit + 8 * self.total) * np.abs(part) if is_float(part) else None for part in out]
+            return [
+                (self.unit + 8 * self.total) * np.abs(part) if is_float(part) else None
+                for part in out
+            ]
         return self.rounding(op, out, values, static)
 
     def _round(self, out: Any, there: Any, noise: Any) -> Moved:
@@ -134,13 +170,17 @@ class Stochastic(Arithmetic):
 
     def _either_way(self, x: Any) -> Any:
         """Each entry with one of both signs."""
-        bits = np.unpackbits(np.frombuffer(self.random.bytes(np.size(x) // 8 + 1), np.uint8), count=np.size(x))
+        bits = np.unpackbits(
+            np.frombuffer(self.random.bytes(np.size(x) // 8 + 1), np.uint8), count=np.size(x)
+        )
         return np.where(bits.reshape(np.shape(x)), x, np.negative(x))[()]
 
     def _move(self, operand: Any) -> Any:
         if isinstance(operand, Moved):
             return operand.moved
-        rounded = isinstance(operand, Constant) or (isinstance(operand, float) and float(np.float32(operand)) != operand)
+        rounded = isinstance(operand, Constant) or (
+            isinstance(operand, float) and float(np.float32(operand)) != operand
+        )
         return operand * (1 + float(self._either_way(_SINGLE))) if rounded else operand
 
     def _apart(self, operand: Any) -> Any:
@@ -164,15 +204,25 @@ class _Passing(Domain[Moved]):
         if node.kind != "float":
             return Moved(value, value, self.arithmetic)
         unit = self.arithmetic.unit
-        off = unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)  # unless the format has it
+        off = (
+            unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
+        )  # unless the format has it
         return self.arithmetic._round(value, value, off if np.any(off) else None)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         arithmetic = self.arithmetic
         kind = arithmetic.at(node)
         out = arithmetic.apply(op, operands, node.static)
-        given = [arithmetic.formats.get(x, arithmetic.kind) for x in node.operands if x is not None and not x.is_constant]
-        return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.leaves_unchanged else out
+        given = [
+            arithmetic.formats.get(x, arithmetic.kind)
+            for x in node.operands
+            if x is not None and not x.is_constant
+        ]
+        return (
+            arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind)
+            if op.leaves_unchanged
+            else out
+        )
 
 
 class Reach(NamedTuple):
@@ -189,9 +239,15 @@ class Reach(NamedTuple):
 
 
 def reaches(
-    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], kind: Format, formats: Mapping[Expr, Format] = NO_FORMATS
+    root: Expr,
+    wrt: Mapping[str, Expr],
+    leaves: Mapping[Expr, Any],
+    kind: Format,
+    formats: Mapping[Expr, Format] = NO_FORMATS,
 ) -> Reach:
-    """Return how far rounding may take each gradient of a number that is computed in a format, but for nodes that have others."""
+    """Return how far rounding may take each gradient of a number that is computed in a format, but
+    for nodes that have others.
+    """
     arithmetic = Stochastic(kind, formats)
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
@@ -207,7 +263,11 @@ def reaches(
         terms = _terms(steps, wrt, {node: _without_rounding(x) for node, x in table.items()})
     for name, x in wrt.items():
         if x in found:
-            farthest[name] = FACTOR * farthest[name] + 2 * kind.unit * np.abs(found[x].value) + 2 * kind.unit * kind.least
+            farthest[name] = (
+                FACTOR * farthest[name]
+                + 2 * kind.unit * np.abs(found[x].value)
+                + 2 * kind.unit * kind.least
+            )
     return Reach(farthest, terms, arithmetic.overflows)
 
 
@@ -217,11 +277,16 @@ def spreads(results: Sequence[Expr], leaves: Mapping[Expr, Any], kind: Format) -
     farthest = [np.zeros(node.shape) for node in results]
     with np.errstate(all="ignore"):
         for table in _passes(order, leaves, arithmetic):
-            farthest = [np.maximum(far, _distance(table[node])) for far, node in zip(farthest, results, strict=True)]
+            farthest = [
+                np.maximum(far, _distance(table[node]))
+                for far, node in zip(farthest, results, strict=True)
+            ]
     return [FACTOR * far for far in farthest]
 
 
-def _passes(order: Sequence[Expr], leaves: Mapping[Expr, Any], arithmetic: Stochastic) -> Iterator[dict[Expr, Any]]:
+def _passes(
+    order: Sequence[Expr], leaves: Mapping[Expr, Any], arithmetic: Stochastic
+) -> Iterator[dict[Expr, Any]]:
     """Yield the values of each pass forwards, which draws the same at any time."""
     for number in range(PASSES):
         arithmetic.random = np.random.default_rng(number)
@@ -230,19 +295,33 @@ def _passes(order: Sequence[Expr], leaves: Mapping[Expr, Any], arithmetic: Stoch
 
 def _distance(x: Moved) -> Any:
     """Return how far a value is moved: infinitely far, where it has become none."""
-    far = np.where(np.equal(x.moved, x.value), 0.0, np.abs(np.subtract(x.moved, x.value, dtype=np.float64)))
+    far = np.where(
+        np.equal(x.moved, x.value), 0.0, np.abs(np.subtract(x.moved, x.value, dtype=np.float64))
+    )
     return np.where(np.isnan(far), np.inf, far)
 
 
-def _terms(steps: Sequence[_Step], wrt: Mapping[str, Expr], values: Mapping[Expr, Any]) -> dict[str, np.ndarray]:
-    """The sizes of what the entries of gradients are sums of: the root of the mean square, where all terms have signs at random."""
+def _terms(
+    steps: Sequence[_Step], wrt: Mapping[str, Expr], values: Mapping[Expr, Any]
+) -> dict[str, np.ndarray]:
+    """The sizes of what the entries of gradients are sums of: the root of the mean square, where
+    all terms have signs at random.
+    """
     squares = {name: np.zeros(x.shape) for name, x in wrt.items()}
     for number in range(PASSES):
         random = np.random.default_rng(number)
 
-        def parts_of(step: _Step, wanted: tuple[bool, ...], cotangent: Any, random: Any = random) -> Sequence[Any]:
-            given = [values.get(step.node), *(None if x is None else values.get(x) for x in step.node.operands)]
-            return [_signed_at_random(x, random) for x in contributions(step, wanted, cotangent, given, scale_guarded)]
+        def parts_of(
+            step: _Step, wanted: tuple[bool, ...], cotangent: Any, random: Any = random
+        ) -> Sequence[Any]:
+            given = [
+                values.get(step.node),
+                *(None if x is None else values.get(x) for x in step.node.operands),
+            ]
+            return [
+                _signed_at_random(x, random)
+                for x in contributions(step, wanted, cotangent, given, scale_guarded)
+            ]
 
         found = _sweep(steps, set(wrt.values()), np.float64(1), parts_of)
         for name, x in wrt.items():
@@ -252,7 +331,13 @@ def _terms(steps: Sequence[_Step], wrt: Mapping[str, Expr], values: Mapping[Expr
 
 def _without_rounding(x: Any) -> Any:
     """The value of a number, or of several results, without rounding."""
-    return tuple(map(_without_rounding, x)) if isinstance(x, tuple) else x.value if isinstance(x, Moved) else x
+    return (
+        tuple(map(_without_rounding, x))
+        if isinstance(x, tuple)
+        else x.value
+        if isinstance(x, Moved)
+        else x
+    )
 
 
 def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
@@ -265,7 +350,8 @@ def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
 
 
 class _Step:
-    """A node on the way back; one of several that stand for it, if it is linear and more than one reads it.
+    """A node on the way back; one of several that stand for it, if it is linear and more than one
+    reads it.
 
     is_summed  whether it is one of several, and what flows back to it is summed
     """
@@ -281,10 +367,13 @@ class _Step:
 def _unshare_steps(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> list[_Step]:
     """The steps that a sweep from the last node goes through, each after its operands.
 
-    A linear node is met once for each that reads it, as long as that does not make twice as many steps as there are nodes: code may take
-    what flows back through it apart. Operands by which no derivative is wanted are left out.
+    A linear node is met once for each that reads it, as long as that does not make twice as many
+    steps as there are nodes: code may take what flows back through it apart. Operands by which no
+    derivative is wanted are left out.
     """
-    readers: dict[Expr, list[tuple[_Step, int]]] = {node: [] for node in order[-1:] if node in needed}
+    readers: dict[Expr, list[tuple[_Step, int]]] = {
+        node: [] for node in order[-1:] if node in needed
+    }
     steps: list[_Step] = []
     for node in reversed(order):
         met = readers.pop(node, None)
@@ -304,13 +393,18 @@ def _unshare_steps(order: Sequence[Expr], needed: set[Expr], targets: set[Expr])
 
 
 def _gradients(
-    steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[Mapping[Expr, Any]], arithmetic: Stochastic
+    steps: Sequence[_Step],
+    targets: set[Expr],
+    forwards: Sequence[Mapping[Expr, Any]],
+    arithmetic: Stochastic,
 ) -> dict[Expr, Any]:
-    """Return the gradients of one sweep backwards, of which each rule reads one of the forward passes.
+    """Return the gradients of one sweep backwards, of which each rule reads one of the forward
+    passes.
 
-    What a rule reads need not be what went on: kernels go on with more bits than they keep, as PyTorch's normalisations do with the mean,
-    and gradients that people write make it anew. A sum that is no larger than its rounding may be nothing, which code leaves out that knows
-    it: the derivative of a variance by the mean is.
+    What a rule reads need not be what went on: kernels go on with more bits than they keep, as
+    PyTorch's normalisations do with the mean, and gradients that people write make it anew. A sum
+    that is no larger than its rounding may be nothing, which code leaves out that knows it: the
+    derivative of a variance by the mean is.
     """
 
     def parts_of(step: _Step, wanted: tuple[bool, ...], cotangent: Any) -> Sequence[Any]:
@@ -319,16 +413,29 @@ def _gradients(
         node, kind = step.node, arithmetic.at(step.node)
         read = forwards[int(arithmetic.random.integers(len(forwards)))]
         parts = contributions(
-            step, wanted, cotangent, [read[node], *(None if x is None else read[x] for x in node.operands)], scale_guarded
+            step,
+            wanted,
+            cotangent,
+            [read[node], *(None if x is None else read[x] for x in node.operands)],
+            scale_guarded,
         )
-        kinds = [arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind for x in node.operands]
-        return [arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)]
+        kinds = [
+            arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind
+            for x in node.operands
+        ]
+        return [
+            arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)
+        ]
 
     return _sweep(steps, targets, Moved(np.float64(1), np.float64(1), arithmetic), parts_of)
 
 
-def _sweep(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Callable[..., Sequence[Any]]) -> dict[Expr, Any]:
-    """Return what reaches some nodes in a sweep from the last step, by what steps hand to their operands."""
+def _sweep(
+    steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Callable[..., Sequence[Any]]
+) -> dict[Expr, Any]:
+    """Return what reaches some nodes in a sweep from the last step, by what steps hand to their
+    operands.
+    """
     found: dict[Expr, Any] = {}
 
     def pull(step: _Step, cotangent: Any) -> Sequence[Any]:
@@ -341,18 +448,33 @@ def _sweep(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Call
     return found
 
 
-def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]) -> dict[Expr, Moved]:
-    """Return the values, moved further, that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
+def _read_back(
+    order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]
+) -> dict[Expr, Moved]:
+    """Return the values, moved further, that code takes from what was made of them and rounded: 1 -
+    y*y from y = tanh(x).
+    """
     shifts: dict[Expr, Any] = {}
     for node in reversed(order):
         op = node.op
-        if op is None or op not in gamma.BY_RESULT or op.partials is None or node not in needed or table[node].own is None:
+        if (
+            op is None
+            or op not in gamma.BY_RESULT
+            or op.partials is None
+            or node not in needed
+            or table[node].own is None
+        ):
             continue
         x, made = node.operand, table[node]
         assert op.partials[0] is not None
         slope = op.partials[0](made.value, table[x].value, **node.static)
-        shift = np.where(np.equal(slope, 0), 0.0, made.own / np.where(np.equal(slope, 0), 1.0, slope))
+        shift = np.where(
+            np.equal(slope, 0), 0.0, made.own / np.where(np.equal(slope, 0), 1.0, slope)
+        )
         # derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
         shift = np.sign(shift) * np.log1p(np.abs(shift))
         shifts[x] = plus(shifts.get(x), np.where(np.isfinite(shift), shift, 0.0))
-    return {x: Moved(table[x].value, table[x].moved + shift, table[x].arithmetic) for x, shift in shifts.items()}
+    return {
+        x: Moved(table[x].value, table[x].moved + shift, table[x].arithmetic)
+        for x, shift in shifts.items()
+    }

@@ -1,4 +1,6 @@
-"""Points as hypothesis draws them: arguments at which a function is defined, which shrink to few entries and round numbers."""
+"""Points as hypothesis draws them: arguments at which a function is defined, which shrink to few
+entries and round numbers.
+"""
 
 from __future__ import annotations
 
@@ -19,32 +21,54 @@ try:
     from hypothesis import strategies as st
     from hypothesis.strategies import SearchStrategy
 except ImportError as error:
-    raise ImportError(f"gradcli.testing.strategies needs hypothesis: {error}; pip install 'gradcli[hypothesis]'") from None
+    raise ImportError(
+        f"gradcli.testing.strategies needs hypothesis: {error}; pip install 'gradcli[hypothesis]'"
+    ) from None
 
-Domain = tuple[list[tuple[tuple[float, float], ...]], bool]  # ranges of the arguments together; whether arrays may be shorter
-_RANGES = ((-3.0, 3.0), (0.1, 3.0), (-0.9, 0.9), (1.1, 3.0), (0.1, 0.9))  # in which functions are usually defined
+Domain = tuple[
+    list[tuple[tuple[float, float], ...]], bool
+]  # ranges of the arguments together; whether arrays may be shorter
+_RANGES = (
+    (-3.0, 3.0),
+    (0.1, 3.0),
+    (-0.9, 0.9),
+    (1.1, 3.0),
+    (0.1, 0.9),
+)  # in which functions are usually defined
 _MOST = 200  # combinations of ranges that are tried
 _NEARBY = 1e-6  # how far around a point a function has to be defined for a derivative
 
 
 def arrays_like(x: Any, low: float = -3.0, high: float = 3.0) -> SearchStrategy[Any]:
-    """Arrays of the shape and dtype of ``x``, or numbers like it, between two bounds; they shrink to whole numbers, then to tenths."""
+    """Arrays of the shape and dtype of ``x``, or numbers like it, between two bounds; they shrink
+    to whole numbers, then to tenths.
+    """
     if not low < high:
         raise UsageError(f"arrays_like: low must be below high, not {low!r} and {high!r}")
     if not is_number(x):
-        raise InputTypeError(f"arrays_like takes a float or an array of floats, not {type(x).__name__}")
+        raise InputTypeError(
+            f"arrays_like takes a float or an array of floats, not {type(x).__name__}"
+        )
     shape, dtype = np.shape(x), np.asarray(x).dtype
     number = _numbers(low, high)
     if not shape:
         return number if type(x) is float else number.map(dtype.type)
     size = int(np.prod(shape))
-    return st.lists(number, min_size=size, max_size=size).map(lambda entries: np.array(entries, dtype).reshape(shape))
+    return st.lists(number, min_size=size, max_size=size).map(
+        lambda entries: np.array(entries, dtype).reshape(shape)
+    )
 
 
 def _numbers(low: float, high: float) -> SearchStrategy[float]:
     """Numbers of a range, the round ones first."""
-    steps = [(int(np.ceil(low * scale)), int(np.floor(high * scale)), scale) for scale in (1, 10, 1000)]
-    rounded = [st.integers(first, last).map(partial(_part_size, scale)) for first, last, scale in steps if first <= last]
+    steps = [
+        (int(np.ceil(low * scale)), int(np.floor(high * scale)), scale) for scale in (1, 10, 1000)
+    ]
+    rounded = [
+        st.integers(first, last).map(partial(_part_size, scale))
+        for first, last, scale in steps
+        if first <= last
+    ]
     return st.one_of(*rounded, st.floats(low, high, allow_nan=False))
 
 
@@ -55,21 +79,27 @@ def _part_size(scale: int, n: int) -> float:
 def points(function: Callable[..., Any], **like: Any) -> SearchStrategy[dict[str, Any]]:
     """Arguments of a function, by their names, at which it is defined and around which it is.
 
-    like  for each argument, in the order of its parameters, a strategy, or a value: floats and arrays of floats stand for others like
-          them, and whole numbers, texts and the like for themselves
+    like  for each argument, in the order of its parameters, a strategy, or a value: floats and
+          arrays of floats stand for others like them, and whole numbers, texts and the like for
+          themselves
 
-    Arrays that have a length in common keep it in common while they shrink, if the function takes shorter ones. A point at which the
-    function raises or has no finite value is outside of its domain; ranges in which it has values are looked for first.
+    Arrays that have a length in common keep it in common while they shrink, if the function takes
+    shorter ones. A point at which the function raises or has no finite value is outside of its
+    domain; ranges in which it has values are looked for first.
     """
     if not like:
-        raise ArgumentError("points: the function needs its arguments", help="points(loss, w=np.zeros(3), x=1.0)")
+        raise ArgumentError(
+            "points: the function needs its arguments", help="points(loss, w=np.zeros(3), x=1.0)"
+        )
     arrange_names(function, list(like))
     called = by_names(function, list(like))
     return _points(called, like, cache(partial(_domain, called, like)))
 
 
 @st.composite
-def _points(draw: Any, function: Callable[..., Any], like: Mapping[str, Any], domain: Callable[[], Domain]) -> dict[str, Any]:
+def _points(
+    draw: Any, function: Callable[..., Any], like: Mapping[str, Any], domain: Callable[[], Domain]
+) -> dict[str, Any]:
     ranges, cuts = domain()
     chosen = draw(st.sampled_from(ranges))
     lengths = {n: draw(st.integers(1, n)) for n in lengths_of(like)} if cuts else {}
@@ -85,7 +115,9 @@ def _points(draw: Any, function: Callable[..., Any], like: Mapping[str, Any], do
 
 
 def _domain(function: Callable[..., Any], like: Mapping[str, Any]) -> Domain:
-    """The ranges of arguments in which a function is defined at most points, and whether it takes arrays that are shorter."""
+    """The ranges of arguments in which a function is defined at most points, and whether it takes
+    arrays that are shorter.
+    """
     random = np.random.default_rng(0)
     drawn = [isinstance(value, SearchStrategy) for value in like.values()]
     everything = list(islice(product(_RANGES, repeat=len(like)), _MOST))
@@ -93,10 +125,15 @@ def _domain(function: Callable[..., Any], like: Mapping[str, Any]) -> Domain:
         return everything[:1], False
 
     def inside(bounds: tuple[tuple[float, float], ...], lengths: Mapping[int, int]) -> bool:
-        at = {name: _sample(cut(value, lengths), b, random) for (name, value), b in zip(like.items(), bounds, strict=True)}
+        at = {
+            name: _sample(cut(value, lengths), b, random)
+            for (name, value), b in zip(like.items(), bounds, strict=True)
+        }
         return _is_inside(function, at)
 
-    likely = [bounds for bounds in everything if all(inside(bounds, {}) for _ in range(3))] or everything
+    likely = [
+        bounds for bounds in everything if all(inside(bounds, {}) for _ in range(3))
+    ] or everything
     return likely, all(inside(likely[0], dict.fromkeys(lengths_of(like), 1)) for _ in range(2))
 
 

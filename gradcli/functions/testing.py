@@ -18,7 +18,15 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.arguments import as_arrays, duplicate
-from gradcli.functions.asking import OPTIONS, Asked, definition_of, names_to_differentiate, questions_of, set_place, smallest_of
+from gradcli.functions.asking import (
+    OPTIONS,
+    Asked,
+    definition_of,
+    names_to_differentiate,
+    questions_of,
+    set_place,
+    smallest_of,
+)
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.implicit import is_operator
@@ -81,37 +89,57 @@ def check_gradient(
 ) -> Check:
     """The verdict on the gradient of a function, or on its JVP or adjoint.
 
-    gradient      what somebody wrote: one array for each name of ``wrt``, or a dictionary of these; that of a function of several results
-                  takes a seed after the arguments, or gives the Jacobian
-    by            "torch", "jax" or "autograd": the framework's own gradient is held instead, custom rules and kernels in it
-    at            the arguments by the names of the function's parameters: numbers, arrays, lists, tuples and dictionaries of these;
-                  a text is drawn anew for each point ("randn(5)"), and so is what a function of a random generator gives; with ``by`` also
-                  the framework's own arrays
+    gradient      what somebody wrote: one array for each name of ``wrt``, or a dictionary of these;
+                  that of a function of several results takes a seed after the arguments, or gives
+                  the Jacobian
+    by            "torch", "jax" or "autograd": the framework's own gradient is held instead, custom
+                  rules and kernels in it
+    at            the arguments by the names of the function's parameters: numbers, arrays, lists,
+                  tuples and dictionaries of these; a text is drawn anew for each point
+                  ("randn(5)"), and so is what a function of a random generator gives; with ``by``
+                  also the framework's own arrays
     wrt           by which arguments (all)
     points        at how many points; of a wrong gradient the smallest and roundest is told
-    rtol, atol    how far it may be off (1e-6 in float64; nothing in float32, float16 and bfloat16), beyond what rounding explains in the
-                  precision of the arguments, carried through the function
-    seed          the vector of the vector-Jacobian product; of several results, random ones by default
-    order         2 if ``gradient`` is a Hessian, or for the framework's second derivatives; the function has to be one that can be traced
-    jvp_of        in the place of a gradient, the JVP that somebody wrote: it takes the arguments, then a tangent for each name of ``wrt``
-    adjoint       that of a linear function: it takes a vector for the result, then the arguments that are not of ``wrt``; an operator with
-                  matvec and rmatvec has its own, and with at={} an argument, too
-    implicit      the residual(x, *arguments) that the function's value x makes zero: the gradient is held to the implicit function theorem
+    rtol, atol    how far it may be off (1e-6 in float64; nothing in float32, float16 and bfloat16),
+                  beyond what rounding explains in the precision of the arguments, carried through
+                  the function
+    seed          the vector of the vector-Jacobian product; of several results, random ones by
+                  default
+    order         2 if ``gradient`` is a Hessian, or for the framework's second derivatives; the
+                  function has to be one that can be traced
+    jvp_of        in the place of a gradient, the JVP that somebody wrote: it takes the arguments,
+                  then a tangent for each name of ``wrt``
+    adjoint       that of a linear function: it takes a vector for the result, then the arguments
+                  that are not of ``wrt``; an operator with matvec and rmatvec has its own, and with
+                  at={} an argument, too
+    implicit      the residual(x, *arguments) that the function's value x makes zero: the gradient
+                  is held to the implicit function theorem
     fixed_point   the same of a function g(x, *arguments) that gives x
-    parameters    with by="torch" a torch.nn.Module that the function uses, whose parameters the gradient is by, too;
-                  a function that is one has its own
+    parameters    with by="torch" a torch.nn.Module that the function uses, whose parameters the
+                  gradient is by, too; a function that is one has its own
     forward       with by="torch" or "jax": its forward mode is held, along random directions
-    Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
+    Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of
+    another shape.
     """
     return _check(function, locals())[0]
 
 
-def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
-    """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right: `check_gradient` with its options."""
+def assert_gradient(
+    function: Callable[..., Any],
+    gradient: Callable[..., Any] | None = None,
+    **options: Unpack[Options],
+) -> None:
+    """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right:
+
+    `check_gradient` with its options.
+    """
     __tracebackhide__ = True  # pytest shows the line that asks
     strange = next((name for name in options if name not in _DEFAULTS), None)
     if strange is not None:
-        raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
+        raise TypeError(
+            f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes "
+            f"{', '.join(_DEFAULTS)}"
+        )
     given: dict[str, Any] = {"gradient": gradient, **_DEFAULTS, **options}
     check, arguments, what = _check(function, given)
     title = f"{_name(function)} with {what.title(given['by'], given['order'], _name)}"
@@ -121,7 +149,11 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
     listener = _LISTENER.get()
     if listener is not None:
         source = "" if record.file is None else f"{record.file}:{record.line}"
-        for said in (("verdict", check.verdict.word), ("seed", str(options.get("random_state", 0))), ("source", source)):
+        for said in (
+            ("verdict", check.verdict.word),
+            ("seed", str(options.get("random_state", 0))),
+            ("source", source),
+        ):
             listener(said)
     if outcome.bad:
         outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
@@ -131,7 +163,9 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
 def gradient_test(
     gradient: Callable[..., Any] | None = None, **options: Unpack[Options]
 ) -> Callable[[Callable[..., Any]], Callable[[], None]]:
-    """A decorator that makes of a function the test that its gradient is right: `assert_gradient` with these options.
+    """A decorator that makes of a function the test that its gradient is right:
+
+    `assert_gradient` with these options.
 
     pytest has the seed of what is drawn (``random_state``) in its name: ``test_loss[seed 0]``.
     """
@@ -141,7 +175,11 @@ def gradient_test(
             __tracebackhide__ = True
             assert_gradient(function, gradient, **options)
 
-        test.__name__, test.__qualname__, test.__module__ = function.__name__, function.__qualname__, function.__module__
+        test.__name__, test.__qualname__, test.__module__ = (
+            function.__name__,
+            function.__qualname__,
+            function.__module__,
+        )
         test.__doc__ = function.__doc__
         test.gradcli_seed = options.get("random_state", 0)  # type: ignore[attr-defined]  # in its name, where pytest runs it
         return test
@@ -171,25 +209,41 @@ _DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and ar
 
 
 def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, Asked]:
-    """The verdict, the arguments that it is about, and what was asked: all options of `check_gradient` by their names."""
-    by, order, at, wrt, points = given["by"], given["order"], given["at"], given["wrt"], option_of("points", given["points"])
+    """The verdict, the arguments that it is about, and what was asked: all options of
+    `check_gradient` by their names.
+    """
+    by, order, at, wrt, points = (
+        given["by"],
+        given["order"],
+        given["at"],
+        given["wrt"],
+        option_of("points", given["points"]),
+    )
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
-    what = questions_of(given, by, order, str, alone=is_operator(function), forward=given["forward"])
+    what = questions_of(
+        given, by, order, str, alone=is_operator(function), forward=given["forward"]
+    )
     functions = {name: given[name] for name in OPTIONS if given[name] is not None}
     for name, one in {"function": function, **functions}.items():
         if not callable(one) and not is_operator(one):
             raise InputTypeError(f"the {name} must be a function, not {type(one).__name__}")
     help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, by the names of its parameters"
     if at is not None and not isinstance(at, Mapping):
-        raise InputTypeError(f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help)
+        raise InputTypeError(
+            f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help
+        )
     if not at and (functions or by is not None):
         raise ArgumentError("the function needs its arguments", help=help)
     at = by_form("at", at or {})
     state, atol = option_of("random_state", given["random_state"]), option_of("atol", given["atol"])
     rtol = None if given["rtol"] is None else option_of("rtol", given["rtol"])
-    names = names_to_differentiate(list(at), None if wrt is None else names_given("wrt", wrt, at) or (), (), by, str)
-    question = Question({}, names, rtol, atol, by, given["seed"], state, order, what.kind, what.solves, wrt is None)
+    names = names_to_differentiate(
+        list(at), None if wrt is None else names_given("wrt", wrt, at) or (), (), by, str
+    )
+    question = Question(
+        {}, names, rtol, atol, by, given["seed"], state, order, what.kind, what.solves, wrt is None
+    )
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
         at_these = replace(question, arguments=arguments)
@@ -212,13 +266,19 @@ def _draw(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
         if isinstance(value, str):
             found[name] = calculator.constant(value, f"<{name}>")
         else:
-            found[name] = as_arrays(duplicate(value(random)) if callable(value) else _numbers(value), by)
+            found[name] = as_arrays(
+                duplicate(value(random)) if callable(value) else _numbers(value), by
+            )
     return found
 
 
 def _numbers(value: Any) -> Any:
     """A list of numbers is an array; all else is as it was given."""
-    if isinstance(value, list) and value and all(isinstance(part, (int, float, list)) for part in value):
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(part, (int, float, list)) for part in value)
+    ):
         try:
             return np.array(value)
         except ValueError:  # of different lengths

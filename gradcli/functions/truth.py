@@ -1,4 +1,6 @@
-"""The true derivative of a function in Python: asked of its trace, of differences at the calls where that stops, or of the whole."""
+"""The true derivative of a function in Python: asked of its trace, of differences at the calls
+where that stops, or of the whole.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import numpy as np
 from gradcli.check.claims import RTOL
 from gradcli.check.rounding import DECIDES
 from gradcli.functions.arguments import Floats, Seeds, Subject
-from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrize_slopes, symmetrizing
+from gradcli.functions.differences import (
+    TOLD,
+    by_differences,
+    is_of_symmetric,
+    symmetrize_slopes,
+    symmetrizing,
+)
 from gradcli.functions.implicit import ADJOINT, by_units
 from gradcli.functions.precision import precision_of, widen
 from gradcli.functions.tracing.composition import Composition
@@ -22,7 +30,9 @@ from gradcli.graph.nodes import reachable
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 _NO_VALUE = "the function has no finite value here"
-_FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
+# entries of a claim that are looked at from both sides, where it does not fit the branch that was
+# taken
+_FEW = 64
 
 
 @dataclass(eq=False)
@@ -42,11 +52,15 @@ class Truth:
     def __post_init__(self) -> None:
         self.held: dict[str, None] = {}  # where the code says that a value is a constant
         self.exact = trace_subject(self.subject, self.by, self.held)
-        self.composed = None if self.exact is None or not self.exact.trace.hidden else Composition(self.exact)
+        self.composed = (
+            None if self.exact is None or not self.exact.trace.hidden else Composition(self.exact)
+        )
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
-        has_formula = self.exact is not None and not all(node.is_constant for node in self.exact.results)
+        has_formula = self.exact is not None and not all(
+            node.is_constant for node in self.exact.results
+        )
         found = self._by_trace(seeds, claims) if self._has_value or has_formula else None
         if found is None and not self._has_value:
             found = {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
@@ -56,10 +70,20 @@ class Truth:
                 found = {name: _open(part) for name, part in found.items()}
         told = self._reason()
         for name, part in found.items():
-            if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
-                found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
+            if (
+                part.verdict is Verdict.MISMATCH
+                and is_of_symmetric(self.subject, name)
+                and self._symmetric(name, seeds, claims[name])
+            ):
+                found[name] = VariableCheck(
+                    Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name)
+                )
                 told = TOLD.format(name)
-            elif part.verdict is Verdict.MISMATCH and claims[name].size <= _FEW and (self._decisions() or self._has_ties):
+            elif (
+                part.verdict is Verdict.MISMATCH
+                and claims[name].size <= _FEW
+                and (self._decisions() or self._has_ties)
+            ):
                 # the point may be where a branch begins, or where what is sorted has two orders
                 beside = self._differences(name, seeds, claims[name])
                 found[name] = beside if beside.verdict is Verdict.KINK else part
@@ -71,7 +95,9 @@ class Truth:
             return None
         narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.by)
         said = Claims(claims, self.rtol, self.atol, narrow)
-        if self.composed is not None and self.kind == ADJOINT:  # a linear function needs no differences
+        if (
+            self.composed is not None and self.kind == ADJOINT
+        ):  # a linear function needs no differences
             return None
         if self.composed is not None:
             found = self.composed.check(seeds, said)
@@ -79,22 +105,32 @@ class Truth:
                 self.exact = self.composed = None  # differences of the whole decide
                 return None
             for name, part in found.items():
-                if part.verdict is Verdict.UNDETERMINED and not self.held:  # steps of the whole may see more
+                if (
+                    part.verdict is Verdict.UNDETERMINED and not self.held
+                ):  # steps of the whole may see more
                     whole = self._differences(name, seeds, claims[name])
                     found[name] = whole if whole.verdict is Verdict.AGREE else part
             return found
         found = self.exact.check(seeds, said)
         return None if found is None else self._on_other_ways(found, seeds, said)
 
-    def _on_other_ways(self, found: dict[str, VariableCheck], seeds: Seeds, claims: Claims) -> dict[str, VariableCheck]:
-        """The verdicts with what is right on a branch in Python that rounding decides against, which is not wrong."""
-        if self.exact is None or all(part.verdict is not Verdict.MISMATCH for part in found.values()):
+    def _on_other_ways(
+        self, found: dict[str, VariableCheck], seeds: Seeds, claims: Claims
+    ) -> dict[str, VariableCheck]:
+        """The verdicts with what is right on a branch in Python that rounding decides against,
+        which is not wrong.
+        """
+        if self.exact is None or all(
+            part.verdict is not Verdict.MISMATCH for part in found.values()
+        ):
             return found
         for text, way in self.exact.other_ways(claims.precision):
             there = way.check(seeds, claims)
             for name, part in ({} if there is None else there).items():
                 if found[name].verdict is Verdict.MISMATCH and part.verdict is not Verdict.MISMATCH:
-                    found[name] = replace(part, verdict=Verdict.ILL_CONDITIONED, reason=DECIDES.format(text))
+                    found[name] = replace(
+                        part, verdict=Verdict.ILL_CONDITIONED, reason=DECIDES.format(text)
+                    )
         return found
 
     @cached_property
@@ -108,7 +144,9 @@ class Truth:
         found = by_differences(self._wide, name, seeds, said, rtol, self.atol)
         if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
             return found
-        own = by_differences(self.subject, name, seeds, said, rtol, self.atol)  # it may compute in few bits, whatever it is given
+        own = by_differences(
+            self.subject, name, seeds, said, rtol, self.atol
+        )  # it may compute in few bits, whatever it is given
         return found if own.verdict is Verdict.UNDETERMINED else own
 
     @cached_property
@@ -116,20 +154,30 @@ class Truth:
         return in_float64(self.subject)
 
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
-        """Return whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
+        """Return whether a gradient by a symmetric matrix is right along the directions in which it
+        stays one.
+        """
         subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
         truth = replace(self, subject=subject)
         claims = {name: symmetrize_slopes(said)}
-        found = truth._by_trace(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
+        found = truth._by_trace(seeds, claims) or {
+            name: truth._differences(name, seeds, claims[name])
+        }
         return found[name].verdict is Verdict.AGREE
 
     def _decisions(self) -> list[str]:
         """Return what the control flow of the traced function depended on."""
-        return [] if self.exact is None else list(self.exact.passage.list_decisions(self.exact.trace.hidden))
+        return (
+            []
+            if self.exact is None
+            else list(self.exact.passage.list_decisions(self.exact.trace.hidden))
+        )
 
     @cached_property
     def _has_ties(self) -> bool:
-        """Return whether what is chosen among whole arrays is chosen among equal entries; sums choose none."""
+        """Return whether what is chosen among whole arrays is chosen among equal entries; sums
+        choose none.
+        """
         if self.exact is None:
             return False
         values = forward(self.exact.results, self.exact.values)
@@ -138,12 +186,18 @@ class Truth:
             if node.op is not None and not node.op.elementwise and not node.op.linear
             for operand in node.operands if operand is not None and not operand.is_constant
         ]  # fmt: skip
-        arrays = [np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)]
+        arrays = [
+            np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)
+        ]
         return any(x.dtype.kind == "f" and np.unique(x).size < x.size for x in arrays)
 
     def _reason(self) -> str | None:
         """Return what the verdict hangs on beside the numbers."""
-        held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
+        held = (
+            f"held constant where the code detaches it: {', '.join(self.held)}"
+            if self.held
+            else None
+        )
         if self.exact is not None:
             decisions = ", ".join(self._decisions())
             said = [f"decided at the tested values: {decisions}"] if decisions else []
@@ -158,21 +212,33 @@ def trace_subject(subject: Subject, by: str | None, held: dict[str, None]) -> Ex
     """
     wide = widen(subject)
     found = exact(wide, runs_of(wide, by), held)
-    return found if found is not None or wide is subject else exact(subject, runs_of(subject, by), held)
+    return (
+        found
+        if found is not None or wide is subject
+        else exact(subject, runs_of(subject, by), held)
+    )
 
 
 def in_float64(subject: Subject) -> Subject:
-    """The function at the same arguments in float64, where it takes them: its differences have digits."""
+    """The function at the same arguments in float64, where it takes them: its differences have
+    digits.
+    """
     wide = widen(subject)
     with suppress(Exception):  # of whatever kind: a function of few bits alone
-        if [(x.shape, str(x.dtype)) for x in wide.value] == [(x.shape, "float64") for x in subject.value]:
+        if [(x.shape, str(x.dtype)) for x in wide.value] == [
+            (x.shape, "float64") for x in subject.value
+        ]:
             return wide
     return subject
 
 
 def _open(part: VariableCheck) -> VariableCheck:
-    """Return what differences say of a function that holds some values constant: nothing against a claim."""
+    """Return what differences say of a function that holds some values constant: nothing against a
+    claim.
+    """
     if part.verdict is not Verdict.MISMATCH:
         return part
     reason = "differences move what the code detaches"
-    return VariableCheck(Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason)
+    return VariableCheck(
+        Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason
+    )

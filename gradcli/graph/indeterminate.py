@@ -1,11 +1,15 @@
-"""Zero times infinity on the way back: which zeros are zero all around the point, and what vanishes faster than the other grows.
+"""Zero times infinity on the way back: which zeros are zero all around the point, and what vanishes
+faster than the other grows.
 
-The sweep multiplies cotangents by partials. Where one factor is 0 and the other infinite, the product tells nothing (NaN). If the zero
-stays zero around the point, as that of a branch not taken, of an operation that is flat there or of a factor that does not depend on
-the variable, nothing flows back. If it is zero at the point only, the product tends to 0 where the zero is of higher order than the
-infinity (``x*sqrt(x)``); otherwise it stays NaN (``sqrt(x)**2``, whose derivative is 1, or ``cos(sqrt(x))``, where it is -1/2).
+The sweep multiplies cotangents by partials. Where one factor is 0 and the other infinite, the
+product tells nothing (NaN). If the zero stays zero around the point, as that of a branch not taken,
+of an operation that is flat there or of a factor that does not depend on the variable, nothing
+flows back. If it is zero at the point only, the product tends to 0 where the zero is of higher
+order than the infinity (``x*sqrt(x)``); otherwise it stays NaN (``sqrt(x)**2``, whose derivative is
+1, or ``cos(sqrt(x))``, where it is -1/2).
 
-So the sweep runs first with plain products. Only where that gives NaN, it runs again on `Germ` objects, once for each variable.
+So the sweep runs first with plain products. Only where that gives NaN, it runs again on `Germ`
+objects, once for each variable.
 """
 
 from __future__ import annotations
@@ -42,8 +46,9 @@ class Germ(Operand):
 
     value  at the point
     still  which entries stay as they are while the variable moves
-    order  to which order in the variable's distance from the point entries vanish: 0 for those that do not, negative for infinite ones,
-           NaN where it is not known, infinite for zeros that stay
+    order  to which order in the variable's distance from the point entries vanish: 0 for those that
+           do not, negative for infinite ones, NaN where it is not known, infinite for zeros that
+           stay
     far    which entries are 0 or infinite only because floats end, as exp(1000) is
     """
 
@@ -51,7 +56,12 @@ class Germ(Operand):
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
 
     def __init__(self, value: Any, still: Any, order: Any = None, far: Any = False) -> None:
-        self.value, self.still_, self.order, self.far = value, still, orders(value, still) if order is None else order, far
+        self.value, self.still_, self.order, self.far = (
+            value,
+            still,
+            orders(value, still) if order is None else order,
+            far,
+        )
 
     @staticmethod
     def still(value: Any) -> Germ:
@@ -95,7 +105,11 @@ class Germs(Domain[Any]):
 
     def operation(self, node: Any, op: Op, operands: list[Any]) -> Any:
         value = self.value_of(node)
-        return _parts(operands, value) if isinstance(value, tuple) else _germ(op, operands, node.static, value)
+        return (
+            _parts(operands, value)
+            if isinstance(value, tuple)
+            else _germ(op, operands, node.static, value)
+        )
 
     def detach(self, node: Any, x: Germ) -> Germ:
         value = self.value_of(node)
@@ -111,7 +125,9 @@ class Near(dict[Any, Any]):
 
     def __missing__(self, node: Any) -> Any:
         value = self.value_of(node)
-        self[node] = found = tuple(map(Germ.still, value)) if isinstance(value, tuple) else Germ.still(value)
+        self[node] = found = (
+            tuple(map(Germ.still, value)) if isinstance(value, tuple) else Germ.still(value)
+        )
         return found
 
 
@@ -122,7 +138,9 @@ def _parts(operands: Sequence[Any], values: tuple[Any, ...]) -> tuple[Germ, ...]
 
 
 def _all_still(operand: Any) -> bool:
-    return all(map(_all_still, operand)) if isinstance(operand, tuple) else bool(operand.still_.all())
+    return (
+        all(map(_all_still, operand)) if isinstance(operand, tuple) else bool(operand.still_.all())
+    )
 
 
 def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
@@ -133,17 +151,32 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         with np.errstate(invalid="ignore"):
             order = np.where(never, _ALWAYS, x.order + y.order)
         # an infinity that is none does not outgrow a zero
-        outgrown = sum((floats(a.value) == 0) & np.isinf(floats(b.value)) & b.far for a, b in ((x, y), (y, x))) > 0
+        outgrown = (
+            sum(
+                (floats(a.value) == 0) & np.isinf(floats(b.value)) & b.far
+                for a, b in ((x, y), (y, x))
+            )
+            > 0
+        )
         value = replace_where(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
         still = never | (x.still_ & y.still_)
-        return Germ(value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value))
+        return Germ(
+            value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value)
+        )
     if op.algebra in ("product of entries", "matrix product"):
         return _germ_of_product(op, operands, static, value)
     if all(o is None or _all_still(o) for o in operands):
         return Germ.still(value)
     if op is add:
-        for x, y in (operands, operands[::-1]):  # an infinity outweighs a product that is finite, though not known
-            value = replace_where(value, np.isinf(floats(x.value)) & np.isnan(floats(y.value)) & (y.order == 0), x.value)
+        for x, y in (
+            operands,
+            operands[::-1],
+        ):  # an infinity outweighs a product that is finite, though not known
+            value = replace_where(
+                value,
+                np.isinf(floats(x.value)) & np.isnan(floats(y.value)) & (y.order == 0),
+                x.value,
+            )
     if not op.elementwise:
         return _germ_of_whole(op, operands, static, value)
     return _entrywise(op, operands, static, value)
@@ -154,7 +187,10 @@ def _entrywise(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value
     if op is where:
         condition, x, y = operands
         chosen = np.asarray(floats(condition.value), bool)
-        order, still, far = (np.broadcast_to(np.where(chosen, a, b), shape) for a, b in zip(x.facts, y.facts, strict=True))
+        order, still, far = (
+            np.broadcast_to(np.where(chosen, a, b), shape)
+            for a, b in zip(x.facts, y.facts, strict=True)
+        )
         return Germ(value, still, order, far)
     still = np.ones(shape, bool)
     for operand, flat in zip(operands, _flatness(op, operands, static, value), strict=True):
@@ -168,18 +204,27 @@ def _entrywise(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value
 
 
 def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
-    """Return which entries of a result are 0 or infinite because floats end: they are so beside the point, too."""
-    ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(floats(value))  # a difference of zero is no underflow
+    """Return which entries of a result are 0 or infinite because floats end: they are so beside the
+    point, too.
+    """
+    ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(
+        floats(value)
+    )  # a difference of zero is no underflow
     if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
         return False
-    if any(operand is None for operand in operands):  # an operation with one of them left out is never asked beside the point
+    if any(
+        operand is None for operand in operands
+    ):  # an operation with one of them left out is never asked beside the point
         return False
     for operand in operands:
         inside = np.isfinite(operand.value) & (operand.value != 0)
         ends = ends & (inside | operand.far | operand.still_)
     for nudge in (1 - _NUDGE, 1 + _NUDGE):
         beside = [np.asarray(o.value) for o in operands]
-        beside = [a * a.dtype.type(nudge ** (i + 1)) if a.dtype.kind == "f" else a for i, a in enumerate(beside)]
+        beside = [
+            a * a.dtype.type(nudge ** (i + 1)) if a.dtype.kind == "f" else a
+            for i, a in enumerate(beside)
+        ]
         ends = ends & np.equal(op.forward(*beside, **static), value)
     return ends
 
@@ -190,26 +235,45 @@ def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value:
         # but for a zero that is a jump, such as the sign of 0 and not the trunc of 0
         if len(operands) == 1 and not any(kink.where(0.0, **static) for kink in op.kinks):
             return [True]
-        jumps = [floats(o.value) == 0 if o is not None and op.result == "float" else False for o in operands]
+        jumps = [
+            floats(o.value) == 0 if o is not None and op.result == "float" else False
+            for o in operands
+        ]
         return [~((floats(value) == 0) & jump) for jump in jumps]
     if op.kind != "piecewise" or op.linear or op.partials is None or op is div:
         return [False] * len(operands)
-    partials = [None if p is None else p(Germ.unknown(value), *operands, **static) for p in op.partials]
-    return [True if p is None else (p.order == _ALWAYS if isinstance(p, Germ) else bool(np.all(np.equal(p, 0)))) for p in partials]
+    partials = [
+        None if p is None else p(Germ.unknown(value), *operands, **static) for p in op.partials
+    ]
+    return [
+        True
+        if p is None
+        else (p.order == _ALWAYS if isinstance(p, Germ) else bool(np.all(np.equal(p, 0))))
+        for p in partials
+    ]
 
 
 def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
     """The order of a result that is 0 or infinite, where it follows from those of the operands."""
     if op.degree is not None:
         return op.degree * operands[0].order
-    if op.kind == "smooth" and len(operands) == 1 and op.partials is not None and op.partials[0] is not None:
+    if (
+        op.kind == "smooth"
+        and len(operands) == 1
+        and op.partials is not None
+        and op.partials[0] is not None
+    ):
         (x,) = operands
         with np.errstate(all="ignore"):
             vanished = np.equal(op.forward(np.copysign(_FAR_OUT, floats(x.value)), **static), 0)
         if np.any(vanished):
-            return np.where((floats(value) == 0) & (x.order < 0) & vanished, _FAST, np.nan)  # at a pole, but not where a logarithm ends
+            return np.where(
+                (floats(value) == 0) & (x.order < 0) & vanished, _FAST, np.nan
+            )  # at a pole, but not where a logarithm ends
         slope = floats(op.partials[0](value, x.value, **static))
-        simple = (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)  # a zero such as that of sin
+        simple = (
+            (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)
+        )  # a zero such as that of sin
         return np.where(simple, x.order, np.nan)
     with np.errstate(invalid="ignore"):
         if op is pow_:
@@ -224,7 +288,9 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
 
 
 def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
-    """An operation on whole arrays: what it is made of is known of those that move and sum entries."""
+    """An operation on whole arrays: what it is made of is known of those that move and sum
+    entries.
+    """
     if not op.linear or any(isinstance(o, tuple) for o in operands):
         return Germ.unknown(value)
 
@@ -239,15 +305,22 @@ def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], v
     return Germ(value, still, carry([None if o is None else o.order for o in operands]), far)
 
 
-def _germ_of_product(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
-    """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the others do."""
+def _germ_of_product(
+    op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
+) -> Germ:
+    """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the
+    others do.
+    """
     alive = [(o.order != _ALWAYS).astype(float) for o in operands]
     never = np.equal(op.forward(*alive, **static), 0)
     if op.algebra == "product of entries":
         moved = np.greater(op.forward(*[2.0 - o.still_ for o in operands], **static), 1)
     else:
         places = range(len(operands))
-        terms = [[(~o.still_).astype(float) if i == k else alive[k] for k, o in enumerate(operands)] for i in places]
+        terms = [
+            [(~o.still_).astype(float) if i == k else alive[k] for k, o in enumerate(operands)]
+            for i in places
+        ]
         moved = sum(np.not_equal(op.forward(*term, **static), 0) for term in terms) > 0
     value = replace_where(value, np.isnan(floats(value)) & never, None)
     still = never | ~moved
@@ -279,7 +352,9 @@ def _like(v: Any) -> float:
 
 
 def replace_where(value: Any, mask: np.ndarray, other: Any) -> Any:
-    """A value with the entries of another where the mask says so; with zeros, if there is no other."""
+    """A value with the entries of another where the mask says so; with zeros, if there is
+    no other.
+    """
     if not mask.any():
         return value
     if hasattr(value, "array"):
@@ -294,7 +369,9 @@ _MOST = 40_000  # nodes that are looked at for all variables: some seconds
 _ONE_BY_ONE = 64  # entries of a variable that are looked at each for itself
 
 
-def gradients(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any], value_of: Table) -> dict[Any, Any]:
+def gradients(
+    order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any], value_of: Table
+) -> dict[Any, Any]:
     """Return what `backward` gives, with zero times infinity decided for each variable."""
     found = backward(order, seeds, wrt, value_of, bare=True)
     left = _MOST
@@ -316,9 +393,18 @@ def has_nan(adjoint: Any) -> bool:
     return math.isnan(floats) if np.ndim(floats) == 0 else bool(np.isnan(floats.min(initial=0.0)))
 
 
-def _decide_adjoint(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, part: Any, open_: np.ndarray) -> Any:
+def _decide_adjoint(
+    order: Sequence[Any],
+    seeds: Mapping[Any, Any],
+    x: Any,
+    value_of: Table,
+    part: Any,
+    open_: np.ndarray,
+) -> Any:
     """The adjoint of x, where ``open_`` says which of its entries are NaN."""
-    moving = [np.ones(x.shape, bool)]  # all entries at once, and then those that are still open, one by one
+    moving = [
+        np.ones(x.shape, bool)
+    ]  # all entries at once, and then those that are still open, one by one
     while moving:
         mask = moving.pop()
         found = _sweep(order, seeds, x, value_of, mask)
@@ -346,14 +432,24 @@ def _only(shape: Any, place: np.ndarray) -> np.ndarray:
     return mask
 
 
-def _sweep(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, moving: np.ndarray) -> Germ:
-    """The adjoint of x on germs, for a point some of whose entries move; the order is of what depends on x."""
+def _sweep(
+    order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, moving: np.ndarray
+) -> Germ:
+    """The adjoint of x on germs, for a point some of whose entries move; the order is of what
+    depends on x.
+    """
     value = value_of(x)
-    near = np.where(moving, np.where(floats(value) == 0, 1.0, orders(value, moving)), orders(value, ~moving))
+    near = np.where(
+        moving, np.where(floats(value) == 0, 1.0, orders(value, moving)), orders(value, ~moving)
+    )
     table = Near(value_of)
     table[x] = Germ(value, ~moving, near)
     interpret(order, Germs(value_of), table)
     start = {node: Germ.still(seed) for node, seed in seeds.items()}
     found = backward(order, start, [x], table.__getitem__, bare=True).get(x)
     value = value_of(x)
-    return Germ.still(replace_where(value, np.ones(np.shape(floats(value)), bool), None)) if found is None else found
+    return (
+        Germ.still(replace_where(value, np.ones(np.shape(floats(value)), bool), None))
+        if found is None
+        else found
+    )

@@ -1,9 +1,10 @@
 """The one walk over a graph: what its nodes are in a domain, each after its operands.
 
-A transform is another interpretation of the same graph (M. Johnson and others, Autodidax). A `Domain` says what a leaf, a constant and an
-operation are, and, where that is not what most domains take it for, what a part of several results, a detached value, a named intermediate
-and a derivative inside of an expression are: floats (`forward`), nodes of another graph (`Rebuilding`), tangents, errors' bounds,
-multi-precision numbers, sympy's expressions, text.
+A transform is another interpretation of the same graph (M. Johnson and others, Autodidax). A
+`Domain` says what a leaf, a constant and an operation are, and, where that is not what most domains
+take it for, what a part of several results, a detached value, a named intermediate and a derivative
+inside of an expression are: floats (`forward`), nodes of another graph (`Rebuilding`), tangents,
+errors' bounds, multi-precision numbers, sympy's expressions, text.
 """
 
 from __future__ import annotations
@@ -29,10 +30,16 @@ V = TypeVar("V")
 
 
 class Domain(ABC, Generic[V]):
-    """One reading of graphs. An operation of several results is, in any domain, something that `part` takes apart."""
+    """One reading of graphs.
+
+    An operation of several results is, in any domain, something that `part` takes apart.
+    """
 
     def leaf(self, node: Expr) -> V:
-        """Return what takes its value from outside. Not asked for leaves that the table has from the start, which may be all."""
+        """Return what takes its value from outside.
+
+        Not asked for leaves that the table has from the start, which may be all.
+        """
         raise LookupError(f"no value for {node.payload}")
 
     @abstractmethod
@@ -57,13 +64,18 @@ class Domain(ABC, Generic[V]):
         return x
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> V:
-        """A derivative inside of an expression: what the engine's rules have expanded it to, or what is made of its definition."""
+        """A derivative inside of an expression: what the engine's rules have expanded it to, or
+        what is made of its definition.
+        """
         found: V = table[node.operand]
         return found
 
 
 class Reached(Domain[Any]):
-    """Values of the nodes that move with some nodes, or depend on them: None for others, such as constants, and behind `detach`."""
+    """Values of the nodes that move with some nodes, or depend on them:
+
+    None for others, such as constants, and behind `detach`.
+    """
 
     def leaf(self, node: Expr) -> None:
         return None
@@ -77,8 +89,12 @@ class Reached(Domain[Any]):
         return None
 
 
-def interpret(order: Iterable[Expr], domain: Domain[V], table: dict[Expr, Any] | None = None) -> dict[Expr, Any]:
-    """Return what each node is in a domain. The order has every node after what the domain makes it of.
+def interpret(
+    order: Iterable[Expr], domain: Domain[V], table: dict[Expr, Any] | None = None
+) -> dict[Expr, Any]:
+    """Return what each node is in a domain.
+
+    The order has every node after what the domain makes it of.
 
     table  what is known already; the nodes are added to it, and it is the result
     """
@@ -98,12 +114,16 @@ def interpret(order: Iterable[Expr], domain: Domain[V], table: dict[Expr, Any] |
         elif op is output:
             found[node] = domain.part(node, found[node.operand], node.static["place"])
         else:
-            found[node] = domain.operation(node, op, [None if o is None else found[o] for o in node.operands])
+            found[node] = domain.operation(
+                node, op, [None if o is None else found[o] for o in node.operands]
+            )
     return found
 
 
 class Transcription(Domain[V]):
-    """A domain in which operations about the program are operations as any other: where they are written, or taken over."""
+    """A domain in which operations about the program are operations as any other: where they are
+    written, or taken over.
+    """
 
     def part(self, node: Expr, whole: Any, place: int) -> V:
         found: V = self.operation(node, output, [whole])
@@ -123,7 +143,9 @@ class Transcription(Domain[V]):
 
 
 class Rebuilding(Transcription[Expr]):
-    """The same expressions in a graph, with other operations in the place of some: shapes are inferred anew."""
+    """The same expressions in a graph, with other operations in the place of some: shapes are
+    inferred anew.
+    """
 
     def __init__(self, graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS) -> None:
         self.graph, self.operations = graph, operations
@@ -138,26 +160,39 @@ class Rebuilding(Transcription[Expr]):
         return self.graph.apply(self.operations.get(op, op), operands, node.static)
 
 
-def rebuild(roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS) -> list[Expr]:
+def rebuild(
+    roots: Sequence[Expr],
+    replace: Mapping[Expr, Expr],
+    graph: Graph,
+    operations: Mapping[Op, Op] = NO_OPERATIONS,
+) -> list[Expr]:
     """The same expressions over other leaves (or of other operations), in any graph."""
     done = interpret(reachable(roots), Rebuilding(graph, operations), dict(replace))
     return [done[root] for root in roots]
 
 
 class Unnamed(Rebuilding):
-    """The same expressions without the names that the program gave to parts of them: a formula has none of these."""
+    """The same expressions without the names that the program gave to parts of them: a formula has
+    none of these.
+    """
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         inner: Expr = operands[0] if op is alias else super().operation(node, op, operands)
         return inner
 
 
-def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = "float64", order: Sequence[Expr] | None = None) -> Values:
+def forward(
+    roots: Iterable[Expr],
+    values: Mapping[Expr, Any],
+    precision: str = "float64",
+    order: Sequence[Expr] | None = None,
+) -> Values:
     """The value of every node that the roots depend on, given those of the leaves.
 
-    ``order`` is `reachable` of the roots, where the caller has it. Of the given values, those of its nodes are in the result.
-    Floating-point errors give infinities and NaNs, as in NumPy, without warnings.
-    Raises EvaluationError, with the failing node as ``error.node``, where an operation has no value at all.
+    ``order`` is `reachable` of the roots, where the caller has it. Of the given values, those of
+    its nodes are in the result. Floating-point errors give infinities and NaNs, as in NumPy,
+    without warnings. Raises EvaluationError, with the failing node as ``error.node``, where an
+    operation has no value at all.
     """
     table: Values = {}
     given = values.get
@@ -187,10 +222,17 @@ def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = 
                 failure.node = node
                 raise failure from None
             except MemoryError:
-                failure = ExhaustedError(f"not enough memory for the result of {op.name}, of shape {node.shape}")
+                failure = ExhaustedError(
+                    f"not enough memory for the result of {op.name}, of shape {node.shape}"
+                )
                 failure.node = node
                 raise failure from None
-            if node.kind == "float" and op.outputs == 1 and value.dtype is not dtype and value.dtype != dtype:
+            if (
+                node.kind == "float"
+                and op.outputs == 1
+                and value.dtype is not dtype
+                and value.dtype != dtype
+            ):
                 value = value.astype(dtype)
             table[node] = value
     return table
@@ -206,11 +248,18 @@ WITH_GRADIENT = "the statement with its gradient"
 _BACKWARDS = 2  # times the forward pass that a sweep takes
 
 
-def hold_program(limits: Limits, order: Sequence[Expr], values: Mapping[Expr, Any], wrt: Iterable[Expr] | None = None) -> None:
-    """Raise LimitError where evaluating nodes, each after its operands, takes more than the limits allow.
+def hold_program(
+    limits: Limits,
+    order: Sequence[Expr],
+    values: Mapping[Expr, Any],
+    wrt: Iterable[Expr] | None = None,
+) -> None:
+    """Raise LimitError where evaluating nodes, each after its operands, takes more than the limits
+    allow.
 
     values  those of the leaves: what the program holds already
-    wrt     what the last node is differentiated with respect to, in a sweep that follows; None for none
+    wrt     what the last node is differentiated with respect to, in a sweep that follows; None for
+            none
     """
     hold_work(limits, order, wrt)
     what = "the statement" if wrt is None else WITH_GRADIENT
@@ -219,7 +268,9 @@ def hold_program(limits: Limits, order: Sequence[Expr], values: Mapping[Expr, An
     limits.check_memory(held + max(scratch, 0 if wrt is None else bytes_of_sweep(order, wrt)), what)
 
 
-def hold_work(limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None = None, sweeps: int = 1) -> None:
+def hold_work(
+    limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None = None, sweeps: int = 1
+) -> None:
     """The same for scalar operations alone, of as many sweeps as there are."""
     times, what = (1, "the statement") if wrt is None else (1 + _BACKWARDS * sweeps, WITH_GRADIENT)
     limits.check_work(times * sum(map(operations, order)), what)
@@ -227,7 +278,9 @@ def hold_work(limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None 
 
 def held_by(values: Iterable[Any]) -> int:
     """The bytes of memory that arrays take, but for what lies in files."""
-    return sum(value.nbytes for value in values if isinstance(value, np.ndarray) and not _in_file(value))
+    return sum(
+        value.nbytes for value in values if isinstance(value, np.ndarray) and not _in_file(value)
+    )
 
 
 def _in_file(array: Any) -> bool:
@@ -240,12 +293,22 @@ def _in_file(array: Any) -> bool:
 
 def operations(node: Expr) -> int:
     """Count the scalar operations that it takes to compute a node of its operands."""
-    return 0 if node.op is None or node.op is output else operations_of(node.op, node.shape, shapes_of(node))
+    return (
+        0
+        if node.op is None or node.op is output
+        else operations_of(node.op, node.shape, shapes_of(node))
+    )
 
 
 def scratch_of(node: Expr) -> int:
-    """The bytes that are needed beside operands and result to compute a node, or to carry its adjoint back."""
-    return 0 if node.op is None or node.op is output else ITEM * workspace_of(node.op, node.shape, shapes_of(node))
+    """The bytes that are needed beside operands and result to compute a node, or to carry its
+    adjoint back.
+    """
+    return (
+        0
+        if node.op is None or node.op is output
+        else ITEM * workspace_of(node.op, node.shape, shapes_of(node))
+    )
 
 
 def shapes_of(node: Expr) -> list[Any]:
@@ -274,7 +337,9 @@ def _is_view(node: Expr) -> bool:
 
 
 def bytes_of_sweep(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
-    """The bytes that a sweep over nodes holds at once: adjoints that are not complete, and what one rule makes."""
+    """The bytes that a sweep over nodes holds at once: adjoints that are not complete, and what one
+    rule makes.
+    """
     needed = set(wrt)
     for node in order:
         if not needed.isdisjoint(node.operands):

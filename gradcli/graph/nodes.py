@@ -1,9 +1,9 @@
 """The graph: immutable nodes, interned within a program and compared by identity.
 
-A node has no value. It has an operation, operands, static parameters, a shape and a kind ("float", "bool" or
-"int"); values live in tables beside the graph, and so do source spans, many to one node. Leaves, random draws and
-named intermediates keep an identity of their own. Operators on nodes build nodes, which is how derivative
-rules build graphs.
+A node has no value. It has an operation, operands, static parameters, a shape and a kind ("float",
+"bool" or "int"); values live in tables beside the graph, and so do source spans, many to one node.
+Leaves, random draws and named intermediates keep an identity of their own. Operators on nodes build
+nodes, which is how derivative rules build graphs.
 """
 
 from __future__ import annotations
@@ -86,7 +86,13 @@ class Expr(Operand):
         return self.graph.apply(op, operands, static)
 
     def __repr__(self) -> str:
-        what = self.op.name if self.op else self.payload.name if isinstance(self.payload, Leaf) else repr(self.payload)
+        what = (
+            self.op.name
+            if self.op
+            else self.payload.name
+            if isinstance(self.payload, Leaf)
+            else repr(self.payload)
+        )
         return f"<{what} {self.shape}>"
 
     def __bool__(self) -> bool:
@@ -111,7 +117,9 @@ class Graph:
         return len(self._interned), self.limits.nodes - (self._most - self._last)
 
     def forget_since(self, mark: tuple[int, int]) -> None:
-        """Let go of the nodes made since then: they live as long as somebody else has them, and are not found again."""
+        """Let go of the nodes made since then: they live as long as somebody else has them, and are
+        not found again.
+        """
         interned, count = mark
         while len(self._interned) > interned:
             self._interned.popitem()  # the one made last
@@ -137,7 +145,9 @@ class Graph:
         if type(value) is int and (node := self._interned.get((int, value))) is not None:
             return node
         if isinstance(value, np.ndarray) and value.ndim:
-            key: Any = (value.dtype.str, value.shape, value.tobytes()) if value.size <= 64 else id(value)
+            key: Any = (
+                (value.dtype.str, value.shape, value.tobytes()) if value.size <= 64 else id(value)
+            )
         else:
             if isinstance(value, (np.generic, np.ndarray)):
                 value = value.item()
@@ -148,7 +158,11 @@ class Graph:
             shape = value.shape if isinstance(value, np.ndarray) else ()
             if shape and value.size > LIGHT:
                 self.is_heavy = True
-            is_bool = value.dtype == np.bool_ if isinstance(value, np.ndarray) else isinstance(value, bool)
+            is_bool = (
+                value.dtype == np.bool_
+                if isinstance(value, np.ndarray)
+                else isinstance(value, bool)
+            )
             node = Expr(self, None, (), NO_STATIC, shape, BOOL if is_bool else FLOAT, value)
             self._interned[key] = node
         return node
@@ -158,7 +172,9 @@ class Graph:
         nodes: tuple[Any, ...] = tuple(operands)
         for operand in nodes:
             if type(operand) is not Expr:
-                nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in nodes])
+                nodes = tuple(
+                    [o if isinstance(o, Expr) or o is None else self.constant(o) for o in nodes]
+                )
                 break
         if op.broadcasts and not static:
             for operand in nodes:
@@ -170,17 +186,26 @@ class Graph:
                     node = self._interned[op, nodes] = Expr(self, op, nodes, NO_STATIC, (), FLOAT)
                 return node
         if op.indices:
-            nodes = tuple([self.whole(n) if i in op.index_places else n for i, n in enumerate(nodes)])
+            nodes = tuple(
+                [self.whole(n) if i in op.index_places else n for i, n in enumerate(nodes)]
+            )
         if op.result == FLOAT and op is not to_float:
             for node in nodes:
                 if node is not None and node.kind != FLOAT:
                     places = op.index_places
-                    nodes = tuple([n if n is None or n.kind == FLOAT or i in places else self._as_float(n) for i, n in enumerate(nodes)])
+                    nodes = tuple(
+                        [
+                            n if n is None or n.kind == FLOAT or i in places else self._as_float(n)
+                            for i, n in enumerate(nodes)
+                        ]
+                    )
                     break
         key = (op, nodes, tuple(static.items())) if static else (op, nodes)
         node = self._interned.get(key)
         if node is None:
-            node = Expr(self, op, nodes, static, self._shape(op, nodes, static), self._kind(op, nodes))
+            node = Expr(
+                self, op, nodes, static, self._shape(op, nodes, static), self._kind(op, nodes)
+            )
             self._interned[key] = node
         return node
 
@@ -188,7 +213,11 @@ class Graph:
         """A node as whole numbers by which entries are addressed."""
         if node is None or node.kind == INT:
             return node
-        if node.is_constant and isinstance(node.payload, np.ndarray) and node.payload.dtype.kind in "iu":
+        if (
+            node.is_constant
+            and isinstance(node.payload, np.ndarray)
+            and node.payload.dtype.kind in "iu"
+        ):
             key = ("int", node)
             if key not in self._interned:
                 self._interned[key] = Expr(self, None, (), NO_STATIC, node.shape, INT, node.payload)
@@ -229,8 +258,14 @@ class Graph:
 
     def _hold(self, op: Op, shape: Any, operands: list[Any]) -> None:
         """Hold a node that is about to be made to the limits."""
-        entries = self.limits.check_shape(shape) if op.outputs == 1 else max(map(self.limits.check_shape, shape))
-        if op.core_dims is not None:  # which may take more memory or time than the sizes of its arrays say
+        entries = (
+            self.limits.check_shape(shape)
+            if op.outputs == 1
+            else max(map(self.limits.check_shape, shape))
+        )
+        if (
+            op.core_dims is not None
+        ):  # which may take more memory or time than the sizes of its arrays say
             self.is_heavy |= hold(self.limits, op, shape, operands)
         elif entries > LIGHT:
             self.is_heavy = True
@@ -239,8 +274,14 @@ class Graph:
     def _kind(op: Op, nodes: tuple[Expr | None, ...]) -> str:
         if op.result != "same":
             return op.result
-        named = zip(nodes, op.operands, strict=True) if not op.variadic else ((n, "") for n in nodes)
-        kinds = {n.kind for n, name in named if n is not None and name not in op.indices and name != "condition"}
+        named = (
+            zip(nodes, op.operands, strict=True) if not op.variadic else ((n, "") for n in nodes)
+        )
+        kinds = {
+            n.kind
+            for n, name in named
+            if n is not None and name not in op.indices and name != "condition"
+        }
         return kinds.pop() if len(kinds) == 1 else FLOAT
 
 

@@ -1,8 +1,10 @@
-"""Dependence of each entry of a result on entries of variables: a reading of the graph in sets of entries.
+"""Dependence of each entry of a result on entries of variables: a reading of the graph in sets of
+entries.
 
-What an operation does with sets is read from its record: entry by entry it unites those of its operands, an operation on axes
-(`Op.axes`) says what it adds up, what moves entries shows where by moving their numbers, and of an ``axis`` entries along it mix.
-Of everything else each entry may depend on all. So a pattern is that of the derivative, or has more entries.
+What an operation does with sets is read from its record: entry by entry it unites those of its
+operands, an operation on axes (`Op.axes`) says what it adds up, what moves entries shows where by
+moving their numbers, and of an ``axis`` entries along it mix. Of everything else each entry may
+depend on all. So a pattern is that of the derivative, or has more entries.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 
-# -- Patterns of matrices, and sets of entries: many entries of a graph's nodes depend on one and the
-# same set.
+# -- Patterns of matrices, and sets of entries: many entries of a graph's nodes depend on one and
+# the same set.
 
 
 _MOST = 4_000_000  # entries of all unions
@@ -60,7 +62,9 @@ def pattern_of(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) ->
 def symmetric(pattern: Pattern) -> Pattern:
     """A pattern with the places of its transpose."""
     rows, columns = pattern.rows, pattern.columns
-    return pattern_of(np.concatenate((rows, columns)), np.concatenate((columns, rows)), pattern.shape)
+    return pattern_of(
+        np.concatenate((rows, columns)), np.concatenate((columns, rows)), pattern.shape
+    )
 
 
 _Set = frozenset[int]
@@ -68,7 +72,10 @@ _NOTHING: _Set = frozenset()
 
 
 class Sets:
-    """Unions of sets of entries in arrays. Where they have become too many, they hold all entries: a pattern may have more."""
+    """Unions of sets of entries in arrays.
+
+    Where they have become too many, they hold all entries: a pattern may have more.
+    """
 
     def __init__(self, entries: int) -> None:
         self._whole: _Set = frozenset(range(entries))
@@ -99,7 +106,9 @@ class Sets:
     def along(self, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
         """The unions along axes, which stay with an extent of 1."""
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-        return self.gather(np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape), x, shape)
+        return self.gather(
+            np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape), x, shape
+        )
 
     def gather(self, places: np.ndarray, x: np.ndarray, shape: Shape) -> np.ndarray:
         """The unions of what comes to each place of an array."""
@@ -126,7 +135,8 @@ def _array(sets: Iterable[_Set], shape: Shape) -> np.ndarray:
 
 
 class Compression(NamedTuple):
-    """Way in which the entries of a pattern are read from derivatives in as many directions as there are colours.
+    """Way in which the entries of a pattern are read from derivatives in as many directions as
+    there are colours.
 
     colors   of the entries of what moves: columns, or rows where derivatives are carried back
     number   how many there are
@@ -163,13 +173,24 @@ def columns_apart(pattern: Pattern) -> np.ndarray:
 
 
 def star(pattern: Pattern) -> np.ndarray:
-    """A star colouring of the graph of a symmetric pattern: neighbours differ, and no path of four vertices has two colours alone."""
+    """A star colouring of the graph of a symmetric pattern: neighbours differ, and no path of four
+    vertices has two colours alone.
+    """
     count = pattern.shape[0]
     starts, columns = pattern.starts.tolist(), pattern.columns.tolist()
     colors = [-1] * count
-    once, twice = [0] * count, [0] * count  # colours of a vertex's neighbours: those that one has, those that two have
-    ended = [0] * count  # colours of neighbours that have two neighbours of this vertex's colour: no further neighbour may have one
-    first: list[dict[int, int]] = [{} for _ in range(count)]  # the neighbour that had a colour first
+    once, twice = (
+        [0] * count,
+        [0] * count,
+    )  # colours of a vertex's neighbours: those that one has, those that two have
+    ended = (
+        [0] * count
+        # colours of neighbours that have two neighbours of this vertex's colour: no further
+        # neighbour may have one
+    )
+    first: list[dict[int, int]] = [
+        {} for _ in range(count)
+    ]  # the neighbour that had a colour first
     for vertex in range(count):
         near = [other for other in columns[starts[vertex] : starts[vertex + 1]] if other != vertex]
         taken, met, repeated = 0, 0, 0
@@ -190,7 +211,9 @@ def star(pattern: Pattern) -> np.ndarray:
                 if repeated >> colors[other] & 1:
                     ended[other] |= bit
                 if once[other] & bit:
-                    _end(other, first[other][color], vertex, colors, ended, known=twice[other] & bit)
+                    _end(
+                        other, first[other][color], vertex, colors, ended, known=twice[other] & bit
+                    )
             if once[other] & bit:
                 twice[other] |= bit
             else:
@@ -199,7 +222,9 @@ def star(pattern: Pattern) -> np.ndarray:
     return np.array(colors, int)
 
 
-def _end(hub: int, one: int, other: int, colors: list[int], ended: list[int], *, known: int) -> None:
+def _end(
+    hub: int, one: int, other: int, colors: list[int], ended: list[int], *, known: int
+) -> None:
     """A coloured vertex has neighbours of one colour: theirs may not have its colour any more."""
     ended[other] |= 1 << colors[hub]
     if not known:
@@ -207,7 +232,9 @@ def _end(hub: int, one: int, other: int, colors: list[int], ended: list[int], *,
 
 
 def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
-    """Return whether derivatives are carried back, and how entries are read from them: by columns or by rows, whichever takes fewer colours."""
+    """Return whether derivatives are carried back, and how entries are read from them: by columns
+    or by rows, whichever takes fewer colours.
+    """
     if not pattern.columns.size:
         return False, _none(pattern.shape[1])
     back = pattern.transpose()
@@ -217,12 +244,16 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
         return False, _each(pattern.columns, pattern.rows, pattern.shape[1])
     forwards, backwards = columns_apart(pattern), columns_apart(back)
     if _count(backwards) < _count(forwards):
-        return True, Compression(backwards, _count(backwards), backwards[pattern.rows], pattern.columns)
+        return True, Compression(
+            backwards, _count(backwards), backwards[pattern.rows], pattern.columns
+        )
     return False, Compression(forwards, _count(forwards), forwards[pattern.columns], pattern.rows)
 
 
 def of_hessian(pattern: Pattern) -> Compression:
-    """Return how the entries of a symmetric pattern are read: from the column, or from that of the entry on the other side."""
+    """Return how the entries of a symmetric pattern are read: from the column, or from that of the
+    entry on the other side.
+    """
     rows, columns = pattern.rows, pattern.columns
     if not columns.size:
         return _none(pattern.shape[1])
@@ -232,7 +263,12 @@ def of_hessian(pattern: Pattern) -> Compression:
     keys = rows * max(_count(colors), 1) + colors[columns]
     _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
     alone = counts[places] == 1  # no other entry of the row has this colour
-    return Compression(colors, _count(colors), np.where(alone, colors[columns], colors[rows]), np.where(alone, rows, columns))
+    return Compression(
+        colors,
+        _count(colors),
+        np.where(alone, colors[columns], colors[rows]),
+        np.where(alone, rows, columns),
+    )
 
 
 def _each(moving: np.ndarray, place: np.ndarray, number: int) -> Compression:
@@ -254,19 +290,35 @@ def _count(colors: np.ndarray) -> int:
     return int(colors.max(initial=-1)) + 1
 
 
-_PRODUCTS = 4_000_000  # entries that are multiplied in a sum of products: more are taken for a dense product
+# entries that are multiplied in a sum of products: more are taken for a dense product
+_PRODUCTS = 4_000_000
 
 
 def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
-    """Return of which entries of variables, one variable after the other, the entries of results may have a derivative."""
+    """Return of which entries of variables, one variable after the other, the entries of results
+    may have a derivative.
+    """
     entries = count()
-    table: dict[Expr, Any] = {x: _array((frozenset((i,)) for i in islice(entries, math.prod(x.shape))), x.shape) for x in variables}
+    table: dict[Expr, Any] = {
+        x: _array((frozenset((i,)) for i in islice(entries, math.prod(x.shape))), x.shape)
+        for x in variables
+    }
     size = next(entries)
     interpret(reachable(roots), Dependence(Sets(size)), table)
-    rows = [one for root in roots for one in (np.ravel(table[root]) if table[root] is not None else [_NOTHING] * math.prod(root.shape))]
+    rows = [
+        one
+        for root in roots
+        for one in (
+            np.ravel(table[root]) if table[root] is not None else [_NOTHING] * math.prod(root.shape)
+        )
+    ]
     members = {one: sorted(one) for one in rows}
     starts = np.concatenate(([0], np.cumsum(list(map(len, rows)), dtype=int)))
-    return Pattern(starts, np.array(list(chain.from_iterable(map(members.__getitem__, rows))), int), (len(rows), size))
+    return Pattern(
+        starts,
+        np.array(list(chain.from_iterable(map(members.__getitem__, rows))), int),
+        (len(rows), size),
+    )
 
 
 class Dependence(Reached):
@@ -282,7 +334,9 @@ class Dependence(Reached):
         if not moving or (op.partials is None and op.vjp is None):
             return None
         if op.elementwise:
-            return np.broadcast_to(reduce(self.sets.both, [operands[i] for i in moving]), node.shape)
+            return np.broadcast_to(
+                reduce(self.sets.both, [operands[i] for i in moving]), node.shape
+            )
         for reading in (self._by_axes, self._move, self._by_axis, self._by_batch):
             found = reading(node, op, operands)
             if found is not None:
@@ -319,8 +373,16 @@ class Dependence(Reached):
         if not op.moves:
             return None
         shapes = [o.shape for o in node.operands if o is not None]
-        sets = [np.full(shape, _NOTHING) if x is None else x for x, shape in zip(operands, shapes, strict=True)]
-        return np.asarray(np.concatenate([[_NOTHING], *(x.ravel() for x in sets)])[sources(op, shapes, node.static)], object)
+        sets = [
+            np.full(shape, _NOTHING) if x is None else x
+            for x, shape in zip(operands, shapes, strict=True)
+        ]
+        return np.asarray(
+            np.concatenate([[_NOTHING], *(x.ravel() for x in sets)])[
+                sources(op, shapes, node.static)
+            ],
+            object,
+        )
 
     def _by_axis(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Entries mix along an axis only, which is reduced or stays."""
@@ -339,7 +401,10 @@ class Dependence(Reached):
         """Entries mix in the trailing axes that the record names, batch by batch."""
         if op.core_dims is None or op.outputs > 1 or len(op.core_dims) != len(node.operands):
             return None
-        ranks = [0 if o is None else max(0, len(o.shape) - core) for o, core in zip(node.operands, op.core_dims, strict=True)]
+        ranks = [
+            0 if o is None else max(0, len(o.shape) - core)
+            for o, core in zip(node.operands, op.core_dims, strict=True)
+        ]
         batches = [
             self.sets.along(x, range(rank, x.ndim)).reshape(x.shape[:rank])
             for x, rank in zip(operands, ranks, strict=True)
@@ -347,7 +412,9 @@ class Dependence(Reached):
         ]
         lead = node.shape[: max(ranks)]
         whole = np.broadcast_to(reduce(self.sets.both, batches), lead)
-        return np.broadcast_to(whole.reshape((*lead, *[1] * (len(node.shape) - len(lead)))), node.shape)
+        return np.broadcast_to(
+            whole.reshape((*lead, *[1] * (len(node.shape) - len(lead)))), node.shape
+        )
 
 
 class Along(Arrays):
@@ -360,7 +427,11 @@ class Along(Arrays):
     def fold_axes(self, x: np.ndarray, fold: Fold, axis: Any, keepdims: bool) -> np.ndarray:
         gone = axes_of(axis, x.ndim)
         found = self.sets.along(x, gone)
-        return found if keepdims else found.reshape([n for i, n in enumerate(x.shape) if i not in gone])
+        return (
+            found
+            if keepdims
+            else found.reshape([n for i, n in enumerate(x.shape) if i not in gone])
+        )
 
     def product(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if math.prod(np.broadcast_shapes(x.shape, y.shape)) > _PRODUCTS:
@@ -371,14 +442,16 @@ class Along(Arrays):
         return self.sets.gather(places, np.broadcast_to(x, places.shape), shape)
 
 
-# -- Places to which operations move or add entries --------------------------------------------------
+# -- Places to which operations move or add entries
+# --------------------------------------------------
 
 
 def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | None:
-    """Return where each entry of a result comes from; None where one is more than an entry of an operand.
+    """Return where each entry of a result comes from; None where one is more than an entry of an
+    operand.
 
-    The places are counted from 1 among the entries of all operands, one after the other, of which each has as many as the list says;
-    0 stands for zeros.
+    The places are counted from 1 among the entries of all operands, one after the other, of which
+    each has as many as the list says; 0 stands for zeros.
     """
     if not op.moves:
         return None
@@ -387,9 +460,11 @@ def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | Non
 
 
 def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:
-    """Return to which entry of the result each one of the only operand is added, counted from 1, and 0 for none; None where it is changed.
+    """Return to which entry of the result each one of the only operand is added, counted from 1,
+    and 0 for none; None where it is changed.
 
-    What flows back are the numbers of the result's entries, if it is nothing else; whole numbers in the operand tell.
+    What flows back are the numbers of the result's entries, if it is nothing else; whole numbers in
+    the operand tell.
     """
     if not op.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
         return None
@@ -404,7 +479,9 @@ def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:
 
 
 def known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
-    """Return the whole numbers by which an operation addresses entries; None where a value decides them."""
+    """Return the whole numbers by which an operation addresses entries; None where a value decides
+    them.
+    """
     chosen = [node.operands[place] for place in op.index_places if place < len(node.operands)]
     indices = [index for index in chosen if index is not None]
     if any(part.is_leaf for part in reachable(indices)):

@@ -1,9 +1,9 @@
 """The backward sweep: the one place where adjoints are seeded, accumulated and un-broadcast.
 
-It is written against a small protocol: a node has ``op``, ``operands``, ``static`` and ``shape``, and a
-table gives each node's value. With a table of arrays the sweep computes numbers; with ``itself`` as the table it
-builds the graph of the gradient; with multi-precision values the judge runs the same rules without rounding; the
-nodes behind eager tensors are swept by the same function.
+It is written against a small protocol: a node has ``op``, ``operands``, ``static`` and ``shape``,
+and a table gives each node's value. With a table of arrays the sweep computes numbers; with
+``itself`` as the table it builds the graph of the gradient; with multi-precision values the judge
+runs the same rules without rounding; the nodes behind eager tensors are swept by the same function.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
     needed = set(wrt)
     for node in order:
         op = node.op
-        if op is None or node in needed or (op.partials is None and op.vjp is None and op is not output):
+        if (
+            op is None
+            or node in needed
+            or (op.partials is None and op.vjp is None and op is not output)
+        ):
             continue
         if not needed.isdisjoint(node.operands):
             needed.add(node)
@@ -100,7 +104,10 @@ def backward(
         if None not in operands:
             values = [value_of(node), *map(value_of, operands)]
         else:
-            values = [value_of(node), *[None if operand is None else value_of(operand) for operand in operands]]
+            values = [
+                value_of(node),
+                *[None if operand is None else value_of(operand) for operand in operands],
+            ]
         return contributions(node, wanted, cotangent, values, times)
 
     sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, pull)
@@ -113,9 +120,11 @@ def sweep(
     pull: Callable[[Any, Any], Sequence[Any]],
     cast: Callable[[Any, Any], Any] | None = None,
 ) -> None:
-    """Carry adjoints backwards: what a node passes back to an operand is summed to its shape, and added to what the operand has.
+    """Carry adjoints backwards: what a node passes back to an operand is summed to its shape, and
+    added to what the operand has.
 
-    pull  takes a node and its adjoint, which is complete, and gives what is passed back to each operand: None, or nothing at all, for none
+    pull  takes a node and its adjoint, which is complete, and gives what is passed back to each
+          operand: None, or nothing at all, for none
     cast  gives what is passed back the dtype of the operand that it is for
     """
     pop, earlier_of = adjoints.pop, adjoints.get
@@ -153,7 +162,13 @@ class Parts(tuple[Any, ...]):
         return cls.like(node, [cotangent if i == place else None for i in range(node.op.outputs)])
 
     def __add__(self, other: Any) -> Parts:
-        return self.like(self, [y if x is None else x if y is None else x + y for x, y in zip(self, other, strict=True)])
+        return self.like(
+            self,
+            [
+                y if x is None else x if y is None else x + y
+                for x, y in zip(self, other, strict=True)
+            ],
+        )
 
 
 def _is_zero(cotangent: Any) -> bool:
@@ -161,15 +176,22 @@ def _is_zero(cotangent: Any) -> bool:
         return all(part is None or _is_zero(part) for part in cotangent)
     if isinstance(cotangent, Carrier):
         return cotangent.is_zero()
-    return not (cotangent.size and cotangent.item(0)) and not cotangent.any()  # mostly, the first entry tells
+    return (
+        not (cotangent.size and cotangent.item(0)) and not cotangent.any()
+    )  # mostly, the first entry tells
 
 
 def contributions(
-    node: Any, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any], times: Callable[[Any, Any], Any]
+    node: Any,
+    wanted: tuple[bool, ...],
+    cotangent: Any,
+    values: Sequence[Any],
+    times: Callable[[Any, Any], Any],
 ) -> Sequence[Any]:
     """Return what one node passes back to each operand, before summing to the operand's shape.
 
-    A zero cotangent passes nothing back, whatever the rule would multiply it with; but for numbers that IEEE multiplies.
+    A zero cotangent passes nothing back, whatever the rule would multiply it with; but for numbers
+    that IEEE multiplies.
 
     values  its own and its operands'
     times   cotangent times partial
@@ -182,14 +204,24 @@ def contributions(
                 if type(partial) is Pieces:
                     found[place] = partial.flowing(times, cotangent, values, static)
                 else:
-                    found[place] = times(cotangent, partial(*values, **static) if static else partial(*values))
+                    found[place] = times(
+                        cotangent, partial(*values, **static) if static else partial(*values)
+                    )
         return found
     if op is output:
         return (Parts.of(node.operands[0], static["place"], cotangent),)
-    if not op.always and (times is not scale or isinstance(cotangent, Carrier)) and _is_zero(cotangent):
+    if (
+        not op.always
+        and (times is not scale or isinstance(cotangent, Carrier))
+        and _is_zero(cotangent)
+    ):
         return ()
     parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **static)
-    return parts if False not in wanted else [part if want else None for part, want in zip(parts, wanted, strict=True)]
+    return (
+        parts
+        if False not in wanted
+        else [part if want else None for part, want in zip(parts, wanted, strict=True)]
+    )
 
 
 def scale(cotangent: Any, partial: Any) -> Any:
@@ -207,7 +239,9 @@ def scale(cotangent: Any, partial: Any) -> Any:
 
 
 def scale_guarded(cotangent: Any, partial: Any) -> Any:
-    """cotangent * partial, where a zero cotangent gives zero; with nothing to do for the partials 1 and -1 of sums and differences."""
+    """cotangent * partial, where a zero cotangent gives zero; with nothing to do for the partials 1
+    and -1 of sums and differences.
+    """
     kind = type(partial)
     if kind is _Array:
         if type(cotangent) is _Array and partial.dtype is cotangent.dtype:
@@ -218,7 +252,9 @@ def scale_guarded(cotangent: Any, partial: Any) -> Any:
         if kind is int and (partial == 1 or partial == -1):
             return cotangent if partial == 1 else -cotangent
         if partial == 0:
-            return where(True, 0.0 if isinstance(cotangent, Carrier) else cotangent.dtype.type(0), cotangent)
+            return where(
+                True, 0.0 if isinstance(cotangent, Carrier) else cotangent.dtype.type(0), cotangent
+            )
         if math.isfinite(partial) and not isinstance(cotangent, Carrier):
             return cotangent * float(partial)
     elif kind is _Double and type(cotangent) is _Double:

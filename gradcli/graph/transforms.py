@@ -14,7 +14,14 @@ from gradcli.graph.interpret import Reached, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
-from gradcli.ops.elementwise.logic import Pieces, logical_and, logical_not, logical_or, not_equal, where
+from gradcli.ops.elementwise.logic import (
+    Pieces,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    where,
+)
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, to_float
 
@@ -37,7 +44,9 @@ class Tangents(Reached):
         self.motion = Motion()
 
     def times(self, tangent: Expr, partial: Any) -> Any:
-        """tangent * partial, where what does not move around the point stays zero, however large the partial is."""
+        """tangent * partial, where what does not move around the point stays zero, however large
+        the partial is.
+        """
         if isinstance(partial, (int, float)):
             if partial == 0:
                 return fill_like(tangent, 0.0)
@@ -47,12 +56,20 @@ class Tangents(Reached):
         return product if moving is True else where(moving, product, 0.0)
 
     def operation(self, node: Expr, op: Op, tangents: list[Any]) -> Any:
-        """The motion of the result of an operation; of several results, each; None if it does not."""
+        """The motion of the result of an operation; of several results, each; None if it
+        does not.
+        """
         operands, static = node.operands, node.static
         if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
             return None
         if op.linear and not op.elementwise:
-            return op(*[fill_like(x, 0.0) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
+            return op(
+                *[
+                    fill_like(x, 0.0) if t is None and x is not None else t
+                    for x, t in zip(operands, tangents, strict=True)
+                ],
+                **static,
+            )
         values = [node, *operands]
         total: Any = None
         for place, tangent in enumerate(tangents):
@@ -69,7 +86,13 @@ class Tangents(Reached):
                 continue
             if op.outputs == 1 and term.shape != node.shape:
                 term = broadcast_to(term, shape=node.shape)
-            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
+            total = (
+                term
+                if total is None
+                else tuple(map(_sum, total, term))
+                if op.outputs > 1
+                else total + term
+            )
         return total if total is not None or op.outputs > 1 else fill_like(node, 0.0)
 
 
@@ -77,8 +100,17 @@ def _transpose_rule(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
     """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
     assert op.vjp is not None
     wanted = tuple(i == place for i in range(len(node.operands)))
-    cotangents = [node.graph.leaf("cotangent", shape) for shape in (node.shape if op.outputs > 1 else (node.shape,))]
-    pulled = op.vjp(wanted, tuple(cotangents) if op.outputs > 1 else cotangents[0], node, *node.operands, **node.static)
+    cotangents = [
+        node.graph.leaf("cotangent", shape)
+        for shape in (node.shape if op.outputs > 1 else (node.shape,))
+    ]
+    pulled = op.vjp(
+        wanted,
+        tuple(cotangents) if op.outputs > 1 else cotangents[0],
+        node,
+        *node.operands,
+        **node.static,
+    )
     part = pulled[place] if place < len(pulled) else None
     if part is None:
         return None
@@ -90,9 +122,11 @@ def _transpose_rule(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
 
 
 class Motion:
-    """The entries whose tangents may be other than zero beside the point: a truth for each entry, True for all of them, False for none.
+    """The entries whose tangents may be other than zero beside the point: a truth for each entry,
+    True for all of them, False for none.
 
-    It is read from how a tangent is made: of branches that are not taken, of pieces that are flat, of zeros of the program.
+    It is read from how a tangent is made: of branches that are not taken, of pieces that are flat,
+    of zeros of the program.
     """
 
     def __init__(self) -> None:
@@ -122,7 +156,9 @@ class Motion:
         role = op.algebra
         if op is where:
             chosen, x, y = node.operands[0], *moving
-            return _either(_both(chosen, x), _both(logical_not(chosen), y) if y is not False else False)
+            return _either(
+                _both(chosen, x), _both(logical_not(chosen), y) if y is not False else False
+            )
         if role in ("product", "chain"):
             return _both(*moving)
         if role in ("sum", "difference"):
@@ -132,8 +168,15 @@ class Motion:
         if all(part is False for part in moving):
             return False
         if op is take_along:
-            return not_equal(take_along(_as_numbers(moving[0], node.operands[0]), node.operands[1], **node.static), 0.0)
-        masks = [_as_numbers(part, operand) for part, operand in zip(moving, node.operands, strict=True)]
+            return not_equal(
+                take_along(
+                    _as_numbers(moving[0], node.operands[0]), node.operands[1], **node.static
+                ),
+                0.0,
+            )
+        masks = [
+            _as_numbers(part, operand) for part, operand in zip(moving, node.operands, strict=True)
+        ]
         return not_equal(op(*masks, **node.static), 0.0)
 
 
@@ -192,7 +235,10 @@ def _join(x: Any, y: Any, winner: bool, join: Callable[..., Any]) -> Any:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Derivation:
-    """Origin of a derivative inside an expression: what it is the derivative of. The judge computes it from this alone."""
+    """Origin of a derivative inside an expression: what it is the derivative of.
+
+    The judge computes it from this alone.
+    """
 
     kind: str  # "vjp", "jvp", "jacobian", "hessian" or "hvp"
     y: Expr
@@ -205,13 +251,27 @@ _USUAL = 3  # the order up to which a derivative has but a few times as many nod
 
 
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
-    """A derivative expression of the language. ``vector`` is the seed, or the tangent of "jvp" and "hvp"."""
+    """A derivative expression of the language.
+
+    ``vector`` is the seed, or the tangent of "jvp" and "hvp".
+    """
     if kind in ("hessian", "hvp") and math.prod(y.shape) != 1:
         raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
     if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
-        raise ShapeError(f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the same")
-    make: Any = {"vjp": grad, "jvp": lambda y, x, v: jvp(y, {x: v}), "hvp": hvp, "jacobian": jacobian, "hessian": hessian}[kind]
-    order = 1 + max((node.static["of"].order for node in reachable([y]) if node.op is derivative), default=0)
+        raise ShapeError(
+            f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the "
+            "same"
+        )
+    make: Any = {
+        "vjp": grad,
+        "jvp": lambda y, x, v: jvp(y, {x: v}),
+        "hvp": hvp,
+        "jacobian": jacobian,
+        "hessian": hessian,
+    }[kind]
+    order = 1 + max(
+        (node.static["of"].order for node in reachable([y]) if node.op is derivative), default=0
+    )
     expanded = make(y, x) if vector is None else make(y, x, vector)
     limit = y.graph.limits.derivatives
     if order > _USUAL and len(reachable([expanded])) > limit:
@@ -222,7 +282,9 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
 
 
 def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
-    """The nodes that the function depends on: under a derivative, its definition instead of its expansion."""
+    """The nodes that the function depends on: under a derivative, its definition instead of its
+    expansion.
+    """
     seen: set[Expr] = set()
     stack = [root, *also]
     while stack:
@@ -253,13 +315,17 @@ def ones_like(node: Expr) -> Expr:
 def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
     """The vector-Jacobian products of y with a seed of its shape, zeros where y does not depend."""
     if seed.shape != y.shape:
-        raise ShapeError(f"the seed has the shape {seed.shape}, the output {y.shape}; they must be the same")
+        raise ShapeError(
+            f"the seed has the shape {seed.shape}, the output {y.shape}; they must be the same"
+        )
     found = backward(reachable([y]), {y: seed}, wrt, itself)
     return [found[x] if x in found else zeros_like(x) for x in wrt]
 
 
 def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
-    """The vector-Jacobian product of y with a seed; without one, with ones: the gradient of the sum."""
+    """The vector-Jacobian product of y with a seed; without one, with ones: the gradient of the
+    sum.
+    """
     if seed is None:
         seed = ones_like(y)
     return vjp(y, [x], seed)[0]
@@ -278,7 +344,9 @@ def one_hot(index: int, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def jacobian(y: Expr, x: Expr) -> Expr:
-    """All partial derivatives, of shape y.shape + x.shape, by rows or by columns, whichever are fewer."""
+    """All partial derivatives, of shape y.shape + x.shape, by rows or by columns, whichever are
+    fewer.
+    """
     rows, columns = math.prod(y.shape), math.prod(x.shape)
     y.graph.limits.check_derivatives(rows, columns)
     if not y.shape:

@@ -1,6 +1,8 @@
-"""Attributes and methods of values that code is full of beside mathematics: sizes, dtypes, copies, devices, conversions.
+"""Attributes and methods of values that code is full of beside mathematics: sizes, dtypes, copies,
+devices, conversions.
 
-What a program writes to move numbers between devices, to copy them or to lay them out in memory changes nothing here.
+What a program writes to move numbers between devices, to copy them or to lay them out in memory
+changes nothing here.
 """
 
 from __future__ import annotations
@@ -62,18 +64,30 @@ class Entries(Thing):
 
     def attribute(self, builder: Builder, name: str) -> Any:
         if name == "get":
-            return Routine(name, f"{_PARAMETERS}, -bounds_value|fill_value", lambda builder: getitem(self.base, index=self.index))
+            return Routine(
+                name,
+                f"{_PARAMETERS}, -bounds_value|fill_value",
+                lambda builder: getitem(self.base, index=self.index),
+            )
         if name == "set" or name in (updates := _updates()):
             update = None if name == "set" else updates[name]
-            return Routine(name, f"values, {_PARAMETERS}", lambda builder, values: self._update(builder.value(values), update))
+            return Routine(
+                name,
+                f"values, {_PARAMETERS}",
+                lambda builder, values: self._update(builder.value(values), update),
+            )
         if name == "apply":
-            raise TypeMismatchError("a function cannot be handed to apply", help="write x.at[0].set(sin(x[0]))")
+            raise TypeMismatchError(
+                "a function cannot be handed to apply", help="write x.at[0].set(sin(x[0]))"
+            )
         raise UnknownNameError(
-            f"x.at[...] has no method '{name}'", help="it has set, add, subtract, multiply, divide, power, min, max and get"
+            f"x.at[...] has no method '{name}'",
+            help="it has set, add, subtract, multiply, divide, power, min, max and get",
         )
 
     def _update(self, values: Expr, update: Callable[[Any, Any], Any] | None) -> Expr:
-        """The array with values in the place of what is at the index, or with what an update makes of both.
+        """The array with values in the place of what is at the index, or with what an update makes
+        of both.
 
         Raises ShapeError for an index out of bounds, and for values that do not fit.
         """
@@ -83,14 +97,19 @@ class Entries(Thing):
         try:
             given = broadcast_to(values, shape=shape) if values.shape != shape else values
         except ShapeError:
-            raise ShapeError(f"values of the shape {values.shape} do not fit entries of the shape {shape}") from None
+            raise ShapeError(
+                f"values of the shape {values.shape} do not fit entries of the shape {shape}"
+            ) from None
         if update is operator.add:
             result: Expr = self.base + scatter_add(given, index=self.index, shape=self.base.shape)
             return result
         places = np.ravel(entry_numbers(self.base.shape)[numpy_index(self.index)])
         if update is not None:
             if np.unique(places).size < places.size:
-                raise ShapeError("an index names an entry twice, of which only add makes one", help="write one update after the other")
+                raise ShapeError(
+                    "an index names an entry twice, of which only add makes one",
+                    help="write one update after the other",
+                )
             given = update(getitem(self.base, index=self.index), given)
         return self._put(self.base, places, given)
 
@@ -116,7 +135,10 @@ def _itself(builder: Builder, x: Expr) -> Expr:
 
 def _adjoint(builder: Builder, x: Expr) -> Any:
     if x.ndim not in (0, 2):
-        raise ShapeError(f".H is of matrices, not of an array of {x.ndim} axes", help="write x.mH for the last two axes")
+        raise ShapeError(
+            f".H is of matrices, not of an array of {x.ndim} axes",
+            help="write x.mH for the last two axes",
+        )
     return shapes.transpose(x, axes=None) if x.ndim else x
 
 
@@ -129,7 +151,10 @@ def _axes(builder: Builder, x: Expr) -> Expr:
 
 
 def _extent(builder: Builder, x: Expr, axis: Any = None) -> Any:
-    """``x.size()``, which is the shape, and ``x.size(0)``. Raises ShapeError for an axis that there is none of."""
+    """``x.size()``, which is the shape, and ``x.size(0)``.
+
+    Raises ShapeError for an axis that there is none of.
+    """
     if axis is None:
         return Indices(map(builder.graph.constant, x.shape))
     place = builder.integer(axis, "an axis")
@@ -166,12 +191,17 @@ def _float_of_pytorch(builder: Builder, x: Expr) -> Any:
 
 def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
     if dtype is None:
-        raise ArgumentError("type() without a dtype is a string, which is no value here", help="write x.type(torch.float64)")
+        raise ArgumentError(
+            "type() without a dtype is a string, which is no value here",
+            help="write x.type(torch.float64)",
+        )
     return conversions.astype(builder, x, dtype)
 
 
 def _entry(builder: Builder, x: Expr, index: Any = ()) -> Any:
-    """The number at an index, or the only one; who calls it says whether gradients stop there (reading.py)."""
+    """The number at an index, or the only one; who calls it says whether gradients stop there
+    (reading.py).
+    """
     if not index:
         return item(builder, x)
     places = [builder.integer(part) for part in index]
@@ -186,7 +216,11 @@ def _flatten(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = Non
     """PyTorch's ``x.flatten(1)``, and NumPy's ``x.flatten('F')``."""
     if isinstance(start_dim, str):
         return result_of(call(builder, "ravel", NUMPY, [x, start_dim], {}))
-    given = {key: value for key, value in (("start_dim", start_dim), ("end_dim", end_dim)) if value is not None}
+    given = {
+        key: value
+        for key, value in (("start_dim", start_dim), ("end_dim", end_dim))
+        if value is not None
+    }
     return result_of(call(builder, "flatten", TORCH, [x], given))
 
 
@@ -216,7 +250,8 @@ METHODS: dict[str, Routine] = routines({
     "astype": ("x, dtype, -memory_order|order, -casting, -subok, -copy, -device", conversions.astype),
     "type": ("x, dtype, -non_blocking", _type_of),
     "type_as": ("x, other|tensor", conversions.like),
-    **{name: ("x, -memory_format", _to(name)) for name in words("long int bool half bfloat16 short char byte")},
+    **{name: ("x, -memory_format", _to(name)) for name in words("long int bool half bfloat16 "
+    "short char byte")},
     **dict.fromkeys(("float", "double"), ("x, -memory_format", _float_of_pytorch)),
     "new_zeros": (f"x, shape|size+, dtype, {_PLACED}", _new(zeros)),
     "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _new(ones)),
@@ -229,25 +264,45 @@ METHODS: dict[str, Routine] = routines({
 })  # fmt: skip
 
 
-# -- Methods of NumPy's functions of two arrays: ``np.add.reduce(x, axis=1)`` ----------------------
+# -- Methods of NumPy's functions of two arrays: ``np.add.reduce(x, axis=1)`` --------------------
 
 
 def is_ufunc(function: Function) -> bool:
     """Return whether a function has methods of its own: NumPy knows."""
-    found = getattr(np, function.name, None) if function.base is None and function.library in (NUMPY, JAX) else None
+    found = (
+        getattr(np, function.name, None)
+        if function.base is None and function.library in (NUMPY, JAX)
+        else None
+    )
     return isinstance(found, np.ufunc) and (found.nin, found.nout) == (2, 1)
 
 
 def method_of_ufunc(function: Function, name: str) -> Routine:
-    """``np.add.reduce`` and its kin. Raises UnknownNameError for other names, TypeMismatchError for ``at``, which stores."""
+    """``np.add.reduce`` and its kin.
+
+    Raises UnknownNameError for other names, TypeMismatchError for ``at``, which stores.
+    """
     if name == "at":
-        raise TypeMismatchError("the language has no stores: a value stays as it is", help="write y = x.at[0].add(1) for a new one")
+        raise TypeMismatchError(
+            "the language has no stores: a value stays as it is",
+            help="write y = x.at[0].add(1) for a new one",
+        )
     if name not in _OF_UFUNCS:
-        raise UnknownNameError(f"'{function.name}' has no attribute '{name}'", help="it has reduce, accumulate, outer and reduceat")
+        raise UnknownNameError(
+            f"'{function.name}' has no attribute '{name}'",
+            help="it has reduce, accumulate, outer and reduceat",
+        )
 
     of = function.name
 
-    def reduce(builder: Builder, array: Expr, axis: Any = 0, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+    def reduce(
+        builder: Builder,
+        array: Expr,
+        axis: Any = 0,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
         """Along the first axis, if no other is given."""
         axis, keepdims = builder.static(axis, "an axis"), builder.static(keepdims, "a flag")
         return ufuncs.reduce(_caller(builder), of, array, axis, keepdims, initial, where)
@@ -259,18 +314,28 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
         return ufuncs.outer(_caller(builder), of, a, b)
 
     def reduceat(builder: Builder, array: Expr, indices: Expr, axis: Any = 0) -> Any:
-        return ufuncs.reduceat(_caller(builder), of, array, builder.static(indices), builder.integer(axis, "an axis"))
+        return ufuncs.reduceat(
+            _caller(builder), of, array, builder.static(indices), builder.integer(axis, "an axis")
+        )
 
-    bodies: dict[str, Callable[..., Any]] = {"reduce": reduce, "accumulate": accumulate, "outer": outer, "reduceat": reduceat}
+    bodies: dict[str, Callable[..., Any]] = {
+        "reduce": reduce,
+        "accumulate": accumulate,
+        "outer": outer,
+        "reduceat": reduceat,
+    }
     return Routine(f"{of}.{name}", _OF_UFUNCS[name], bodies[name])
 
 
 _OF_UFUNCS = {
-    "reduce": "array|x, axis, -dtype, -out, keepdims, initial, where", "accumulate": "array|x, axis, -dtype, -out", "outer": "a, b",
+    "reduce": "array|x, axis, -dtype, -out, keepdims, initial, where", "accumulate": "array|x, "
+    "axis, -dtype, -out", "outer": "a, b",
     "reduceat": "array|x, indices, axis, -dtype, -out",
 }  # fmt: skip
 
 
 def _caller(builder: Builder) -> ufuncs.Call:
     """Return what applies a function of NumPy's by its name."""
-    return lambda name, *operands, **keywords: result_of(call(builder, name, NUMPY, list(operands), keywords))
+    return lambda name, *operands, **keywords: result_of(
+        call(builder, name, NUMPY, list(operands), keywords)
+    )

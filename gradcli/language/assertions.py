@@ -1,4 +1,7 @@
-"""Asserts: claims joined by ``and``, each a comparison. The claims are read as one expression, whose tree says where each has its sides."""
+"""Asserts: claims joined by ``and``, each a comparison.
+
+The claims are read as one expression, whose tree says where each has its sides.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,17 @@ from typing import NoReturn
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.parser import first, parse_tokens
 from gradcli.language.python_hints import SaidError
-from gradcli.language.tokens import NAME, NUMBER, PRIME, RESERVED, STRING, SUPERSCRIPT, Token, end_of, outside
+from gradcli.language.tokens import (
+    NAME,
+    NUMBER,
+    PRIME,
+    RESERVED,
+    STRING,
+    SUPERSCRIPT,
+    Token,
+    end_of,
+    outside,
+)
 from gradcli.language.tree import Assertion, Binary, Expression, Node, Quantified, Relation
 from gradcli.ops.text import BINDING, COMPARISON, MASK
 
@@ -18,8 +31,11 @@ _RANGE = "write: assert x**2 >= 0 for x in -1..1"
 _JOINED = ("and", "or", "not", "if", "else")  # words of what is a condition, but no comparison
 
 
-def parse_assertion(source: Source, span: Span, tokens: list[Token], start: int, stop: int) -> Assertion:
-    """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" range { "," range } ], the tokens after "assert".
+def parse_assertion(
+    source: Source, span: Span, tokens: list[Token], start: int, stop: int
+) -> Assertion:
+    """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" range { "," range }
+    ], the tokens after "assert".
 
     Raises ParseError for what is no relation, with what to write.
     """
@@ -33,13 +49,21 @@ class _Reader:
         self.source, self.tokens, self.start, self.stop = source, tokens, start, stop
         self.starts = [token.start for token in tokens]
         self.top = outside(tokens, start, stop)
-        after = [i for i in self.top if i > start and self._ends_value(i - 1)]  # what follows a value
+        after = [
+            i for i in self.top if i > start and self._ends_value(i - 1)
+        ]  # what follows a value
         self.ranges = next((i for i in after if self._begins_ranges(i)), stop)
-        self.within = next((i for i in after if i < self.ranges and tokens[i].text == "within"), self.ranges)
+        self.within = next(
+            (i for i in after if i < self.ranges and tokens[i].text == "within"), self.ranges
+        )
 
     def _ends_value(self, i: int) -> bool:
         kind, text, _ = self.tokens[i]
-        return kind in (NUMBER, PRIME, STRING, SUPERSCRIPT) or (kind == NAME and text not in RESERVED) or text in (")", "]")
+        return (
+            kind in (NUMBER, PRIME, STRING, SUPERSCRIPT)
+            or (kind == NAME and text not in RESERVED)
+            or text in (")", "]")
+        )
 
     def _begins_ranges(self, i: int) -> bool:
         """Tell whether "for NAME in" stands at a place."""
@@ -49,7 +73,9 @@ class _Reader:
     def assertion(self, span: Span) -> Assertion:
         for i in self.top:
             if self.tokens[i].text == "," and self.tokens[i + 1].kind == STRING:
-                help = f"write assert {self._text(self.start, i)}  # {self.tokens[i + 1].text[1:-1]}"
+                help = (
+                    f"write assert {self._text(self.start, i)}  # {self.tokens[i + 1].text[1:-1]}"
+                )
                 self._fail("an assert takes no message", self.tokens[i].span, help)
         relations: list[Relation] = []
         pending = [parse_tokens(self.source, self.tokens, self.start, self.within).root]
@@ -77,7 +103,11 @@ class _Reader:
         if end < self.ranges:
             claims, more = self._text(self.start, self.within), self._text(end + 1, self.stop)
             help = f"write assert {claims} and {more} within {self._text(begin, end)}"
-            self._fail("'within' stands at the end, and holds for every relation", self.tokens[end].span, help)
+            self._fail(
+                "'within' stands at the end, and holds for every relation",
+                self.tokens[end].span,
+                help,
+            )
         return found
 
     def _ranges(self) -> tuple[Quantified, ...]:
@@ -86,12 +116,25 @@ class _Reader:
         if self.ranges == self.stop:
             return ()
         commas = [i for i in self.top if i > self.ranges and self.tokens[i].text == ","]
-        for begin, end in zip([self.ranges + 1, *(i + 1 for i in commas)], [*commas, self.stop], strict=True):
+        for begin, end in zip(
+            [self.ranges + 1, *(i + 1 for i in commas)], [*commas, self.stop], strict=True
+        ):
             name, words = self.tokens[begin], [token.text for token in self.tokens[begin:end]]
             dots = [i for i in outside(self.tokens, begin, end) if self.tokens[i].text == ".."]
             span = Span(name.start, max(end_of(self.tokens[end - 1]), name.start + 1))
-            if name.kind != NAME or words[1:2] != ["in"] or len(dots) != 1 or dots[0] in (begin + 2, end - 1) or name.text in found:
-                raise SaidError("a range is a name of its own and two ends", span=span, source=self.source, help=_RANGE)
+            if (
+                name.kind != NAME
+                or words[1:2] != ["in"]
+                or len(dots) != 1
+                or dots[0] in (begin + 2, end - 1)
+                or name.text in found
+            ):
+                raise SaidError(
+                    "a range is a name of its own and two ends",
+                    span=span,
+                    source=self.source,
+                    help=_RANGE,
+                )
             ends = self._expression(begin + 2, dots[0]), self._expression(dots[0] + 1, end)
             found[name.text] = Quantified(name.text, *ends, span)
         return tuple(found.values())
@@ -99,26 +142,44 @@ class _Reader:
     def _expression(self, at: int, end: int) -> Expression:
         return parse_tokens(self.source, self.tokens, at, end)
 
-    # -- where things stand, and what is refused ---------------------------------------------------
+    # -- where things stand, and what is refused --------------------------------------------------
 
     def _places(self, node: Node) -> tuple[int, int]:
         """Return where the tokens of a node begin, and where they have ended."""
         return bisect_left(self.starts, node.start), bisect_left(self.starts, node.end)
 
     def _text(self, begin: int, end: int) -> str:
-        return self.source.text[self.tokens[begin].start : end_of(self.tokens[end - 1])] if begin < end else ""
+        return (
+            self.source.text[self.tokens[begin].start : end_of(self.tokens[end - 1])]
+            if begin < end
+            else ""
+        )
 
     def _refuse_value(self, node: Node) -> NoReturn:
         """Refuse a claim that is no comparison: a condition is compared with True."""
-        words = [i for i in outside(self.tokens, *self._places(node)) if self.tokens[i].text in _JOINED]
+        words = [
+            i for i in outside(self.tokens, *self._places(node)) if self.tokens[i].text in _JOINED
+        ]
         if words:
             word, claims = self.tokens[words[0]], self._text(self.start, self.within)
             message = f"'{word.text}' cannot join claims: each claim of an assert holds by itself"
-            self._fail(message, word.span, f"write assert ({claims}) == True {self._text(self.within, self.stop)}".rstrip())
-        self._fail("an assert compares two values: with == != < <= > or >=", Span(node.start, node.end), _EXAMPLE)
+            self._fail(
+                message,
+                word.span,
+                f"write assert ({claims}) == True {self._text(self.within, self.stop)}".rstrip(),
+            )
+        self._fail(
+            "an assert compares two values: with == != < <= > or >=",
+            Span(node.start, node.end),
+            _EXAMPLE,
+        )
 
     def _fail(self, message: str, span: Span, help: str) -> NoReturn:
-        shown = len(help) <= _LONGEST and "\n" not in help and "#" not in self._text(self.start, self.stop)
+        shown = (
+            len(help) <= _LONGEST
+            and "\n" not in help
+            and "#" not in self._text(self.start, self.stop)
+        )
         error = ParseError(message, span=span, source=self.source, help=help if shown else _EXAMPLE)
         error.instead = _EXAMPLE
         raise error

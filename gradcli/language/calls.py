@@ -1,4 +1,6 @@
-"""Calling functions: arguments by position and name, as the library whose spelling is used takes them."""
+"""Calling functions: arguments by position and name, as the library whose spelling is used takes
+them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,15 @@ from gradcli.language.names import FreeVariable, Function, Indices, Module, Resu
 from gradcli.language.scope import Builder, Range, Scope, fit_arguments
 from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node, Number
 from gradcli.ops.calling import binding, textbook
-from gradcli.ops.calling.meanings import CALL, OF_DERIVATIVES, Class, Refused, class_of, lookup, names
+from gradcli.ops.calling.meanings import (
+    CALL,
+    OF_DERIVATIVES,
+    Class,
+    Refused,
+    class_of,
+    lookup,
+    names,
+)
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import public_names, record_named
@@ -36,7 +46,8 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expand_call
 from gradcli.spelling import words
 
-# -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)`` ----------------------
+# -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
+# ----------------------
 
 
 DERIVATIVES = {  # what they take, and the transformations that they are
@@ -46,19 +57,28 @@ DERIVATIVES = {  # what they take, and the transformations that they are
 
 
 def differentiate_primes(result: Expr, parameter: Expr, primes: int) -> Expr:
-    """``f'(x)``, ``f''(x)``, ...: entry by entry, of the shape of x. Raises ShapeError where f's result has another, or is no number."""
+    """``f'(x)``, ``f''(x)``, ...: entry by entry, of the shape of x.
+
+    Raises ShapeError where f's result has another, or is no number.
+    """
     for _ in range(primes):
         if result.shape not in (parameter.shape, ()):
-            raise ShapeError("f' needs a function that works entry by entry", help="write jacobian(f(x), x)")
+            raise ShapeError(
+                "f' needs a function that works entry by entry", help="write jacobian(f(x), x)"
+            )
         result = transforms.derive("vjp", result, parameter, transforms.ones_like(result))
     return result
 
 
-def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Expansion:
-    """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x), hvp(y, x, v).
+def derivative(
+    builder: Builder, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]
+) -> Expansion:
+    """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x),
+    hvp(y, x, v).
 
-    The shapes are those of `transforms`: of grad and vjp x's, of jvp y's, of jacobian y's axes and then x's; hessian and hvp need a y of
-    one entry. Raises ArgumentError for other arguments, and where x is no name or has a constant value; ShapeError.
+    The shapes are those of `transforms`: of grad and vjp x's, of jvp y's, of jacobian y's axes and
+    then x's; hessian and hvp need a y of one entry. Raises ArgumentError for other arguments, and
+    where x is no name or has a constant value; ShapeError.
     """
     parameters, transformation = DERIVATIVES[name]
     function = signature(name, parameters)
@@ -69,10 +89,14 @@ def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], ke
         raise ArgumentError(f"{name} needs {' and '.join(required)}", help=usage)
     variable = node.arguments[1] if len(node.arguments) > 1 else dict(node.keywords)["x"]
     if not isinstance(variable, Name):
-        raise ArgumentError(f"the second argument of {name} must be a name", help=f"{usage}, with x a bound name").at(variable.span)
+        raise ArgumentError(
+            f"the second argument of {name} must be a name", help=f"{usage}, with x a bound name"
+        ).at(variable.span)
     y, x, *vector = (builder.value(given[p.name]) for p in function.parameters if p.name in given)
     if x.is_constant:
-        raise ArgumentError(f"'{variable.name}' is a constant; there is nothing to differentiate").at(variable.span)
+        raise ArgumentError(
+            f"'{variable.name}' is a constant; there is nothing to differentiate"
+        ).at(variable.span)
     seed = vector[0] if vector else None
     return expand_call(name, (y, x, seed), lambda: transforms.derive(transformation, y, x, seed))
 
@@ -81,7 +105,8 @@ def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], ke
 # methods.
 
 
-# Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
+# Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is
+# asked first.
 OF_VALUES = words("""
     H all any astype at bfloat16 block_until_ready bool byte char conj
     conjugate contiguous copy data device dim double dtype flat flatten float
@@ -106,17 +131,30 @@ def all_names() -> list[str]:
 
 def is_function(name: str) -> bool:
     """Return whether a name without a prefix can be called."""
-    return exists(name, NUMPY) or exists(name, TORCH) or name in DERIVATIVES or name in OF_PYTHON or name in OF_SYMPY
+    return (
+        exists(name, NUMPY)
+        or exists(name, TORCH)
+        or name in DERIVATIVES
+        or name in OF_PYTHON
+        or name in OF_SYMPY
+    )
 
 
 def is_method(name: str) -> bool:
     """Return whether ``x.name(...)`` calls a function."""
-    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in OF_VALUES
+    return (
+        exists(name, NUMPY)
+        or exists(name, TORCH)
+        or exists(f"Tensor.{name}", TORCH)
+        or name in OF_VALUES
+    )
 
 
 @lru_cache(1024)
 def close_to(name: str) -> str | None:
-    """The one name that a program can call which is likely meant by another: kept, as the same mistake often stands in many records."""
+    """The one name that a program can call which is likely meant by another: kept, as the same
+    mistake often stands in many records.
+    """
     return suggestion(name, all_names())
 
 
@@ -128,19 +166,32 @@ def suggest_name(name: str) -> str | None:
 
 @cache
 def operation(name: str) -> Op | None:
-    """The operation that a function without a prefix is, if it is one of a single array that takes nothing else."""
+    """The operation that a function without a prefix is, if it is one of a single array that takes
+    nothing else.
+    """
     found = lookup(name, NUMPY) or lookup(name, TORCH)
     special = name in ALIASES or name in DERIVATIVES
     if special or found is None or found.target in FUNCTIONS or len(found.parameters) != 1:
         return None
     record = record_named(found.target)
-    if not isinstance(record, Op) or record.variadic or record.static or record.indices or found.defaults or record.outputs > 1:
+    if (
+        not isinstance(record, Op)
+        or record.variadic
+        or record.static
+        or record.indices
+        or found.defaults
+        or record.outputs > 1
+    ):
         return None
     parameter = found.parameters[0]
-    return record if (parameter.name,) == record.operands and not (parameter.otherwise or parameter.ignored) else None
+    return (
+        record
+        if (parameter.name,) == record.operands and not (parameter.otherwise or parameter.ignored)
+        else None
+    )
 
 
-# -- What to say of a name that has no value, or is no function, where one is wanted ---------------
+# -- What to say of a name that has no value, or is no function, where one is wanted -------------
 
 
 # Functions of Python that have others in their place, or none.
@@ -149,10 +200,16 @@ _OF_PYTHON = {
     "reversed": "write flip(x, 0)",
     "enumerate": "write arange(3) for the numbers of entries",
     "isinstance": "leave it out",
-    **dict.fromkeys(("map", "zip", "filter"), "write sin(x)*y: functions work on all entries at once"),
-    **dict.fromkeys(words("dict set frozenset iter next str repr input"), "write [1, 2] for an array"),
+    **dict.fromkeys(
+        ("map", "zip", "filter"), "write sin(x)*y: functions work on all entries at once"
+    ),
+    **dict.fromkeys(
+        words("dict set frozenset iter next str repr input"), "write [1, 2] for an array"
+    ),
 }
-_OF_PROGRAMS = words("model net network module criterion")  # what programs call by names of their own, near to those of functions
+_OF_PROGRAMS = words(
+    "model net network module criterion"
+)  # what programs call by names of their own, near to those of functions
 _PAIR = 2
 _DEGREES = words("deg degree degrees")
 _IMAGINARY = frozenset("ijIJ")
@@ -168,7 +225,8 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         cause = scope.causes.get(line, line)
         why = "its binding" if cause == line else "it depends on the binding"
         error = MissingValueError(
-            f"'{name}' has no value: {why} on line {cause}{' has an error' if cause == line else ', which has an error'}"
+            f"'{name}' has no value: {why} on line "
+            f"{cause}{' has an error' if cause == line else ', which has an error'}"
         )
         error.follows = cause
         return error
@@ -191,26 +249,43 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
 
 
 def _is_function(scope: Scope, name: str) -> bool:
-    """Return whether who writes a name means a function: a letter alone (PyTorch's t) is a variable that was forgotten."""
+    """Return whether who writes a name means a function: a letter alone (PyTorch's t) is a variable
+    that was forgotten.
+    """
     return name in scope.functions or (len(name) > 1 and is_function(name))
 
 
 def two_readings(name: str, parts: list[str]) -> AmbiguousError:
     """The error of letters written together that are names each."""
-    return AmbiguousError(f"'{name}' has two readings", help=f"write {'*'.join(parts)}, or give the name a value: {name} = 1")
+    return AmbiguousError(
+        f"'{name}' has two readings",
+        help=f"write {'*'.join(parts)}, or give the name a value: {name} = 1",
+    )
 
 
 def split_glued(name: str, known: Collection[str]) -> list[str] | None:
-    """The names and constants that a name without a value is written together of, as few as can be; None if it is not."""
+    """The names and constants that a name without a value is written together of, as few as can be;
+    None if it is not.
+    """
     if not 2 <= len(name) <= _LONGEST or name in textbook.GREEK:
         return None
     best: list[list[str] | None] = [[]]  # of the first so many letters
     for end in range(1, len(name) + 1):
-        parts = [(before, name[start:end]) for start, before in enumerate(best) if before is not None and end - start < len(name)]
-        found = [[*before, part] for before, part in parts if part in known or part in ("e", "pi", "π")]
+        parts = [
+            (before, name[start:end])
+            for start, before in enumerate(best)
+            if before is not None and end - start < len(name)
+        ]
+        found = [
+            [*before, part] for before, part in parts if part in known or part in ("e", "pi", "π")
+        ]
         best.append(min(found, key=len, default=None))
     parts_of_all = best[-1]
-    return parts_of_all if parts_of_all is not None and any(part in known for part in parts_of_all) else None
+    return (
+        parts_of_all
+        if parts_of_all is not None and any(part in known for part in parts_of_all)
+        else None
+    )
 
 
 def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> GradcliError:
@@ -221,7 +296,10 @@ def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> Gr
     inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
     help = "define it before, or write * to multiply"
     if name in OF_DERIVATIVES:
-        y, x = (written[0] if written else "y"), (written[1] if len(written) > 1 and written[1].isidentifier() else "x")
+        y, x = (
+            (written[0] if written else "y"),
+            (written[1] if len(written) > 1 and written[1].isidentifier() else "x"),
+        )
         help = f"write grad({y}, {x})"
     elif inner is not None:
         help = f"write {'*'.join(name[:inner])}*{name[inner:]}({', '.join(written)})"
@@ -233,51 +311,91 @@ def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> Gr
 
 
 def refuse_neighbours(name: str, written: list[str], arguments: list[Any]) -> None:
-    """Raise for ``diff(x^2, x)``, which is a derivative elsewhere: NumPy's is of neighbouring entries, as often as a number says."""
-    if name not in OF_DERIVATIVES or not 1 <= len(written) <= _PAIR or not isinstance(arguments[0], Expr):
+    """Raise for ``diff(x^2, x)``, which is a derivative elsewhere:
+
+    NumPy's is of neighbouring entries, as often as a number says.
+    """
+    if (
+        name not in OF_DERIVATIVES
+        or not 1 <= len(written) <= _PAIR
+        or not isinstance(arguments[0], Expr)
+    ):
         return
     scalar = not arguments[0].shape
     if len(written) == 1 and scalar:
         written = [*written, "x"]
-    if len(written) == _PAIR and written[1].isidentifier() and (scalar or isinstance(arguments[-1], FreeVariable)):
-        raise ArgumentError(f"'{name}' is NumPy's, the differences of neighbouring entries", help=f"write grad({', '.join(written)})")
+    if (
+        len(written) == _PAIR
+        and written[1].isidentifier()
+        and (scalar or isinstance(arguments[-1], FreeVariable))
+    ):
+        raise ArgumentError(
+            f"'{name}' is NumPy's, the differences of neighbouring entries",
+            help=f"write grad({', '.join(written)})",
+        )
 
 
-def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Binary, source: Source) -> None:
-    """Raise for ``exp -x``, ``f^2(x)`` of a function f, and ``dy/dx``, which are read in one way here and in another there."""
+def refuse_as_factor(
+    scope: Scope, left: FreeVariable, right: object, node: Binary, source: Source
+) -> None:
+    """Raise for ``exp -x``, ``f^2(x)`` of a function f, and ``dy/dx``, which are read in one way
+    here and in another there.
+    """
     name, text = left.name, source.text
-    if node.operator == "/" and type(right) is FreeVariable and name[:1] == right.name[:1] and name[0] in "d∂":
+    if (
+        node.operator == "/"
+        and type(right) is FreeVariable
+        and name[:1] == right.name[:1]
+        and name[0] in "d∂"
+    ):
         y, x = name[1:], right.name[1:]
         if y.isidentifier() and x.isidentifier():
-            raise AmbiguousError(f"'{name}/{right.name}' is a derivative in a book, and a quotient here", help=f"write grad({y}, {x})")
+            raise AmbiguousError(
+                f"'{name}/{right.name}' is a derivative in a book, and a quotient here",
+                help=f"write grad({y}, {x})",
+            )
     if not isinstance(node.left, Name) or not (
-        _is_function(scope, name) and (name in scope.functions or split_glued(name, scope.names) is None)
+        _is_function(scope, name)
+        and (name in scope.functions or split_glued(name, scope.names) is None)
     ):
         return
     if node.operator in ("+", "-"):
         argument = f"{name}({node.operator}{text[node.right.start : node.right.end]})"
         raise AmbiguousError(
-            f"'{name} {node.operator}' has two readings: '{name}' is a function, and may be meant to have a value", help=f"write {argument}"
+            f"'{name} {node.operator}' has two readings: '{name}' is a function, and may be meant "
+            "to have a value",
+            help=f"write {argument}",
         ).at(node.span)
     if node.operator == "**":
         power = text[node.left.end : node.right.end]
         bracket = _BRACKET.match(text, node.right.end)
         argument = bracket[1] if bracket is not None else "(x)"
         raise AmbiguousError(
-            f"'{name}{power}' has two readings: a power of the value, and the function of the function",
+            f"'{name}{power}' has two readings: a power of the value, and the function of the "
+            "function",
             help=f"write {name}{argument}{power} or {name}({name}{argument})",
         ).at(Span(node.start, node.end))
 
 
 def refuse_as_unit(right: FreeVariable, node: Binary, source: Source) -> None:
-    """Raise for ``45deg`` and ``2j``: a name without a value after a factor, which is a unit elsewhere."""
+    """Raise for ``45deg`` and ``2j``: a name without a value after a factor, which is a unit
+    elsewhere.
+    """
     if node.operator != "*" or not isinstance(node.left, (Name, Number)):
         return
     factor = source.text[node.left.start : node.left.end]
     if right.name in _DEGREES:
-        raise MissingValueError(f"no value for '{right.name}'", help=f"write {factor}° or {factor}*pi/180").at(node.right.span, source)
-    if right.name in _IMAGINARY and isinstance(node.left, Number) and node.left.end == node.right.start:
-        raise MissingValueError(f"'{factor}{right.name}' is complex elsewhere; there are no complex numbers here").at(node.span, source)
+        raise MissingValueError(
+            f"no value for '{right.name}'", help=f"write {factor}° or {factor}*pi/180"
+        ).at(node.right.span, source)
+    if (
+        right.name in _IMAGINARY
+        and isinstance(node.left, Number)
+        and node.left.end == node.right.start
+    ):
+        raise MissingValueError(
+            f"'{factor}{right.name}' is complex elsewhere; there are no complex numbers here"
+        ).at(node.span, source)
 
 
 def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
@@ -288,9 +406,16 @@ def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
     if not isinstance(value, Expr) or value.shape:
         return
     argument = frame.text_of(node.arguments[0])
-    argument = argument[1:-1] if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1 else argument
+    argument = (
+        argument[1:-1]
+        if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1
+        else argument
+    )
     prefixes = {MATH: "math", SCIPY: "scipy.special", NUMPY: "np"}
-    prefix = next((prefix for library, prefix in prefixes.items() if lookup(name, library) is not None), "torch")
+    prefix = next(
+        (prefix for library, prefix in prefixes.items() if lookup(name, library) is not None),
+        "torch",
+    )
     raise AmbiguousError(
         f"'{name}(...)' has two readings: '{name}' is a function, and has a value here",
         help=f"write {name}*({argument}) or {prefix}.{name}({argument})",
@@ -330,40 +455,58 @@ class Instance(Thing):
         close = suggestion(name, [*of.methods])
         known = ", ".join(method for method in of.methods if method != CALL)
         raise UnknownNameError(
-            f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None
+            f"{of.name} has no '{name}' here",
+            help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None,
         )
 
     def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         return self.method(builder, CALL, arguments, keywords)
 
-    def method(self, builder: Builder, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def method(
+        self, builder: Builder, method: str, arguments: list[Any], keywords: dict[str, Any]
+    ) -> Any:
         """A method, or the object itself, called; what it gives and raises as `call`."""
         of, function = self.of, self.of.function(method)
         if function is None:
-            raise TypeMismatchError(f"a {of.name} cannot be called", help=f"write {of.name}(...).{next(iter(of.methods))}(x)")
+            raise TypeMismatchError(
+                f"a {of.name} cannot be called",
+                help=f"write {of.name}(...).{next(iter(of.methods))}(x)",
+            )
         name, accepted = of.name if method == CALL else method, of.accepts(method)
         given = binding.bind(builder, name, function, arguments, keywords)
-        return apply_named(builder, name, function, {**{n: value for n, value in self.kept.items() if n in accepted}, **given})
+        return apply_named(
+            builder,
+            name,
+            function,
+            {**{n: value for n, value in self.kept.items() if n in accepted}, **given},
+        )
 
 
 def is_object(result: Any) -> bool:
-    """Return whether a result is bound to a name as it is: an object, a library, or a function of one."""
+    """Return whether a result is bound to a name as it is: an object, a library, or a function of
+    one.
+    """
     kinds = (Module, Thing, Range, Indices, Results, DType, str)
     return isinstance(result, kinds) or (isinstance(result, Function) and result.base is None)
 
 
 def is_several(result: Any, mentions: bool) -> bool:
-    """Return whether a result is a tuple to which a name may be bound: of values made of names, or of whole numbers, such as a shape.
+    """Return whether a result is a tuple to which a name may be bound: of values made of names, or
+    of whole numbers, such as a shape.
 
     A tuple of other numbers is none: they would be values that nothing is differentiated by.
     """
     if not isinstance(result, tuple) or not result or isinstance(result, DType):
         return False
-    return mentions or all(isinstance(part, Expr) and part.is_constant and type(part.payload) is int for part in result)
+    return mentions or all(
+        isinstance(part, Expr) and part.is_constant and type(part.payload) is int for part in result
+    )
 
 
 def class_at(path: str) -> Class | None:
-    """The class that a path of a library names, as scipy.stats.gamma and torch.nn.MSELoss do, None where it names none."""
+    """The class that a path of a library names, as scipy.stats.gamma and torch.nn.MSELoss do, None
+    where it names none.
+    """
     part, _, name = path.rpartition(".")
     of_stats = part.rpartition(".")[2] == "stats"
     if not of_stats and (library_of(part) != TORCH or not name[:1].isupper()):
@@ -380,7 +523,9 @@ def refuse(name: str, library: str) -> None:
 
 
 def bare(name: str) -> Class | None:
-    """The class that a name without a prefix means, as after an import: Normal, norm; a letter alone (SciPy's f and t) is a person's own.
+    """The class that a name without a prefix means, as after an import:
+
+    Normal, norm; a letter alone (SciPy's f and t) is a person's own.
 
     Raises TypeMismatchError as `refuse`.
     """
@@ -392,8 +537,14 @@ def bare(name: str) -> Class | None:
     return known if isinstance(known, Class) else None
 
 
-def construct(builder: Builder, of: Class, arguments: list[Any], keywords: dict[str, Any]) -> Instance:
-    """An object of a class. Raises ArgumentError for arguments that its constructor does not take, MissingValueError for missing values."""
+def construct(
+    builder: Builder, of: Class, arguments: list[Any], keywords: dict[str, Any]
+) -> Instance:
+    """An object of a class.
+
+    Raises ArgumentError for arguments that its constructor does not take, MissingValueError for
+    missing values.
+    """
     kept = binding.bind(builder, of.name, of.constructor, arguments, keywords)
     for argument in kept.values():
         if isinstance(argument, FreeVariable):
@@ -408,16 +559,28 @@ _UFUNC_KEYWORDS = words("out where casting order dtype subok")
 _ROWS = (tuple, list, Indices)
 
 
-def call(builder: Builder, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:
-    """A function of a library applied to lowered arguments: its result, or the `Expansion` of one that is made of operations.
+def call(
+    builder: Builder,
+    name: str,
+    library: str,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    bare: bool = False,
+) -> Any:
+    """A function of a library applied to lowered arguments: its result, or the `Expansion` of one
+    that is made of operations.
 
-    ``bare`` is a name without a prefix, for which max and min take several values, too. Raises ArgumentError for arguments that the
-    library's function does not take, ShapeError and TypeMismatchError for those that it cannot take.
+    ``bare`` is a name without a prefix, for which max and min take several values, too. Raises
+    ArgumentError for arguments that the library's function does not take, ShapeError and
+    TypeMismatchError for those that it cannot take.
     """
     name = constructors.ALIASES.get(name, name)
     if bare and name in ("max", "min") and len(arguments) > 1:
         if keywords:
-            raise ArgumentError(f"{name} of several values takes no {next(iter(keywords))!r}", help=f"write {name}([x, y], axis=0)")
+            raise ArgumentError(
+                f"{name} of several values takes no {next(iter(keywords))!r}",
+                help=f"write {name}([x, y], axis=0)",
+            )
         of_several = constructors.maximum_of if name == "max" else constructors.minimum_of
         return expand_call(name, arguments, lambda: of_several(builder, *arguments))
     if library == MATH and name in ("max", "min"):
@@ -429,7 +592,9 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
         raise ArgumentError(f"'{name}' is no function of {library}")
     if library in (NUMPY, JAX) and not _UFUNC_KEYWORDS.isdisjoint(keywords):
         found = _as_ufunc(found)
-    return apply_named(builder, name, found, binding.bind(builder, name, found, arguments, keywords))
+    return apply_named(
+        builder, name, found, binding.bind(builder, name, found, arguments, keywords)
+    )
 
 
 def apply_named(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
@@ -438,7 +603,10 @@ def apply_named(builder: Builder, name: str, found: Signature, given: Mapping[st
         return expand_call(found.target, given, lambda: _built_in(builder, composition, given))
     record = binding.choose_record(builder, record_named(found.target), given)
     if any(type(argument) in _ROWS for argument in given.values()):
-        given = {name: _rows(argument) if name in record.operands else argument for name, argument in given.items()}
+        given = {
+            name: _rows(argument) if name in record.operands else argument
+            for name, argument in given.items()
+        }
     operands, static = binding.prepare(builder, record, name, found, given)
     if isinstance(record, Op):
         return builder.call_op(record, operands, static)
@@ -450,7 +618,9 @@ def apply_named(builder: Builder, name: str, found: Signature, given: Mapping[st
 
 def _rows(argument: Any) -> Any:
     """Tuples as lists, which are arrays."""
-    return [_rows(part) for part in argument] if type(argument) in (tuple, list, Indices) else argument
+    return (
+        [_rows(part) for part in argument] if type(argument) in (tuple, list, Indices) else argument
+    )
 
 
 def _as_ufunc(found: Signature) -> Signature:
@@ -459,7 +629,9 @@ def _as_ufunc(found: Signature) -> Signature:
     if not isinstance(record, Op) or not record.elementwise or record.result != "float":
         return found
     known = {spelling for parameter in found.parameters for spelling in parameter.spellings}
-    more = signature(found.target, "-out, -everywhere|where, -casting, -memory_order|order, -dtype, -subok").parameters
+    more = signature(
+        found.target, "-out, -everywhere|where, -casting, -memory_order|order, -dtype, -subok"
+    ).parameters
     parameters = (*found.parameters, *(p for p in more if known.isdisjoint(p.spellings)))
     return Signature(found.target, parameters, found.defaults)
 
@@ -477,28 +649,46 @@ def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[
     return composition(builder, **fit_arguments(builder, composition, given))
 
 
-def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+def conversion(
+    builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]
+) -> Any:
     """``np.float64(2.)``: a number, or an array of them, as one of a dtype."""
     if keywords or len(arguments) != 1:
         raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")
-    given = constructors.known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
+    given = (
+        constructors.known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
+    )
     return constructors.convert(builder, given, dtype, f"{dtype.name}()")
 
 
 def is_pair(node: Call, nodes: list[Node]) -> bool:
     """Return whether ``.values`` or ``.indices`` follows a call, which PyTorch's results have."""
     after = nodes[node.place + 1] if node.place + 1 < len(nodes) else None
-    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
+    return (
+        isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
+    )
 
 
-def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """``x.name(...)`` as the library of a method has it: the function of that name with x as its first argument; as `call`."""
+def call_method(
+    builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]
+) -> Any:
+    """``x.name(...)`` as the library of a method has it: the function of that name with x as its
+    first argument; as `call`.
+    """
     name, base = function.name, function.base
     if isinstance(base, Instance):
         return base.method(builder, name, arguments, keywords)
     library = function.library
     own = f"Tensor.{name}" if library == TORCH else f"ndarray.{name}"
     found = next(
-        (n, lib) for n, lib in ((own, library), (name, library), (name, NUMPY), (f"Tensor.{name}", TORCH), (name, TORCH)) if exists(n, lib)
+        (n, lib)
+        for n, lib in (
+            (own, library),
+            (name, library),
+            (name, NUMPY),
+            (f"Tensor.{name}", TORCH),
+            (name, TORCH),
+        )
+        if exists(n, lib)
     )
     return call(builder, *found, [base, *arguments], keywords)

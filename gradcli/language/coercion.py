@@ -1,4 +1,6 @@
-"""Results of lowering as nodes of the graph, or as parameters of the program: numbers, flags, indices."""
+"""Results of lowering as nodes of the graph, or as parameters of the program: numbers, flags,
+indices.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Coercion:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.graph = scope.graph
-        self.static_uses: dict[StaticUse, None] = {}  # of the last expression, and of the names that it mentions
+        self.static_uses: dict[
+            StaticUse, None
+        ] = {}  # of the last expression, and of the names that it mentions
 
     @property
     def random(self) -> np.random.Generator:
@@ -34,8 +38,9 @@ class Coercion:
     def value(self, result: Any, depth: int = 0) -> Expr:
         """A result as a node: numbers as they are, lists as arrays along a new first axis.
 
-        Raises MissingValueError (or AmbiguousError) for a name without a value, TypeMismatchError for anything else, ShapeError where the
-        entries of a list differ in shape, LimitError for lists nested too deep.
+        Raises MissingValueError (or AmbiguousError) for a name without a value, TypeMismatchError
+        for anything else, ShapeError where the entries of a list differ in shape, LimitError for
+        lists nested too deep.
         """
         if isinstance(result, Expr):
             return result
@@ -50,14 +55,18 @@ class Coercion:
             if isinstance(result, tuple) and not isinstance(result, DType)
             else None
         )
-        raise TypeMismatchError(f"{kind_in_words(result)} where a number or an array is wanted", help=help)
+        raise TypeMismatchError(
+            f"{kind_in_words(result)} where a number or an array is wanted", help=help
+        )
 
     def operand(self, result: Any, of: Use) -> Expr:
         """Return what stands for an operand: any value."""
         return self.value(result)
 
     def whole(self, result: Any, of: Use | None = None) -> Expr:
-        """A result as whole numbers by which entries are addressed; a static use of the names in it. Raises as `value` does."""
+        """A result as whole numbers by which entries are addressed; a static use of the names in
+        it. Raises as `value` does.
+        """
         node = self.value(result)
         self._note_use(node, WHOLE, _place(of))
         whole: Expr = self.graph.whole(node)
@@ -67,7 +76,9 @@ class Coercion:
         """Note that the values of leaves are taken here."""
         for part in reachable([node]):
             if part.is_leaf:
-                self.static_uses[StaticUse(part, MASK if node.kind == "bool" else kind, place)] = None
+                self.static_uses[StaticUse(part, MASK if node.kind == "bool" else kind, place)] = (
+                    None
+                )
 
     def _array(self, items: list[Any], depth: int) -> Expr:
         if depth >= self.scope.limits.dimensions:
@@ -83,10 +94,12 @@ class Coercion:
         return rows
 
     def static(self, result: Any, of: Use | str | None = None) -> Any:
-        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated.
+        """A result as a parameter of the program: integers, tuples, strings, index arrays; not
+        differentiated.
 
-        Entries that are whole by construction come as integers. Raises as `value` does, EvaluationError where the value cannot be computed,
-        and LimitError for whole numbers beyond 2**53, which floats do not tell apart.
+        Entries that are whole by construction come as integers. Raises as `value` does,
+        EvaluationError where the value cannot be computed, and LimitError for whole numbers beyond
+        2**53, which floats do not tell apart.
         """
         kind = QUANTITY if isinstance(of, tuple) and is_quantity(of[0], of[2]) else WHOLE
         return self._static(result, kind, _place(of))
@@ -121,7 +134,9 @@ class Coercion:
             elif kind != QUANTITY:  # which may be infinite, too
                 if not np.all(np.isfinite(raw)):
                     raise ArgumentError("a whole number is wanted here, not one that is not finite")
-                raise LimitError("a whole number beyond 2**53 cannot be an index, a shape or an axis")
+                raise LimitError(
+                    "a whole number beyond 2**53 cannot be an index, a shape or an axis"
+                )
         return raw if raw.ndim else raw.item()
 
     def is_integral(self, node: Expr) -> bool:
@@ -150,18 +165,34 @@ class Coercion:
         return int(value)
 
     def number(self, result: Any, place: str | None) -> float:
-        """A number known beforehand, which decides what entries there are; without a place, that of an operand."""
+        """A number known beforehand, which decides what entries there are; without a place, that of
+        an operand.
+        """
         value = self._static(result, MASK, place)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ArgumentError(f"a number known beforehand is wanted here, not {kind_in_words(value)}")
+            raise ArgumentError(
+                f"a number known beforehand is wanted here, not {kind_in_words(value)}"
+            )
         return value
 
     def literal(self, parameter: str, argument: Any) -> Any:
-        """Return what was written for a parameter that is not read: a plain value where it is one, None for the program's own precision."""
+        """Return what was written for a parameter that is not read: a plain value where it is one,
+        None for the program's own precision.
+        """
         if parameter == "dtype":
             kind = dtype_of(argument)
-            return None if kind is not None and PRECISIONS.get(kind.name) == self.scope.precision else argument if kind is None else kind
-        if isinstance(argument, Expr) and argument.is_constant and not isinstance(argument.payload, np.ndarray):
+            return (
+                None
+                if kind is not None and PRECISIONS.get(kind.name) == self.scope.precision
+                else argument
+                if kind is None
+                else kind
+            )
+        if (
+            isinstance(argument, Expr)
+            and argument.is_constant
+            and not isinstance(argument.payload, np.ndarray)
+        ):
             return argument.payload
         return argument
 
@@ -187,12 +218,17 @@ def _place(of: Use | str | None) -> str:
 
 
 def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
-    """``base[items]``: of an array as in NumPy, with its shapes; of a tuple one entry, or a slice of it.
+    """``base[items]``: of an array as in NumPy, with its shapes; of a tuple one entry, or a slice
+    of it.
 
-    Raises ShapeError for an index out of bounds and for too many, TypeMismatchError for what is no index, ArgumentError for a step of 0.
+    Raises ShapeError for an index out of bounds and for too many, TypeMismatchError for what is no
+    index, ArgumentError for a step of 0.
     """
     base = results[node.base.place]
-    items = [_range(item, results) if isinstance(item, Slice) else results[item.place] for item in node.items]
+    items = [
+        _range(item, results) if isinstance(item, Slice) else results[item.place]
+        for item in node.items
+    ]
     if isinstance(base, Thing):
         return base.subscript(builder, items)
     if isinstance(base, tuple):
@@ -203,15 +239,21 @@ def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
     try:
         return shapes.getitem(value, index=index_of(builder, items))
     except ShapeError as error:
-        text = str(error.message).replace("too many indices for array: array is", "too many indices: the array is")
+        text = str(error.message).replace(
+            "too many indices for array: array is", "too many indices: the array is"
+        )
         raise ShapeError(text) from None
 
 
 def _is_chosen(item: Any) -> bool:
-    """Tell whether an index is one that an operation has chosen, which chooses otherwise beside a tie: that has to stay in the graph."""
+    """Tell whether an index is one that an operation has chosen, which chooses otherwise beside a
+    tie: that has to stay in the graph.
+    """
     if not isinstance(item, Expr) or item.kind != "int":
         return False
-    return any(node.kind == "int" and node.op is not None and node.op.kinks for node in reachable([item]))
+    return any(
+        node.kind == "int" and node.op is not None and node.op.kinks for node in reachable([item])
+    )
 
 
 def _of_tuple(builder: Builder, base: tuple[Any, ...], items: list[Any]) -> Any:
@@ -224,9 +266,14 @@ def _of_tuple(builder: Builder, base: tuple[Any, ...], items: list[Any]) -> Any:
 
 
 def index_of(builder: Builder, items: list[Any]) -> tuple[Any, ...]:
-    """Return what stands between brackets as a static index: whole numbers, slices as tuples, arrays, None and ``...``."""
+    """Return what stands between brackets as a static index: whole numbers, slices as tuples,
+    arrays, None and ``...``.
+    """
     parts = list(items[0]) if len(items) == 1 and isinstance(items[0], tuple) else items
-    return tuple(_slice(builder, part) if isinstance(part, Range) else _index(builder, part) for part in parts)
+    return tuple(
+        _slice(builder, part) if isinstance(part, Range) else _index(builder, part)
+        for part in parts
+    )
 
 
 def _range(node: Slice, results: list[Any]) -> Range:
@@ -236,7 +283,9 @@ def _range(node: Slice, results: list[Any]) -> Range:
 
 
 def _slice(builder: Builder, given: Range) -> tuple[int | None, ...]:
-    parts = [None if p is None else builder.integer(p) for p in (given.start, given.stop, given.step)]
+    parts = [
+        None if p is None else builder.integer(p) for p in (given.start, given.stop, given.step)
+    ]
     if parts[2] == 0:
         raise ArgumentError("the step of a slice cannot be 0").at(given.span)
     return tuple(parts)
@@ -250,9 +299,15 @@ def _index(builder: Builder, part: Any) -> Any:
         return shapes.StaticArray(np.asarray(value))
     if isinstance(value, int):
         return value
-    array = np.asarray(value, dtype=np.int64) if isinstance(value, list) and not value else np.asarray(value)
+    array = (
+        np.asarray(value, dtype=np.int64)
+        if isinstance(value, list) and not value
+        else np.asarray(value)
+    )
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub":
-        raise TypeMismatchError("an index must be whole numbers, a slice or a mask", help="write x[0], x[1:3], x[x > 0]")
+        raise TypeMismatchError(
+            "an index must be whole numbers, a slice or a mask", help="write x[0], x[1:3], x[x > 0]"
+        )
     return shapes.StaticArray(array)

@@ -1,8 +1,10 @@
-"""Constructors: arrays of a shape, of evenly spaced numbers, of given entries; conversions; what else programs call that is no operation.
+"""Constructors: arrays of a shape, of evenly spaced numbers, of given entries; conversions; what
+else programs call that is no operation.
 
-Everything is computed in the program's one precision. A conversion to it changes nothing; one to whole numbers cuts the fraction off,
-and no derivative flows through it; one to booleans says what is not 0; one to another precision of floats rounds what is known
-beforehand, and is refused where it would round what depends on a name.
+Everything is computed in the program's one precision. A conversion to it changes nothing; one to
+whole numbers cuts the fraction off, and no derivative flows through it; one to booleans says what
+is not 0; one to another precision of floats rounds what is known beforehand, and is refused where
+it would round what depends on a name.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ from gradcli.spelling import words
 _MANY = 2.0**63  # entries: no limit allows as many
 
 
-def shape_of(builder: Builder, *extents: Any, place: str = "an extent of a shape") -> tuple[int, ...]:
+def shape_of(
+    builder: Builder, *extents: Any, place: str = "an extent of a shape"
+) -> tuple[int, ...]:
     """The shape of a constructor: zeros(2, 3), zeros((2, 3)) and zeros([2, 3]) alike."""
     parts = [builder.static(e, place) for e in extents]
     if len(parts) == 1 and isinstance(parts[0], (tuple, list, np.ndarray)):
@@ -42,7 +46,9 @@ def shape_of(builder: Builder, *extents: Any, place: str = "an extent of a shape
     shape = []
     for part in parts:
         if isinstance(part, bool) or not isinstance(part, (int, np.integer)) or part < 0:
-            raise ArgumentError(f"an extent of a shape must be a whole number of at least 0, not {part!r}")
+            raise ArgumentError(
+                f"an extent of a shape must be a whole number of at least 0, not {part!r}"
+            )
         shape.append(int(part))
     builder.graph.limits.check_shape(tuple(shape))
     return tuple(shape)
@@ -60,19 +66,28 @@ def _as_dtype(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
 
 
 def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
-    node = _as_dtype(builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype)
+    node = _as_dtype(
+        builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype
+    )
     filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
     return filled
 
 
 def _filler(name: str, value: float) -> Callable[..., Expr]:
-    """Zeros, or ones, of a shape: a whole number or several of them, known beforehand; ArgumentError otherwise.
+    """Zeros, or ones, of a shape: a whole number or several of them, known beforehand;
+    ArgumentError otherwise.
 
-    A dtype may say what holds anyway: the program's own precision, whole numbers where the entries are; else UnreadArgumentError.
+    A dtype may say what holds anyway: the program's own precision, whole numbers where the entries
+    are; else UnreadArgumentError.
     """
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
-        if isinstance(shape, tuple) and len(shape) > 1 and dtype is None and dtype_of(shape[-1]) is not None:
+        if (
+            isinstance(shape, tuple)
+            and len(shape) > 1
+            and dtype is None
+            and dtype_of(shape[-1]) is not None
+        ):
             shape, dtype = shape[:-1], shape[-1]  # np.zeros(3, float)
         extents = shape if isinstance(shape, tuple) else (shape,)
         return _spread(builder, name, value, shape_of(builder, *extents), dtype)
@@ -105,10 +120,17 @@ def full_like(builder: Builder, x: Expr, value: Expr, dtype: Any = None) -> Expr
 
 
 def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
-    """A matrix of n rows and m columns (n by default) with ones on its k-th diagonal, to the right of the main one."""
+    """A matrix of n rows and m columns (n by default) with ones on its k-th diagonal, to the right
+    of the main one.
+    """
     rows, columns = shape_of(builder, n, n if m is None else m)
     builder.graph.limits.check_array((rows, columns))
-    return _as_dtype(builder, "eye", builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))), dtype)
+    return _as_dtype(
+        builder,
+        "eye",
+        builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))),
+        dtype,
+    )
 
 
 def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
@@ -116,35 +138,52 @@ def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
     return _as_dtype(builder, "array", builder.value(list(x) if isinstance(x, tuple) else x), dtype)
 
 
-def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Expr:
-    """Numbers from start (0) up to stop, which is not among them, by step. How many there are is decided beforehand, of the bound values.
+def arange(
+    builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None
+) -> Expr:
+    """Numbers from start (0) up to stop, which is not among them, by step.
 
-    Raises ArgumentError for bounds that are not finite and for a step of 0, LimitError for too many.
+    How many there are is decided beforehand, of the bound values.
+
+    Raises ArgumentError for bounds that are not finite and for a step of 0, LimitError for too
+    many.
     """
     if stop is None or dtype_of(stop) is not None:
         dtype, start, stop = stop if dtype is None else dtype, 0, start
     step = 1 if step is None else step
-    first, last, by = builder.number(start, None), builder.number(stop, "the end of arange"), builder.number(step, None)
+    first, last, by = (
+        builder.number(start, None),
+        builder.number(stop, "the end of arange"),
+        builder.number(step, None),
+    )
     if by == 0 or not all(math.isfinite(v) for v in (first, last, by)):
         raise ArgumentError("arange needs finite bounds and a step other than 0")
     count = math.ceil(max(0.0, min((last - first) / by, _MANY)))
     builder.graph.limits.check_array((count,))
     if count and (builder.varies(start) or builder.varies(step)):
-        along: Expr = builder.value(start) + builder.graph.constant(np.arange(count)) * builder.value(step)
+        along: Expr = builder.value(start) + builder.graph.constant(
+            np.arange(count)
+        ) * builder.value(step)
     else:  # of an extent that is none, NumPy may say that it is too large
-        along = builder.graph.constant(np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by)))
+        along = builder.graph.constant(
+            np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by))
+        )
     return _as_dtype(builder, "arange", along, dtype)
 
 
 def linspace(
     builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None, axis: Any = 0
 ) -> Any:  # fmt: skip
-    """Return evenly spaced numbers, 50 unless it is said how many, from start to stop, which broadcast, along a new axis: the first by default.
+    """Return evenly spaced numbers, 50 unless it is said how many, from start to stop, which
+    broadcast, along a new axis: the first by default.
 
-    With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. Raises ShapeError for ends that do not
-    broadcast together, ArgumentError for a count that is no whole number.
+    With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. Raises
+    ShapeError for ends that do not broadcast together, ArgumentError for a count that is no whole
+    number.
     """
-    numbers, step = _evenly_spaced(builder, "linspace", compositions.line, start, stop, num, endpoint, dtype, axis)
+    numbers, step = _evenly_spaced(
+        builder, "linspace", compositions.line, start, stop, num, endpoint, dtype, axis
+    )
     return (numbers, step) if builder.flag(retstep, "'retstep' of linspace") else numbers
 
 
@@ -159,8 +198,19 @@ def logspace(
     return _evenly_spaced(builder, "logspace", powers, start, stop, num, endpoint, dtype, axis)[0]
 
 
-def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Any:
-    """Numbers of constant ratio from start to stop, both of one sign. Raises ArgumentError for ends of two signs, and for 0."""
+def geomspace(
+    builder: Builder,
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Any:
+    """Numbers of constant ratio from start to stop, both of one sign.
+
+    Raises ArgumentError for ends of two signs, and for 0.
+    """
     known = [np.asarray(builder.scope.evaluate(builder.value(end)), float) for end in (start, stop)]
 
     def ratios(first: Expr, last: Expr, count: int, ends: bool) -> tuple[Any, Any]:
@@ -176,7 +226,9 @@ def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: 
 def _evenly_spaced(
     builder: Builder, name: str, make: Callable[..., tuple[Any, Any]], start: Any, stop: Any, num: Any, endpoint: Any, dtype: Any, axis: Any
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Evenly spaced numbers from start to stop, and their distance: constants, where nothing that they are made of varies."""
+    """Evenly spaced numbers from start to stop, and their distance: constants, where nothing that
+    they are made of varies.
+    """
     if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
         raise ArgumentError("how many numbers is one whole number")
     count = shape_of(builder, num, place=f"'num' of {name}")[0]
@@ -184,17 +236,24 @@ def _evenly_spaced(
     try:
         common = np.broadcast_shapes(first.shape, last.shape)
     except ValueError:
-        raise ShapeError(f"{name}: ends of the shapes {first.shape} and {last.shape} do not broadcast together") from None
+        raise ShapeError(
+            f"{name}: ends of the shapes {first.shape} and {last.shape} do not broadcast together"
+        ) from None
     builder.graph.limits.check_array((count, *common))
     rows, step = make(first, last, count, builder.flag(endpoint, f"'endpoint' of {name}"))
     numbers = movedim(rows, source=0, destination=builder.integer(axis, f"'axis' of {name}"))
     if not builder.varies(numbers):
-        numbers, step = (part if part is None else builder.graph.constant(builder.scope.evaluate(part)) for part in (numbers, step))
+        numbers, step = (
+            part if part is None else builder.graph.constant(builder.scope.evaluate(part))
+            for part in (numbers, step)
+        )
     return _as_dtype(builder, name, numbers, dtype), step
 
 
 def _drawer(name: str) -> Callable[..., Expr]:
-    """Random numbers of the program's generator; constants, so that nothing is differentiated through them."""
+    """Random numbers of the program's generator; constants, so that nothing is differentiated
+    through them.
+    """
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
         drawn = shape_of(builder, *(shape if isinstance(shape, tuple) else (shape,)))
@@ -206,23 +265,35 @@ def _drawer(name: str) -> Callable[..., Expr]:
     return make
 
 
-# -- Numbers taken for numbers of another dtype: ``x.long()``, ``x.to(y)``, ``np.float32(2.)`` --------
+# -- Numbers taken for numbers of another dtype: ``x.long()``, ``x.to(y)``, ``np.float32(2.)``
+# --------
 
 
 _WHOLE = words("int64 int32 long int")
 _NARROW = words("int16 int8 uint8 short char byte")  # numbers that do not fit wrap around there
 _BOOLEAN = frozenset({"bool", "bool_"})
-_ROUNDED = {"float64": np.float64, "double": np.float64, "float32": np.float32, "float16": np.float16, "half": np.float16}
+_ROUNDED = {
+    "float64": np.float64,
+    "double": np.float64,
+    "float32": np.float32,
+    "float16": np.float16,
+    "half": np.float16,
+}
 _DEVICE = re.compile(r"(cpu|cuda|mps|xpu|xla|gpu|tpu)(:\d+)?")
 
 
 def dtype_in(builder: Builder, node: Expr) -> DType:
     """The dtype that a value has: the program's precision, booleans, or whole numbers."""
-    return DType("bool" if node.kind == BOOL else "int64" if node.kind == INT else builder.scope.precision)
+    return DType(
+        "bool" if node.kind == BOOL else "int64" if node.kind == INT else builder.scope.precision
+    )
 
 
 def convert(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
-    """A value as one of a dtype. Raises UnreadArgumentError for another precision of floats than the program's."""
+    """A value as one of a dtype.
+
+    Raises UnreadArgumentError for another precision of floats than the program's.
+    """
     node = builder.value(given)
     name = dtype.name
     if name in _BOOLEAN:
@@ -232,7 +303,9 @@ def convert(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
     if name in _NARROW:
         if node.kind == BOOL:
             return as_whole(builder, node)
-        raise UnreadArgumentError(f"there are no numbers of {name} here", help="write .long() for whole numbers")
+        raise UnreadArgumentError(
+            f"there are no numbers of {name} here", help="write .long() for whole numbers"
+        )
     return as_float(builder, node, name, written)
 
 
@@ -249,14 +322,20 @@ def as_whole(builder: Builder, node: Expr) -> Expr:
     if node.kind == BOOL:
         truth: Expr = builder.graph.whole(_number(builder, node))
         return truth
-    if node.is_constant and not isinstance(node.payload, np.ndarray) and np.isfinite(float(node.payload)):
+    if (
+        node.is_constant
+        and not isinstance(node.payload, np.ndarray)
+        and np.isfinite(float(node.payload))
+    ):
         return builder.graph.constant(int(node.payload))
     whole: Expr = builder.whole(node if builder.is_integral(node) else trunc(node))
     return whole
 
 
 def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
-    """Floats of a precision: booleans and whole numbers as they are, known numbers rounded to it."""
+    """Floats of a precision: booleans and whole numbers as they are, known numbers rounded
+    to it.
+    """
     if node.kind != "float":
         return _number(builder, node)
     if PRECISIONS.get(name) == builder.scope.precision or name == "float":
@@ -264,9 +343,16 @@ def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
     if name in _ROUNDED and node.is_constant:
         with np.errstate(all="ignore"):
             rounded = np.asarray(node.payload, _ROUNDED[name]).astype(np.float64)
-        kept = node.payload is not None and np.array_equal(rounded, np.asarray(node.payload, np.float64), equal_nan=True)
-        return node if kept else builder.graph.constant(rounded[()] if rounded.ndim == 0 else rounded)
-    raise UnreadArgumentError(f"{written} would round to {name}", help="leave it out: numbers have one precision, which --dtype chooses")
+        kept = node.payload is not None and np.array_equal(
+            rounded, np.asarray(node.payload, np.float64), equal_nan=True
+        )
+        return (
+            node if kept else builder.graph.constant(rounded[()] if rounded.ndim == 0 else rounded)
+        )
+    raise UnreadArgumentError(
+        f"{written} would round to {name}",
+        help="leave it out: numbers have one precision, which --dtype chooses",
+    )
 
 
 def _number(builder: Builder, node: Expr) -> Expr:
@@ -283,16 +369,29 @@ def like(builder: Builder, x: Any, other: Any) -> Any:
 
 
 def is_device(argument: Any) -> bool:
-    """Return whether an argument names where numbers are kept: all are kept in one place, so that moving them changes nothing."""
+    """Return whether an argument names where numbers are kept: all are kept in one place, so that
+    moving them changes nothing.
+    """
     if isinstance(argument, FreeVariable):
         return argument.name in ("device", "dev", "DEVICE")
     return isinstance(argument, str) and _DEVICE.fullmatch(argument) is not None
 
 
-def to(builder: Builder, x: Expr, first: Any = None, second: Any = None, dtype: Any = None, device: Any = None, other: Any = None) -> Any:
+def to(
+    builder: Builder,
+    x: Expr,
+    first: Any = None,
+    second: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    other: Any = None,
+) -> Any:
     """``x.to(dtype)``, ``x.to(device)``, ``x.to(device, dtype)``, ``x.to(other)``."""
     if device is not None and not is_device(device):
-        raise ArgumentError("to: device must be a device, such as 'cpu'", help="leave it out: everything is computed in one place")
+        raise ArgumentError(
+            "to: device must be a device, such as 'cpu'",
+            help="leave it out: everything is computed in one place",
+        )
     for given in (first, second, dtype, other):
         if given is None or is_device(given):
             continue
@@ -300,7 +399,10 @@ def to(builder: Builder, x: Expr, first: Any = None, second: Any = None, dtype: 
         if kind is not None:
             x = convert(builder, x, kind, f"to({kind.name})")
         elif isinstance(given, str):
-            raise ArgumentError(f"to: {given!r} is neither a dtype nor a device", help="leave it out: numbers have one precision")
+            raise ArgumentError(
+                f"to: {given!r} is neither a dtype nor a device",
+                help="leave it out: numbers have one precision",
+            )
         else:
             x = like(builder, x, given)
     return x
@@ -329,14 +431,20 @@ def whole_numbers(builder: Builder, array: Any) -> Expr:
 
 
 def indices_by_numpy(builder: Builder, name: str, *given: Any, rows: bool = False) -> Any:
-    """The indices that a function of NumPy's gives: an array for each axis, or, as rows of one matrix, together."""
+    """The indices that a function of NumPy's gives: an array for each axis, or, as rows of one
+    matrix, together.
+    """
     try:
         found = getattr(np, name)(*given)
     except ValueError as error:
         raise ShapeError(f"{name}: {error}") from None
     if rows:
         return whole_numbers(builder, np.stack(found))
-    return Indices(whole_numbers(builder, part) for part in found) if isinstance(found, tuple) else whole_numbers(builder, found)
+    return (
+        Indices(whole_numbers(builder, part) for part in found)
+        if isinstance(found, tuple)
+        else whole_numbers(builder, found)
+    )
 
 
 def mask_of(builder: Builder, x: Any) -> Any:
@@ -344,7 +452,9 @@ def mask_of(builder: Builder, x: Any) -> Any:
 
 
 def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
-    """The indices of the entries that are not 0, an array for each axis; as rows of one matrix where they are asked for so."""
+    """The indices of the entries that are not 0, an array for each axis; as rows of one matrix
+    where they are asked for so.
+    """
     if not builder.flag(as_tuple, "'as_tuple'"):
         return nonzero_rows(builder, x)
     return indices_by_numpy(builder, "nonzero", np.atleast_1d(mask_of(builder, x)))
@@ -352,17 +462,23 @@ def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
 
 def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
     """The same as the rows of a matrix, which has a column for each axis."""
-    return nonzero(builder, x) if builder.flag(as_tuple, "'as_tuple'") else indices_by_numpy(builder, "argwhere", mask_of(builder, x))
+    return (
+        nonzero(builder, x)
+        if builder.flag(as_tuple, "'as_tuple'")
+        else indices_by_numpy(builder, "argwhere", mask_of(builder, x))
+    )
 
 
-# -- Functions of the language that are compositions of operations ---------------------------------
+# -- Functions of the language that are compositions of operations -------------------------------
 #
 # Each takes the lowering (for its graph, limits and random numbers), then arguments already
 # lowered: nodes, and Python values for shapes, axes and the like.
 
 
 def as_is(builder: Builder, x: Expr) -> Expr:
-    """x itself, as a node: for methods that change no entry of a number in the program's precision."""
+    """x itself, as a node: for methods that change no entry of a number in the program's
+    precision.
+    """
     return x
 
 
@@ -377,21 +493,37 @@ def minimum_of(builder: Builder, *values: Any) -> Expr:
 
 
 def einsum(builder: Builder, arguments: Any) -> Any:
-    """einsum('ij,jk->ik', a, b), and PyTorch's other forms: the operands as one list, before or after the subscripts."""
+    """einsum('ij,jk->ik', a, b), and PyTorch's other forms: the operands as one list, before or
+    after the subscripts.
+    """
     first, *rest = arguments or (None,)
     if len(rest) == 1 and isinstance(rest[0], str):
         first, rest = rest[0], [first]
-    if not isinstance(first, (str, list, tuple)) and rest and all(isinstance(part, (list, tuple)) for part in rest[::2]):
-        first, operands = compositions.letter_operands([first, *rest], partial(builder.integer, place="a label of einsum"))
+    if (
+        not isinstance(first, (str, list, tuple))
+        and rest
+        and all(isinstance(part, (list, tuple)) for part in rest[::2])
+    ):
+        first, operands = compositions.letter_operands(
+            [first, *rest], partial(builder.integer, place="a label of einsum")
+        )
     else:
-        operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
+        operands = [
+            o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])
+        ]
     if not isinstance(first, str) or not operands:
-        raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
+        raise ArgumentError(
+            "einsum needs its subscripts as a string, and operands",
+            help="write einsum('ij,jk->ik', a, b)",
+        )
     return record_named("einsum")(*map(builder.value, operands), subscripts=first)
 
 
 def length(builder: Builder, x: Any) -> Any:
-    """Return how many entries a tuple, a list or the first axis of an array has. Raises TypeMismatchError for a number, which has none."""
+    """Return how many entries a tuple, a list or the first axis of an array has.
+
+    Raises TypeMismatchError for a number, which has none.
+    """
     if isinstance(x, (tuple, list)):
         return builder.graph.constant(len(x))
     node = builder.value(x)
@@ -408,15 +540,25 @@ def item(builder: Builder, x: Expr) -> Any:
 
 
 def cho_factor(builder: Builder, x: Expr, lower: Any = False) -> Any:
-    """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for cho_solve."""
+    """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for
+    cho_solve.
+    """
     return compositions.cho_factor(x, builder.flag(lower, "'lower' of cho_factor"))
 
 
 def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
-    """scipy.linalg.cho_solve((c, lower), b): the solution with the matrix that has this factor. Raises ArgumentError for any other pair."""
+    """scipy.linalg.cho_solve((c, lower), b): the solution with the matrix that has this factor.
+
+    Raises ArgumentError for any other pair.
+    """
     if not isinstance(c_and_lower, tuple) or len(c_and_lower) != 2:
-        raise ArgumentError("cho_solve needs a factor and whether it is the lower one", help="write cho_solve((L, True), b)")
-    return compositions.cho_solve(builder.value(c_and_lower[0]), builder.flag(c_and_lower[1], "'lower' of cho_solve"), y)
+        raise ArgumentError(
+            "cho_solve needs a factor and whether it is the lower one",
+            help="write cho_solve((L, True), b)",
+        )
+    return compositions.cho_solve(
+        builder.value(c_and_lower[0]), builder.flag(c_and_lower[1], "'lower' of cho_solve"), y
+    )
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -1,4 +1,6 @@
-"""Values with standard deviations: where ``±`` (or ``+/-``) stands in a binding, and what may stand behind it."""
+"""Values with standard deviations: where ``±`` (or ``+/-``) stands in a binding, and what may stand
+behind it.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,14 @@ import numpy as np
 from gradcli.errors import AmbiguousError, ArgumentError, ParseError, ShapeError, Source, Span
 from gradcli.language.tokens import NAME, Token, end_of, outside
 
-_HELP = "write m = 1.0 ± 0.1, or x = [1, 2] ± [0.1, 0.2]: it stands once, between a whole value and its standard deviation"
+_HELP = (
+    "write m = 1.0 ± 0.1, or x = [1, 2] ± [0.1, 0.2]: it stands once, between a whole value "
+    "and its standard deviation"
+)
 
-_CONCISE = re.compile(r"([-+−]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\(([0-9]+|[0-9]*\.[0-9]+)\)([eE][-+]?[0-9]+)?\Z")
+_CONCISE = re.compile(
+    r"([-+−]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\(([0-9]+|[0-9]*\.[0-9]+)\)([eE][-+]?[0-9]+)?\Z"
+)
 _PAIR = re.compile(r"(.+?)\+-(.+)", re.DOTALL)
 _WITH_DATA = re.compile(r"(.*?)[ \t]+(?:±|\+/-|\\pm(?![^\W\d_]))[ \t]*(.+)\Z", re.DOTALL)
 
@@ -30,13 +37,17 @@ def may_be_measured(value: str) -> bool:
 
 
 def of_data(reference: str) -> tuple[str, str | None]:
-    """The file that ``data.npy ± 0.1`` names, and the text of the standard deviation if there is one."""
+    """The file that ``data.npy ± 0.1`` names, and the text of the standard deviation if there is
+    one.
+    """
     found = _WITH_DATA.match(reference) if has_sign(reference) or "\\pm" in reference else None
     return (reference, None) if found is None else (found[1], found[2])
 
 
 def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: int) -> None:
-    """Raise AmbiguousError for ``5.00(5)`` and ``5.00 +- 0.05``, if they are the whole value of a binding."""
+    """Raise AmbiguousError for ``5.00(5)`` and ``5.00 +- 0.05``, if they are the whole value of a
+    binding.
+    """
     if stop - start < 4:
         return
     begin, last = tokens[start].start, tokens[stop - 1]
@@ -59,7 +70,9 @@ def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: i
 
 
 def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] | None:
-    """The places of the tokens of the first sign outside of brackets: where it begins, and where it has ended."""
+    """The places of the tokens of the first sign outside of brackets: where it begins, and where it
+    has ended.
+    """
     for at in outside(tokens, start, stop):
         words = [token.text for token in tokens[at : min(at + 3, stop)]]
         if words[0] == "±":

@@ -1,8 +1,10 @@
-"""The dialect of a program: for which library its text was written, which decides what methods and bare names mean that differ.
+"""The dialect of a program: for which library its text was written, which decides what methods and
+bare names mean that differ.
 
-A statement's own prefixes decide; else those of the other statements; else import lines; else what is asked for (an option, a comment);
-else methods that only PyTorch's tensors have; else NumPy. What nobody asks for is not looked for: the rest of a program is read only when
-something depends on it, and nothing is read ahead from a stream.
+A statement's own prefixes decide; else those of the other statements; else import lines; else what
+is asked for (an option, a comment); else methods that only PyTorch's tensors have; else NumPy. What
+nobody asks for is not looked for: the rest of a program is read only when something depends on it,
+and nothing is read ahead from a stream.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from gradcli.language.tree import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
 
-_CHAIN = re.compile(r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?""")
+_CHAIN = re.compile(
+    r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?"""
+)
 _DOTTED = re.compile(r"\.\s*[^\W\d]")
 _OF_NUMBERS = re.compile(r"(?:[\s\d.+\-*/()]|\b(?:np|numpy|math|torch|jnp)\s*\.\s*\w+|\d[eE])*")
 _LONGEST_CONSTANT = 80  # characters
@@ -37,14 +41,19 @@ class Evidence:
 
     def __init__(self, roots: Mapping[str, str] = ROOTS) -> None:
         self.prefixes: dict[str, int] = {}
-        self.constants: dict[str, int] = {}  # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
+        self.constants: dict[
+            str, int
+            # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
+        ] = {}
         self.imports: dict[str, int] = {}
         self.methods: dict[str, int] = {}
         self.asked: str | None = None  # by a comment
         self.roots = dict(roots)  # what prefixes stand for
 
     def add(self, source: Source, bound: Iterable[str] = ()) -> None:
-        """Add what a logical line shows; ``bound`` are names that have values there, which are no prefixes."""
+        """Add what a logical line shows; ``bound`` are names that have values there, which are no
+        prefixes.
+        """
         text = source.text
         if "import" in text and (found := modules_imported(source)) is not None:
             for name, path in found.items():
@@ -64,16 +73,24 @@ class Evidence:
                 continue
             root, *parts = re.split(r"\s*\.\s*", chain)
             if not dot and root in self.roots:
-                dialect = DIALECT_OF.get(owner(self.roots[root])) if parts and root not in bound else None
+                dialect = (
+                    DIALECT_OF.get(owner(self.roots[root])) if parts and root not in bound else None
+                )
                 if dialect is not None:
-                    table = self.constants if _is_constant(parts[-1], text, match.end(), bool(called)) else self.prefixes
+                    table = (
+                        self.constants
+                        if _is_constant(parts[-1], text, match.end(), bool(called))
+                        else self.prefixes
+                    )
                     table.setdefault(dialect, source.position(match.start())[0])
             elif called and (dot or parts) and is_of_tensors(parts[-1] if parts else root):
                 self.methods.setdefault(TORCH, source.position(match.start())[0])
 
 
 def _is_constant(name: str, text: str, end: int, called: bool) -> bool:
-    """Return whether a name of a library stands for a number: a constant, or a function of constants (up to the ``end`` of its bracket)."""
+    """Return whether a name of a library stands for a number: a constant, or a function of
+    constants (up to the ``end`` of its bracket).
+    """
     if not called:
         return name in CONSTANTS
     depth, stop = 1, end
@@ -98,17 +115,24 @@ class Dialect:
         self.asked: str | None = None  # by an option
         self.usual: str | None = None  # by a project's settings
         self.seen = Evidence()
-        self.decided: str | None = None  # what has decided a call of the statement that is being run
+        self.decided: str | None = (
+            None  # what has decided a call of the statement that is being run
+        )
         self.conflict: str | None = None  # what is wrong with the line that has just come
         self._guesses: dict[Call, Guess] = {}  # in a stream
-        self._rest: Callable[[], Iterable[Source]] | None = None  # gives the lines to come; without it, nothing is known of them
+        self._rest: Callable[[], Iterable[Source]] | None = (
+            None  # gives the lines to come; without it, nothing is known of them
+        )
         self._costly = False
         self._complete = False
 
-    # -- what is read -----------------------------------------------------------------------------------------------------------
+    # -- what is read
+    # -----------------------------------------------------------------------------------------------------------
 
     def foresee(self, rest: Callable[[], Iterable[Source]], costly: bool = False) -> None:
-        """The lines to come can be had when they are needed; at a cost, if they are those of a file that is not read yet."""
+        """The lines to come can be had when they are needed; at a cost, if they are those of a file
+        that is not read yet.
+        """
         self._rest, self._costly, self._complete = rest, costly, False
 
     def end(self) -> None:
@@ -126,16 +150,26 @@ class Dialect:
         self.seen.add(source, bound)
         new = [dialect for dialect in self.seen.prefixes if dialect not in before]
         guesses = ((guess, dialect) for dialect in new for guess in self._guesses.values())
-        wrong = next((pair for pair in guesses if differs(pair[0].call, frozenset((pair[0].dialect, pair[1])))), None)
+        wrong = next(
+            (
+                pair
+                for pair in guesses
+                if differs(pair[0].call, frozenset((pair[0].dialect, pair[1])))
+            ),
+            None,
+        )
         if wrong is not None:
             guess, dialect = wrong
             self.conflict = (
-                f"this line is {_SHOWN[dialect]}'s, but {_spelling(guess.call)} on line {guess.line} was read as "
+                f"this line is {_SHOWN[dialect]}'s, but {_spelling(guess.call)} on line "
+                f"{guess.line} was read as "
                 f"{_SHOWN[guess.dialect]}'s, as nothing said so before"
             )
 
     def refusal(self, statement: Statement) -> AmbiguousError:
-        """The error of the line that has just come, whose dialect comes too late; it is said once."""
+        """The error of the line that has just come, whose dialect comes too late; it is
+        said once.
+        """
         said, self.conflict = self.conflict, None
         help = "say before what the program is: # dialect: torch, or an import line"
         return AmbiguousError(said or "", span=statement.span, source=statement.source, help=help)
@@ -150,16 +184,21 @@ class Dialect:
                 self.seen.add(source, bound)
         return self.seen
 
-    # -- what is decided --------------------------------------------------------------------------------------------------------
+    # -- what is decided
+    # --------------------------------------------------------------------------------------------------------
 
     def of(self, call: Call, own: Evidence, line: int) -> str | None:
-        """The dialect by which a call is read. None where nothing says anything: NumPy's, as far as it can take the call.
+        """The dialect by which a call is read.
+
+        None where nothing says anything: NumPy's, as far as it can take the call.
 
         own  what its statement shows
         Raises AmbiguousError where prefixes show two dialects for which the call differs.
         """
         if own.prefixes:
-            self.decided = self._one_of(call, dict.fromkeys(own.prefixes, line), "the statement has")
+            self.decided = self._one_of(
+                call, dict.fromkeys(own.prefixes, line), "the statement has"
+            )
             return self.decided
         if self._costly and not self._complete and not differs(call):
             return None
@@ -189,9 +228,15 @@ class Dialect:
         dialects = [dialect for dialect in DIALECTS if dialect in found]
         if len(dialects) > 1 and differs(call, frozenset(dialects)):
             lines = sorted({found[dialect] for dialect in dialects})
-            where = where or (f"lines {' and '.join(map(str, lines))} have" if len(lines) > 1 else f"line {lines[0]} has")
+            where = where or (
+                f"lines {' and '.join(map(str, lines))} have"
+                if len(lines) > 1
+                else f"line {lines[0]} has"
+            )
             shown = " and ".join(_SHOWN[dialect] for dialect in dialects)
-            raise TwoDialectsError(f"{_spelling(call)} has two readings: {where} prefixes of {shown}", dialects)
+            raise TwoDialectsError(
+                f"{_spelling(call)} has two readings: {where} prefixes of {shown}", dialects
+            )
         return dialects[0]
 
 

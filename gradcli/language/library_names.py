@@ -1,4 +1,6 @@
-"""Names of libraries that are no functions of the catalogue: index makers, limits of floats, types, tests of entries."""
+"""Names of libraries that are no functions of the catalogue: index makers, limits of floats, types,
+tests of entries.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def _triangle(name: str, rows: bool = False) -> Callable[..., Any]:
     def indices(builder: Builder, n: Any, k: Any = 0, m: Any = None) -> Any:
         shape = shape_of(builder, n, n if m is None else m)
         builder.graph.limits.check_array(shape)
-        return indices_by_numpy(builder, name, shape[0], builder.integer(k, "a diagonal"), shape[1], rows=rows)
+        return indices_by_numpy(
+            builder, name, shape[0], builder.integer(k, "a diagonal"), shape[1], rows=rows
+        )
 
     return indices
 
@@ -86,12 +90,16 @@ def ix_(builder: Builder, lists: Any) -> Any:
     """Lists of indices, each along an axis of its own: the entries at all their combinations."""
     known = [mask_of(builder, part) for part in lists]
     builder.graph.limits.check_shape((1,) * len(known))
-    return indices_by_numpy(builder, "ix_", *(part if part.size else part.astype(np.int64) for part in known))
+    return indices_by_numpy(
+        builder, "ix_", *(part if part.size else part.astype(np.int64) for part in known)
+    )
 
 
 def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
     """The index along each axis of what is at a place among all entries."""
-    return indices_by_numpy(builder, "unravel_index", _places(builder, indices), shape_of(builder, shape))
+    return indices_by_numpy(
+        builder, "unravel_index", _places(builder, indices), shape_of(builder, shape)
+    )
 
 
 def block(builder: Builder, arrays: Any) -> Any:
@@ -108,7 +116,9 @@ def delete(builder: Builder, x: Any, obj: Any, axis: Any = None) -> Any:
 def insert(builder: Builder, x: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """An array with values put in before indices along an axis."""
     at, along = builder.static(obj), builder.static(axis, "an axis")
-    return _move_entries(builder, "insert", lambda pair: np.insert(pair[0], at, pair[1], along), [x, values])
+    return _move_entries(
+        builder, "insert", lambda pair: np.insert(pair[0], at, pair[1], along), [x, values]
+    )
 
 
 def _move_entries(builder: Builder, name: str, function: Callable[..., Any], entries: Any) -> Any:
@@ -121,7 +131,11 @@ def _move_entries(builder: Builder, name: str, function: Callable[..., Any], ent
 def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> Any:
     """Whole numbers from start (0) up to stop, by step."""
     first, last = (0, start) if stop is None else (start, stop)
-    known = [builder.integer(first), builder.integer(last), 1 if step is None else builder.integer(step)]
+    known = [
+        builder.integer(first),
+        builder.integer(last),
+        1 if step is None else builder.integer(step),
+    ]
     if known[2] == 0:
         raise ArgumentError("the step of a range cannot be 0")
     places = range(*known)
@@ -130,7 +144,10 @@ def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> 
 
 
 triu_indices, tril_indices = _triangle("triu_indices"), _triangle("tril_indices")
-triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch("triu_indices"), _triangle_of_pytorch("tril_indices")
+triu_of_pytorch, tril_of_pytorch = (
+    _triangle_of_pytorch("triu_indices"),
+    _triangle_of_pytorch("tril_indices"),
+)
 
 
 # -- What NumPy indexes in order to make arrays and indices: ``np.c_``, ``np.r_``, ``np.mgrid``,
@@ -138,7 +155,9 @@ triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch("triu_indices"), _triang
 
 
 class Joined(Thing):
-    """``np.r_[a, b, 1:4]``, everything one after the other; ``np.c_[a, b]``, vectors as columns, side by side."""
+    """``np.r_[a, b, 1:4]``, everything one after the other; ``np.c_[a, b]``, vectors as columns,
+    side by side.
+    """
 
     def __init__(self, written: str, columns: bool) -> None:
         self.written, self.columns = written, columns
@@ -147,12 +166,17 @@ class Joined(Thing):
         nodes = [_part(builder, item) for item in items]
         depth = max(2 if self.columns else 1, *(node.ndim for node in nodes), 0)
         shapes = [(node.shape, (1,) * (depth - node.ndim)) for node in nodes]
-        parts = [reshape(x, shape=own + more if self.columns else more + own) for x, (own, more) in zip(nodes, shapes, strict=True)]
+        parts = [
+            reshape(x, shape=own + more if self.columns else more + own)
+            for x, (own, more) in zip(nodes, shapes, strict=True)
+        ]
         return concatenate(*parts, axis=-1 if self.columns else 0)
 
 
 class Grid(Thing):
-    """``np.mgrid[0:3, 0:2]`` and ``np.ogrid``: the coordinates of a grid along each axis, whole or as lines."""
+    """``np.mgrid[0:3, 0:2]`` and ``np.ogrid``: the coordinates of a grid along each axis, whole or
+    as lines.
+    """
 
     def __init__(self, written: str, sparse: bool) -> None:
         self.written, self.sparse = written, sparse
@@ -164,12 +188,19 @@ class Grid(Thing):
         if len(lines) == 1:
             return builder.graph.constant(lines[0])
         grids = np.meshgrid(*lines, indexing="ij", sparse=self.sparse)
-        return Indices(map(builder.graph.constant, grids)) if self.sparse else builder.graph.constant(np.stack(grids))
+        return (
+            Indices(map(builder.graph.constant, grids))
+            if self.sparse
+            else builder.graph.constant(np.stack(grids))
+        )
 
 
 def _part(builder: Builder, item: Any) -> Expr:
     if isinstance(item, str):
-        raise TypeMismatchError(f"the string {item!r} is not read between these brackets", help="write concatenate([x, y], axis=0)")
+        raise TypeMismatchError(
+            f"the string {item!r} is not read between these brackets",
+            help="write concatenate([x, y], axis=0)",
+        )
     if isinstance(item, Range):
         item = arange(builder, *_bounds(item))
     node = builder.value(item)
@@ -202,12 +233,17 @@ OBJECTS: dict[str, Thing] = {
 # ``allclose``. No derivative flows through them.
 
 
-def _holding(builder: Builder, x: Expr, axis: Any, keepdims: Any, where: Any, counted: float) -> Expr:
+def _holding(
+    builder: Builder, x: Expr, axis: Any, keepdims: Any, where: Any, counted: float
+) -> Expr:
     """Count the chosen entries that are (or are not) 0."""
     ones = logic.where(as_boolean(x), counted, 1.0 - counted)
     if where is not None:
         ones = logic.where(as_boolean(builder.value(where)), ones, 0.0)
-    static = static_parameters(sum_, {"axis": builder.static(axis, "an axis"), "keepdims": builder.static(keepdims, "a flag")})
+    static = static_parameters(
+        sum_,
+        {"axis": builder.static(axis, "an axis"), "keepdims": builder.static(keepdims, "a flag")},
+    )
     made: Expr = sum_(ones, **static)
     return made
 
@@ -217,17 +253,23 @@ def count_nonzero(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = F
     return _holding(builder, x, axis, keepdims, None, 1.0)
 
 
-def any_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+def any_(
+    builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None
+) -> Any:
     """Return whether an entry is not 0."""
     return logic.greater(_holding(builder, x, axis, keepdims, where, 1.0), 0.0)
 
 
-def all_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+def all_(
+    builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None
+) -> Any:
     """Return whether no entry is 0."""
     return logic.equal(_holding(builder, x, axis, keepdims, where, 0.0), 0.0)
 
 
-def isclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+def isclose(
+    builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False
+) -> Any:
     """Return whether entries differ by no more than ``atol + rtol*abs(y)``."""
     near = logic.less_equal(abs_(x - y), builder.value(atol) + builder.value(rtol) * abs_(y))
     close = logic.logical_or(logic.equal(x, y), logic.logical_and(near, logic.isfinite(y)))
@@ -236,7 +278,9 @@ def isclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e
     return logic.logical_or(close, logic.logical_and(logic.isnan(x), logic.isnan(y)))
 
 
-def allclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+def allclose(
+    builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False
+) -> Any:
     """Return whether all entries are close."""
     return all_(builder, isclose(builder, x, y, rtol, atol, equal_nan))
 
@@ -246,7 +290,7 @@ def array_equal(builder: Builder, x: Expr, y: Expr) -> Any:
     return all_(builder, logic.equal(x, y)) if x.shape == y.shape else builder.graph.constant(False)
 
 
-# -- The names under which libraries have them -----------------------------------------------------
+# -- The names under which libraries have them ---------------------------------------------------
 
 
 _PAIR = "x, y|other, rtol, atol, equal_nan"
@@ -270,7 +314,10 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "array_equal": ("x|a1, y|a2", array_equal),
 }
 OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose unravel_index")},
+    **{
+        name: SHARED[name]
+        for name in words("argwhere any all count_nonzero isclose allclose unravel_index")
+    },
     "any": ("x, axis, keepdims", any_),
     "all": ("x, axis, keepdims", all_),
     "equal": ("x, y", array_equal),
@@ -288,15 +335,24 @@ class Limits(Thing):
 
     def attribute(self, builder: Builder, name: str) -> Any:
         if name not in self.names:
-            raise UnknownNameError(f"{self.written} has no attribute '{name}'", help=f"it has {', '.join(self.names)}")
+            raise UnknownNameError(
+                f"{self.written} has no attribute '{name}'", help=f"it has {', '.join(self.names)}"
+            )
         value = getattr(self.info, name)
         return builder.graph.constant(value if isinstance(value, int) else float(value))
 
 
-_SPELLED = {"double": "float64", "float": "float64", "half": "float16", "long": "int64", "int": "int32"}
+_SPELLED = {
+    "double": "float64",
+    "float": "float64",
+    "half": "float16",
+    "long": "int64",
+    "int": "int32",
+}
 _LIMITS = {  # dtypes, names, and what is to be written for others
     "finfo": (
-        words("float64 float32 float16"), words("eps max min tiny smallest_normal resolution bits epsneg smallest_subnormal"),
+        words("float64 float32 float16"), words("eps max min tiny smallest_normal resolution bits "
+        "epsneg smallest_subnormal"),
         "floats", "write np.finfo(float).eps",
     ),
     "iinfo": (words("int64 int32 int16 int8 uint8"), words("max min bits"), "whole numbers", "write np.iinfo(np.int64).max"),
@@ -322,12 +378,15 @@ _FORMATS = words("contiguous_format preserve_format channels_last strided")
 
 
 def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
-    """Numbers, or functions of x, where conditions hold; the last condition that holds counts, one more value is for none of them."""
+    """Numbers, or functions of x, where conditions hold; the last condition that holds counts, one
+    more value is for none of them.
+    """
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     values = list(funclist) if isinstance(funclist, (list, tuple)) else [funclist]
     if len(values) not in (len(conditions), len(conditions) + 1):
         raise ShapeError(
-            f"piecewise: {len(values)} values for {len(conditions)} conditions", help="write np.piecewise(x, [x < 0], [-1, 1])"
+            f"piecewise: {len(values)} values for {len(conditions)} conditions",
+            help="write np.piecewise(x, [x < 0], [-1, 1])",
         )
 
     def of(value: Any) -> Any:
@@ -335,7 +394,10 @@ def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
             return calls.result_of(calls.call(builder, value.name, value.library, [x], {}))
         made = builder.value(value)
         if made.shape:
-            raise ShapeError("piecewise takes numbers and functions, no arrays", help="write np.select([x < 0], [x**2], x)")
+            raise ShapeError(
+                "piecewise takes numbers and functions, no arrays",
+                help="write np.select([x < 0], [x**2], x)",
+            )
         return made
 
     result = of(values[-1]) if len(values) > len(conditions) else builder.graph.constant(0.0)
@@ -344,7 +406,9 @@ def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
     return result
 
 
-def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None) -> Any:
+def bincount(
+    builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None
+) -> Any:
     """Count how often each whole number occurs, or the sums of its weights."""
     places = np.asarray(builder.static(builder.whole(x)))
     if places.ndim != 1 or (places.size and places.min() < 0):
@@ -362,9 +426,15 @@ def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, 
 
 
 def divergence(builder: Builder, p: Any, q: Any) -> Any:
-    """How far a distribution is from another one. Raises ArgumentError for pairs of which there is no formula."""
+    """How far a distribution is from another one.
+
+    Raises ArgumentError for pairs of which there is no formula.
+    """
     if not isinstance(p, calls.Instance) or not isinstance(q, calls.Instance):
-        raise ArgumentError("kl_divergence needs two distributions", help="write torch.distributions.kl_divergence(p, q)")
+        raise ArgumentError(
+            "kl_divergence needs two distributions",
+            help="write torch.distributions.kl_divergence(p, q)",
+        )
     function = declared_signature(f"{p.of.name}.kl_{q.of.name}", TORCH)
     if function is None:
         raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
@@ -372,7 +442,8 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
     return calls.result_of(calls.apply_named(builder, "kl_divergence", function, given))
 
 
-# -- What libraries have beside the catalogue -------------------------------------------------------
+# -- What libraries have beside the catalogue
+# -------------------------------------------------------
 
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     **SHARED,
@@ -396,7 +467,9 @@ _TABLES = {
 
 
 def of_library(builder: Builder, base: str, name: str) -> Any:
-    """Return what a module of a library has under a name beside the catalogue; `MISSING` if nothing."""
+    """Return what a module of a library has under a name beside the catalogue; `MISSING` if
+    nothing.
+    """
     library = library_of(base)
     routine = _TABLES.get(library, {}).get(name)
     if routine is not None:
@@ -404,13 +477,20 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if library in (NUMPY, JAX) and name in OBJECTS:
         return OBJECTS[name]
     if name in ("empty", "empty_like"):
-        raise UnknownNameError(f"the entries of '{name}' are whatever was in memory", help=f"write {name.replace('empty', 'zeros')}(x)")
+        raise UnknownNameError(
+            f"the entries of '{name}' are whatever was in memory",
+            help=f"write {name.replace('empty', 'zeros')}(x)",
+        )
     if name in _SEEDS:
-        raise UnknownNameError(f"'{name}' is not read: every run draws the same numbers", help="leave it out, and give --random-state 1")
+        raise UnknownNameError(
+            f"'{name}' is not read: every run draws the same numbers",
+            help="leave it out, and give --random-state 1",
+        )
     return name if library == TORCH and name in _FORMATS else MISSING
 
 
-# -- Names of libraries that are known and out of the language, with what is to be written for them --
+# -- Names of libraries that are known and out of the language, with what is to be written for them
+# --
 
 
 _REFUSED = {  # with what is to be written
@@ -419,8 +499,13 @@ _REFUSED = {  # with what is to be written
     "hessian": "write hessian(y, x)",
     "jvp": "write jvp(y, x, v)",
     "vjp": "write vjp(y, x, v)",
-    **dict.fromkeys(words("vmap pmap jit checkpoint remat vectorize compile"), "leave it out: functions work on all entries at once"),
-    **dict.fromkeys(words("scan fori_loop while_loop map"), "write sum(x**2) for a sum over all entries"),
+    **dict.fromkeys(
+        words("vmap pmap jit checkpoint remat vectorize compile"),
+        "leave it out: functions work on all entries at once",
+    ),
+    **dict.fromkeys(
+        words("scan fori_loop while_loop map"), "write sum(x**2) for a sum over all entries"
+    ),
     "cond": "write where(x > 0, x, 0)",
     **dict.fromkeys(("partition", "unique"), "write sort(x)"),
     "argpartition": "write argsort(x)",
@@ -445,13 +530,18 @@ def refusal(path: str, name: str) -> UnknownNameError | None:
 def _single(builder: Builder, x: Any, name: str) -> Expr:
     node = builder.value(x)
     if math.prod(node.shape) != 1:
-        raise TypeMismatchError(f"{name}() takes one number, not an array of shape {node.shape}", help=f"write x.astype({name})")
+        raise TypeMismatchError(
+            f"{name}() takes one number, not an array of shape {node.shape}",
+            help=f"write x.astype({name})",
+        )
     single: Expr = reshape(node, shape=()) if node.shape else node
     return single
 
 
 def float_(builder: Builder, x: Any = 0) -> Any:
-    """A Python float: of a string the number it is, of a number that number; who calls it says whether gradients stop there."""
+    """A Python float: of a string the number it is, of a number that number; who calls it says
+    whether gradients stop there.
+    """
     if isinstance(x, str):
         return builder.graph.constant(known_number(x))
     return as_float(builder, _single(builder, x, "float"), "float", "float")
@@ -474,7 +564,7 @@ def list_(builder: Builder, x: Any) -> Any:
     return list(x) if isinstance(x, (tuple, list)) else builder.value(x)
 
 
-# -- Names as sympy spells them: ``Abs``, ``Max``, ``Piecewise``, ``Rational(1, 3)`` ---------------
+# -- Names as sympy spells them: ``Abs``, ``Max``, ``Piecewise``, ``Rational(1, 3)`` -------------
 
 
 _PIECES = "write Piecewise((x, x > 0), (0, True))"
@@ -486,7 +576,10 @@ def heaviside(builder: Builder, x: Expr, h0: Any = 0.5) -> Any:
 
 
 def first_holding(builder: Builder, pieces: Any) -> Expr:
-    """The first of the values whose condition holds; NaN where none does, as in sympy. Raises ArgumentError for what are no pairs."""
+    """The first of the values whose condition holds; NaN where none does, as in sympy.
+
+    Raises ArgumentError for what are no pairs.
+    """
     if not pieces or any(not isinstance(piece, tuple) or len(piece) != 2 for piece in pieces):
         raise ArgumentError("Piecewise takes pairs of a value and a condition", help=_PIECES)
     result: Expr = builder.graph.constant(float("nan"))

@@ -1,8 +1,10 @@
-"""From the tree to the graph: names are looked up, functions inlined, derivatives taken, indices made static.
+"""From the tree to the graph: names are looked up, functions inlined, derivatives taken, indices
+made static.
 
-One loop over a statement's nodes; a call of a user's function opens a frame for its body on an explicit
-stack. What a node lowers to is a graph node, or, where the language has them, a tuple, a list (an array not
-made yet), a string, None, a `Module`, a `Function`, or a `FreeVariable`, which fails only where it is used.
+One loop over a statement's nodes; a call of a user's function opens a frame for its body on an
+explicit stack. What a node lowers to is a graph node, or, where the language has them, a tuple, a
+list (an array not made yet), a string, None, a `Module`, a `Function`, or a `FreeVariable`, which
+fails only where it is used.
 """
 
 from __future__ import annotations
@@ -68,13 +70,21 @@ class Lowering(Reading):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
-        self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
-        self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
+        self.statement: Statement | None = (
+            None  # that is being run; None for what stands outside of the program
+        )
+        self.read: Expression | None = (
+            None  # the last expression, as it is read where names have their meanings
+        )
         self.mentions = False  # whether the last expression mentioned a bound name
-        self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
+        self.touched: set[str] = (
+            set()
+        )  # dialects of the libraries that the last statement has named
         self.notes: dict[str, None] = {}  # what is to be said of names in the last statement
         self._stack: list[Frame] = []  # the expressions being lowered, the innermost last
-        self._results: dict[Any, tuple[Any, Expansion | None, Any]] = {}  # of calls, with arguments, whose identities are in the keys
+        self._results: dict[
+            Any, tuple[Any, Expansion | None, Any]
+        ] = {}  # of calls, with arguments, whose identities are in the keys
 
     def begin(self, statement: Statement) -> None:
         """A statement begins, which has shown nothing yet."""
@@ -83,16 +93,23 @@ class Lowering(Reading):
 
     @property
     def dialect(self) -> str | None:
-        """The dialect by which the last statement was read, where it is not NumPy's and something in it, or an option, says so."""
+        """The dialect by which the last statement was read, where it is not NumPy's and something
+        in it, or an option, says so.
+        """
         dialect, touched = self.scope.dialect, self.touched
-        found = dialect.decided or (next(iter(touched)) if len(touched) == 1 else None) or dialect.asked_dialect()
+        found = (
+            dialect.decided
+            or (next(iter(touched)) if len(touched) == 1 else None)
+            or dialect.asked_dialect()
+        )
         return None if found == NUMPY else found
 
     def lower(self, expression: Expression, source: Source) -> Any:
         """Return what an expression stands for, in any of the forms above.
 
-        Raises a GradcliError with the smallest place in the text that it is about: UnknownNameError, MissingValueError and
-        AmbiguousError for names, ArgumentError, ShapeError and TypeMismatchError for what functions and operators cannot take, LimitError.
+        Raises a GradcliError with the smallest place in the text that it is about:
+        UnknownNameError, MissingValueError and AmbiguousError for names, ArgumentError, ShapeError
+        and TypeMismatchError for what functions and operators cannot take, LimitError.
         """
         self.mentions, self.static_uses, self._results = False, {}, {}
         expression = self.read = as_read(expression, self.scope)
@@ -138,11 +155,17 @@ class Lowering(Reading):
             raise error.at(call.span, caller.source) from None
 
     def lower_value(self, expression: Expression, source: Source) -> Expr:
-        """The same, as a node of the graph: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else, too."""
+        """The same, as a node of the graph: numbers as they are, lists as arrays.
+
+        Raises TypeMismatchError for anything else, too.
+        """
         return self.coerce(self.lower(expression, source), expression, source)
 
     def coerce(self, result: Any, expression: Expression, source: Source) -> Expr:
-        """Return what the last expression was lowered to, as a node of the graph. Raises TypeMismatchError where it is no number or array."""
+        """Return what the last expression was lowered to, as a node of the graph.
+
+        Raises TypeMismatchError where it is no number or array.
+        """
         try:
             node = self.value(result)
         except GradcliError as error:
@@ -150,7 +173,8 @@ class Lowering(Reading):
         self.scope.lowered[-1].coerced = node
         return node
 
-    # -- nodes ------------------------------------------------------------------------------------------------
+    # -- nodes
+    # ------------------------------------------------------------------------------------------------
 
     def _binary(self, node: Binary, frame: Frame) -> Expr:
         left, right = frame.results[node.left.place], frame.results[node.right.place]
@@ -164,7 +188,9 @@ class Lowering(Reading):
             right = self._operand(right, node.right, frame)
         if left.kind == "bool" or node.operator in CONDITIONS:
             refuse_other_readings(node, left.kind, right.kind, frame.source)
-        return self.graph.apply(registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right))
+        return self.graph.apply(
+            registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right)
+        )
 
     def _unary(self, node: Unary, frame: Frame) -> Any:
         operand = self._operand(frame.results[node.operand.place], node.operand, frame)
@@ -181,7 +207,9 @@ class Lowering(Reading):
 
     def _conditional(self, node: Conditional, frame: Frame) -> Any:
         parts = (node.condition, node.value, node.otherwise)
-        return logic.where(*[self._operand(frame.results[part.place], part, frame) for part in parts])
+        return logic.where(
+            *[self._operand(frame.results[part.place], part, frame) for part in parts]
+        )
 
     def _sequence(self, node: Sequence, frame: Frame) -> Any:
         items = [frame.results[item.place] for item in node.items]
@@ -195,10 +223,13 @@ class Lowering(Reading):
         except GradcliError as error:
             raise error.at(node.span, frame.source) from None
 
-    # -- names --------------------------------------------------------------------------------------
+    # -- names
+    # --------------------------------------------------------------------------------------
 
     def _name(self, node: Name, frame: Frame) -> Any:
-        """Return what a name stands for, where the parameters of a function that is being called have values of their own."""
+        """Return what a name stands for, where the parameters of a function that is being called
+        have values of their own.
+        """
         name, scope = node.name, self.scope
         if name in frame.locals:
             return frame.locals[name]
@@ -215,11 +246,15 @@ class Lowering(Reading):
             return FreeVariable(name)  # F(x) = x**2 is no library
         if name == "None":
             return None
-        if (scope.imported or scope.everything) and (found := self.meaning_imported(name)) is not None:
+        if (scope.imported or scope.everything) and (
+            found := self.meaning_imported(name)
+        ) is not None:
             return self._module(found.path) if isinstance(found, Module) else found
         if name in NAMED and name not in scope.failed:
             if name == "E":
-                self.notes["E is the number e here, as in sympy; a binding gives it another value"] = None
+                self.notes[
+                    "E is the number e here, as in sympy; a binding gives it another value"
+                ] = None
             return self.graph.constant(NAMED[name])
         if name in ROOTS:
             return self._module(ROOTS[name])
@@ -233,16 +268,21 @@ class Lowering(Reading):
         return Module(path)
 
     def _object(self, name: str) -> Any:
-        """Return what a name is bound to that is no value: an object of a library's class, or a function."""
+        """Return what a name is bound to that is no value: an object of a library's class, or a
+        function.
+        """
         bound = self.scope.objects[name]
         self.mentions = self.mentions or bound.mentions
         self.scope.mentioned.add(name)
         return bound.object
 
-    # -- calls: of the program's functions, a library's, an object's or the language's own ----------
+    # -- calls: of the program's functions, a library's, an object's or the language's own
+    # ----------
 
     def _call(self, node: Call, frame: Frame) -> Any:
-        """Return what a call gives, or the `Frame` of a user's function that has to be lowered for it; raises as `calls.call` does."""
+        """Return what a call gives, or the `Frame` of a user's function that has to be lowered for
+        it; raises as `calls.call` does.
+        """
         results, callee = frame.results, node.callee
         arguments = [results[argument.place] for argument in node.arguments]
         keywords = {name: results[value.place] for name, value in node.keywords}
@@ -250,10 +290,14 @@ class Lowering(Reading):
             return self._call_by_name(node, callee.name, frame, arguments, keywords)
         return self._call_of(results[callee.place], node, frame, arguments, keywords)
 
-    def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def _call_of(
+        self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]
+    ) -> Any:
         callee = node.callee
         if isinstance(target, Thing):
-            return self.convert(target.call(self, arguments, keywords), node, frame, target.written, target.parts)
+            return self.convert(
+                target.call(self, arguments, keywords), node, frame, target.written, target.parts
+            )
         if isinstance(target, Module) and (of := calls.class_at(target.path)) is not None:
             return calls.construct(self, of, arguments, keywords)
         if isinstance(target, Function):
@@ -261,17 +305,32 @@ class Lowering(Reading):
         if isinstance(callee, Attribute) and callee.name == "size":
             from gradcli.language.array_methods import METHODS
 
-            return METHODS["size"].of(frame.results[callee.base.place]).call(self, arguments, keywords)
+            return (
+                METHODS["size"].of(frame.results[callee.base.place]).call(self, arguments, keywords)
+            )
         if isinstance(target, DType):
             return calls.conversion(self, target, arguments, keywords)
-        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
+        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(
+            callee.span
+        )
 
-    def _call_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def _call_function(
+        self,
+        node: Call,
+        target: Function,
+        frame: Frame,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+    ) -> Any:
         """A function of a library, or a method."""
         name, base, given = target.name, target.base, arguments
         if base is not None:
             if not isinstance(base, calls.Instance):
-                library = TORCH if calls.is_pair(node, frame.nodes) else self.method(node, frame, name, base, arguments)
+                library = (
+                    TORCH
+                    if calls.is_pair(node, frame.nodes)
+                    else self.method(node, frame, name, base, arguments)
+                )
                 target = Function(name, library, base)
             made, given = calls.call_method(self, target, arguments, keywords), [base]
         elif name in DERIVATIVES and not exists(name, target.library):
@@ -280,7 +339,9 @@ class Lowering(Reading):
             made = calls.call(self, name, target.library, arguments, keywords)
         return self.settle(made, node, frame, target, given)
 
-    def _call_by_name(self, node: Call, name: str, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def _call_by_name(
+        self, node: Call, name: str, frame: Frame, arguments: list[Any], keywords: dict[str, Any]
+    ) -> Any:
         scope = self.scope
         bound = name in scope.names or name in frame.locals
         definition = scope.functions.get(name)
@@ -288,9 +349,15 @@ class Lowering(Reading):
             return self._inline(node, frame, definition, arguments, keywords)
         if scope.objects and name in scope.objects:
             return self._call_of(self._object(name), node, frame, arguments, keywords)
-        if (scope.imported or scope.everything) and not bound and (target := self.meaning_imported(name)) is not None:
+        if (
+            (scope.imported or scope.everything)
+            and not bound
+            and (target := self.meaning_imported(name)) is not None
+        ):
             return self._call_of(target, node, frame, arguments, keywords)
-        single = len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes)
+        single = (
+            len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes)
+        )
         if single and (op := operation(name)) is not None:  # most calls, in a third of the time
             if bound:
                 refuse_bound_function(scope, node, frame)
@@ -303,7 +370,9 @@ class Lowering(Reading):
         if name in OF_PYTHON or name in OF_SYMPY:
             from gradcli.language.library_names import FUNCTIONS
 
-            return self.convert(FUNCTIONS[name].call(self, arguments, keywords), node, frame, name, arguments)
+            return self.convert(
+                FUNCTIONS[name].call(self, arguments, keywords), node, frame, name, arguments
+            )
         if exists(name, NUMPY) or exists(name, TORCH):
             if single and bound and not arguments[0].shape:
                 refuse_bound_function(scope, node, frame)
@@ -314,16 +383,35 @@ class Lowering(Reading):
             return calls.construct(self, of, arguments, keywords)
         raise unknown_function(scope, name, written).at(node.callee.span)
 
-    def _inline(self, node: Call, caller: Frame, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """The result of a call that was met before with the same arguments, or the `Frame` of the function's body.
+    def _inline(
+        self,
+        node: Call,
+        caller: Frame,
+        definition: Definition,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """The result of a call that was met before with the same arguments, or the `Frame` of the
+        function's body.
 
-        Raises ArgumentError for other arguments than the function has, and for one that calls itself; LimitError.
+        Raises ArgumentError for other arguments than the function has, and for one that calls
+        itself; LimitError.
         """
-        wanted, count, most = definition.parameters, len(arguments) + len(keywords), self.scope.limits.calls
+        wanted, count, most = (
+            definition.parameters,
+            len(arguments) + len(keywords),
+            self.scope.limits.calls,
+        )
         if keywords or count != len(wanted):
-            raise ArgumentError(f"{definition.name}({', '.join(wanted)}) takes {len(wanted)} arguments by position, not {count}")
+            raise ArgumentError(
+                f"{definition.name}({', '.join(wanted)}) takes {len(wanted)} arguments by "
+                f"position, not {count}"
+            )
         if len(self._results) >= most:
-            raise LimitError(f"more than {most:,} calls of functions in one statement", help=f"raise it with --limit calls={10 * most}")
+            raise LimitError(
+                f"more than {most:,} calls of functions in one statement",
+                help=f"raise it with --limit calls={10 * most}",
+            )
         if any(frame.statement is definition for frame in self._stack):
             raise ArgumentError(f"the function '{definition.name}' calls itself")
         values: list[Any] = [a if isinstance(a, (tuple, str)) else self.value(a) for a in arguments]
@@ -334,21 +422,27 @@ class Lowering(Reading):
         parameters = list(values)
         if node.primes:
             if len(values) != 1:
-                raise ArgumentError("a prime needs a function of one variable", help="write grad(f(x, y), x)")
+                raise ArgumentError(
+                    "a prime needs a function of one variable", help="write grad(f(x, y), x)"
+                )
             parameters = [self.scope.name_node(self.value(values[0]), wanted[0])]
 
         def finish(result: Any) -> Any:
             expansion = None
             if node.primes:
                 y, x = self.value(result), parameters[0]
-                expansion = expand_call("grad", (y, x), lambda: differentiate_primes(y, x, node.primes))
+                expansion = expand_call(
+                    "grad", (y, x), lambda: differentiate_primes(y, x, node.primes)
+                )
                 result = expansion.result
             caller.expansions[node.place] = expansion
             self._results[key] = result, expansion, values
             return result
 
         bound = dict(zip(wanted, parameters, strict=True))
-        return Frame(definition.expression, definition.source, definition, bound, finish, (caller, node))
+        return Frame(
+            definition.expression, definition.source, definition, bound, finish, (caller, node)
+        )
 
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {

@@ -1,4 +1,6 @@
-"""Things a name can stand for besides a value: libraries, functions, dtypes, several results, and nothing."""
+"""Things a name can stand for besides a value: libraries, functions, dtypes, several results, and
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class Function:
 
 
 class Thing:
-    """Name that is neither a value nor a function: ``x.at``, ``np.r_``, ``np.finfo(float)``. What it does not have is refused by name.
+    """Name that is neither a value nor a function:
+
+    ``x.at``, ``np.r_``, ``np.finfo(float)``. What it does not have is refused by name.
 
     ``builder`` makes nodes (`builder.Builder`), which knows scopes, so that it is not named here.
     """
@@ -53,7 +57,10 @@ class Thing:
 
 
 class Indices(tuple[Any, ...]):
-    """Whole numbers for each axis: a shape, or what addresses entries. A name may be bound to them."""
+    """Whole numbers for each axis: a shape, or what addresses entries.
+
+    A name may be bound to them.
+    """
 
 
 class Results(tuple[Any, ...]):
@@ -93,7 +100,9 @@ def nodes_in(result: Any) -> Iterator[Expr]:
 
 
 def dtype_of(argument: Any) -> DType | None:
-    """The dtype that an argument names, None where it names none: np.float64, float, torch.float, 'float64'."""
+    """The dtype that an argument names, None where it names none: np.float64, float, torch.float,
+    'float64'.
+    """
     if isinstance(argument, DType):
         return argument
     name = argument.name if isinstance(argument, (FreeVariable, Function)) else argument

@@ -1,8 +1,11 @@
-"""Origins of the nodes of a graph: the statement, the place in its text, the calls they were expanded from, the spelling.
+"""Origins of the nodes of a graph: the statement, the place in its text, the calls they were
+expanded from, the spelling.
 
-Nodes are made once, so that one may have many origins: they stand in a table beside the graph, which is made when somebody asks. While a
-program runs nothing is written down but what each node of a tree became, and for each call of a function that is made of operations what
-it was given and gave (`Expansion`). What a part of a text made is then what lies between its result and those of its own parts.
+Nodes are made once, so that one may have many origins: they stand in a table beside the graph,
+which is made when somebody asks. While a program runs nothing is written down but what each node of
+a tree became, and for each call of a function that is made of operations what it was given and gave
+(`Expansion`). What a part of a text made is then what lies between its result and those of its own
+parts.
 """
 
 from __future__ import annotations
@@ -42,13 +45,16 @@ Origins = dict[Expr, list["Origin"]]
 class Origin:
     """One place that a node comes from.
 
-    statement  the statement in whose text it stands: for the body of a function, its definition; None outside of programs
+    statement  the statement in whose text it stands: for the body of a function, its definition;
+               None outside of programs
     source     the text, and its file
-    span       the smallest part of the text that made the node: a call, an operator with its operands, a number, a name
-    calls      the functions that it was expanded from, by their names in the catalogue, the outermost first; none for what the text
-               itself says: ``np.arctan(x)`` is the operation, a node inside ``F.cross_entropy(x, t)`` has ``("cross_entropy",)``
-    spelling   the function or operator of that part as the text writes it: ``np.arctan``, ``F.softmax``, ``.sum``, ``f'``, ``+``, ``[]``;
-               of a number or a name, its text
+    span       the smallest part of the text that made the node: a call, an operator with its
+               operands, a number, a name
+    calls      the functions that it was expanded from, by their names in the catalogue, the
+               outermost first; none for what the text itself says: ``np.arctan(x)`` is the
+               operation, a node inside ``F.cross_entropy(x, t)`` has ``("cross_entropy",)``
+    spelling   the function or operator of that part as the text writes it: ``np.arctan``,
+               ``F.softmax``, ``.sum``, ``f'``, ``+``, ``[]``; of a number or a name, its text
     tree       that part, and the expression that it stands in; None of a name that is bound
     """
 
@@ -62,7 +68,10 @@ class Origin:
 
 
 def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBinding]) -> Origins:
-    """The origins of all nodes that a program's text made, in the order of the text. Nodes of gradients made later have none."""
+    """The origins of all nodes that a program's text made, in the order of the text.
+
+    Nodes of gradients made later have none.
+    """
     table: Origins = {}
     for node, binding in bindings.items():
         origin = Origin(binding, binding.source, binding.name_span, (), binding.name)
@@ -73,29 +82,58 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
     for frame in frames:
         lists = _lists(frame)
 
-        def add(made: Mapping[Expr, tuple[str, ...]], tree: Node, frame: Frame = frame, lists: Any = lists) -> None:
-            """Give nodes an origin in a part of the text, by the calls in it: arrays in the list that has their entries."""
+        def add(
+            made: Mapping[Expr, tuple[str, ...]],
+            tree: Node,
+            frame: Frame = frame,
+            lists: Any = lists,
+        ) -> None:
+            """Give nodes an origin in a part of the text, by the calls in it: arrays in the list
+            that has their entries.
+            """
             for node, calls in made.items():
                 entries = _entries(node) if lists else ()
                 part = lists.get(entries, tree) if entries else tree
                 inside = calls if part is tree else ()
-                origin = Origin(frame.statement, frame.source, part.span, inside, _spelling(part, frame), part, frame)
+                origin = Origin(
+                    frame.statement,
+                    frame.source,
+                    part.span,
+                    inside,
+                    _spelling(part, frame),
+                    part,
+                    frame,
+                )
                 table.setdefault(node, []).append(origin)
 
-        for tree, result in zip(frame.nodes, frame.results, strict=False):  # fewer results where lowering failed
+        for tree, result in zip(
+            frame.nodes, frame.results, strict=False
+        ):  # fewer results where lowering failed
             if isinstance(tree, Name):
-                named = isinstance(result, Expr) and result not in bound and (result.op is None or result.op is alias)
-                named = named and tree.name not in frame.locals  # a parameter names what the call is given
+                named = (
+                    isinstance(result, Expr)
+                    and result not in bound
+                    and (result.op is None or result.op is alias)
+                )
+                named = (
+                    named and tree.name not in frame.locals
+                )  # a parameter names what the call is given
                 add({result: ()} if named else {}, tree)
             else:
                 add(_nodes_made(tree, result, frame), tree)
             expansion = frame.expansions.get(tree.place)
             if expansion is not None:  # what arguments became before the call was expanded
-                given = _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in tree.children()]))
+                given = _between(
+                    nodes_in(expansion.given),
+                    nodes_in([frame.results[part.place] for part in tree.children()]),
+                )
                 add({node: () for node in given if node not in table}, tree)
         if frame.coerced is not None:
             root = frame.expression.root
-            add(dict.fromkeys(_between([frame.coerced], nodes_in(frame.results[root.place])), ()), root)
+            add(
+                dict.fromkeys(_between([frame.coerced], nodes_in(frame.results[root.place])), ()),
+                root,
+            )
     return table
 
 
@@ -111,7 +149,12 @@ def _lists(frame: Frame) -> dict[tuple[Any, ...], Sequence]:
 def _entries(node: Expr) -> tuple[Any, ...]:
     """The entries of an array that a list may have become; none of any other node."""
     if node.op is stack and node.static["axis"] == 0:
-        return tuple(entry for part in node.operands if part is not None for entry in _entries(part) or (_entry(part),))
+        return tuple(
+            entry
+            for part in node.operands
+            if part is not None
+            for entry in _entries(part) or (_entry(part),)
+        )
     return tuple(np.ravel(node.payload).tolist()) if node.is_constant and node.shape else ()
 
 
@@ -123,13 +166,18 @@ def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, 
     """The nodes that a part of the text made, each with the calls it was expanded from."""
     expansion = frame.expansions.get(tree.place)
     if expansion is None:
-        if tree.place in frame.expansions:  # a call of a user's function, whose nodes are of its own text
+        if (
+            tree.place in frame.expansions
+        ):  # a call of a user's function, whose nodes are of its own text
             return {}
         ends = [frame.results[part.place] for part in tree.children()]
         return dict.fromkeys(_between(nodes_in(result), nodes_in(ends)), ())
     made: dict[Expr, tuple[str, ...]] = {}
     pending: list[tuple[Expansion, tuple[str, ...]]] = [(expansion, ())]
-    for call, outer in pending:  # which grow; the inner calls come after, and are right about their nodes
+    for (
+        call,
+        outer,
+    ) in pending:  # which grow; the inner calls come after, and are right about their nodes
         calls = (*outer, call.name)
         made.update(dict.fromkeys(_between(nodes_in(call.result), nodes_in(call.given)), calls))
         pending += [(inner, calls) for inner in call.inner]
@@ -137,7 +185,10 @@ def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, 
 
 
 def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
-    """The nodes from roots down to ends, without these. A derivative uses nodes of what is differentiated, which are not its own."""
+    """The nodes from roots down to ends, without these.
+
+    A derivative uses nodes of what is differentiated, which are not its own.
+    """
     pending = list(roots)
     seen = set(ends)
     if any(root.op is derivative for root in pending):
@@ -163,7 +214,9 @@ def _spelling(tree: Node, frame: Frame) -> str:
             return "[]"
         case Attribute():
             return f".{tree.name}"
-        case Call(callee=Attribute() as callee) if not isinstance(frame.results[callee.base.place], Module):
+        case Call(callee=Attribute() as callee) if not isinstance(
+            frame.results[callee.base.place], Module
+        ):
             return f".{callee.name}"
         case Call():
             return frame.text_of(tree.callee) + "'" * tree.primes

@@ -3,8 +3,9 @@
 ::
 
     program    = { [ statement ] ( NEWLINE | ";" ) }
-    statement  = constant | data | binding | several | augmented | definition | assertion | import
-               | query                                                                   # (statements.py)
+    statement  = constant | data | binding | several | augmented | definition | assertion | import |
+               query                                                                   #
+               (statements.py)
     expression = disjunction [ "if" disjunction "else" expression ]
     disjunction = conjunction { "or" conjunction }      conjunction = negation { "and" negation }
     negation   = "not" negation | comparison
@@ -14,7 +15,8 @@
     term       = product { ( "*" | "/" | "//" | "%" | "@" ) product }
     product    = unary { unary }                         # side by side: 2x, (x+1)(x-1), x^2 sin x
     unary      = { "-" | "+" | "~" | "√" | "∛" | postfix ( "**" | "^" ) } ( postfix | bare )
-    bare       = FUNCTION [ ( "**" | "^" ) power | SUPERSCRIPT ] product     # sin 2x, sin^2 x, sin²(x)
+    bare       = FUNCTION [ ( "**" | "^" ) power | SUPERSCRIPT ] product     # sin 2x, sin^2 x,
+               sin²(x)
     postfix    = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | PRIMES "(" arguments ")"
                | SUPERSCRIPT | "°" }
     atom       = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]" | "|" expression "|"
@@ -23,12 +25,13 @@
     subscripts = subscript { "," subscript } [ "," ]    subscript = expression | slice | "..."
     slice      = [ expression ] ":" [ expression ] [ ":" [ expression ] ]
 
-From `disjunction` to `product` a rule is a binding power (`gradcli.ops.text`) that `binary` reads. What is nested recurses, up to
-`LEVELS`; what is only long is read in loops.
+From `disjunction` to `product` a rule is a binding power (`gradcli.ops.text`) that `binary` reads.
+What is nested recurses, up to `LEVELS`; what is only long is read in loops.
 
-Values side by side have one reading wherever a textbook has only that one. An exponent, a divisor, a root, or an argument without
-brackets may end before such a value (the short policy), or go on with it (the long one). Where people write both, the text is refused
-with what it is by each: `takes_factor` and the functions after it decide.
+Values side by side have one reading wherever a textbook has only that one. An exponent, a divisor,
+a root, or an argument without brackets may end before such a value (the short policy), or go on
+with it (the long one). Where people write both, the text is refused with what it is by each:
+`takes_factor` and the functions after it decide.
 """
 
 from __future__ import annotations
@@ -73,7 +76,19 @@ from gradcli.language.tree import (
 )
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
-from gradcli.ops.text import ARGUMENT, ATOM, BINDING, COMPARISON, DISJUNCTION, EXPRESSION, MASK, NEGATION, POWER, PRODUCT, TERM
+from gradcli.ops.text import (
+    ARGUMENT,
+    ATOM,
+    BINDING,
+    COMPARISON,
+    DISJUNCTION,
+    EXPRESSION,
+    MASK,
+    NEGATION,
+    POWER,
+    PRODUCT,
+    TERM,
+)
 from gradcli.spelling import words
 
 LEVELS = 5_000  # of what is nested: brackets, and functions without brackets
@@ -85,7 +100,9 @@ _OPEN, _GROUP, _ARRAY, _ARGUMENTS, _SUBSCRIPTS, _BARS = range(6)  # rules of wha
 _SLICE = 3  # parts
 _CLOSING = {"(": ")", "[": "]", "|": "|"}
 _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
-_ENDS = frozenset(("", ")", "]", ",", "if", "else"))  # texts of tokens that an expression ends before
+_ENDS = frozenset(
+    ("", ")", "]", ",", "if", "else")
+)  # texts of tokens that an expression ends before
 _BEGINS = ("(", *ROOTS)
 
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
@@ -130,16 +147,23 @@ class _Application(NamedTuple):
 _Waiting = list[tuple[Node | None, Token]]
 
 
-def parse_tokens(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str] = frozenset()) -> Expression:
+def parse_tokens(
+    source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str] = frozenset()
+) -> Expression:
     """tokens[at:stop] as one expression, where some names before brackets are known to be values.
 
-    Raises ParseError, AmbiguousError for what has two readings, and LimitError for what is nested too deeply.
+    Raises ParseError, AmbiguousError for what has two readings, and LimitError for what is nested
+    too deeply.
     """
     return first(source, tokens, at, stop, values, EXPRESSION)[0]
 
 
-def first(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str], least: int) -> tuple[Expression, int]:
-    """The first operand in tokens[at:stop] that binds as tightly as a power, and the place after it. Raises as `parse_tokens`."""
+def first(
+    source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str], least: int
+) -> tuple[Expression, int]:
+    """The first operand in tokens[at:stop] that binds as tightly as a power, and the place after
+    it. Raises as `parse_tokens`.
+    """
     parser = _Parser(source, tokens, at, stop, values)
     try:
         root = parser.whole() if least == EXPRESSION else parser.binary(least)
@@ -177,7 +201,10 @@ def _waiting_power(waiting: _Waiting) -> int | None:
 
 
 def _makes_function(node: Node) -> bool:
-    """Tell whether a call of a constructor makes what is called: ``nn.MSELoss()``, ``MSELoss()``."""
+    """Tell whether a call of a constructor makes what is called:
+
+    ``nn.MSELoss()``, ``MSELoss()``.
+    """
     if not isinstance(node, Call):
         return False
     callee = node.callee
@@ -188,7 +215,9 @@ def _makes_function(node: Node) -> bool:
 class _Parser:
     """The tokens at:stop of a text, and how far they are read."""
 
-    def __init__(self, source: Source, tokens: list[Token], at: int, stop: int, known: frozenset[str]) -> None:
+    def __init__(
+        self, source: Source, tokens: list[Token], at: int, stop: int, known: frozenset[str]
+    ) -> None:
         before = min(at, 1)  # the token before the expression, which errors may point at
         self.source, self.at, self.first, self.known = source, before, before, known
         end = Token(END, "", tokens[stop].start if stop < len(tokens) else len(source.text))
@@ -227,7 +256,7 @@ class _Parser:
                 span=token.span, source=self.source, help="bind a part of it to a name of its own",
             )  # fmt: skip
 
-    # -- from the whole to products ----------------------------------------------------------------
+    # -- from the whole to products ---------------------------------------------------------------
 
     def whole(self) -> Node:
         """An expression and nothing else."""
@@ -271,7 +300,9 @@ class _Parser:
         return value
 
     def binary(self, least: int) -> Node:
-        """The rules from disjunction to product: operators that bind at least as tightly as a power."""
+        """The rules from disjunction to product: operators that bind at least as tightly as a
+        power.
+        """
         tokens = self.tokens
         begins = least <= NEGATION and tokens[self.at].text == "not"
         left = self.negation() if begins else self.unary()
@@ -294,7 +325,7 @@ class _Parser:
             left = self.push(Binary(token[1], left, right))
         return left
 
-    # -- factors -----------------------------------------------------------------------------------
+    # -- factors ----------------------------------------------------------------------------------
 
     def unary(self) -> Node:
         """unary = { "-" | "+" | "~" | "√" | "∛" | postfix "**" } ( postfix | bare )"""
@@ -342,7 +373,9 @@ class _Parser:
         return node
 
     def power_after(self, node: Node, waiting: _Waiting) -> int:
-        """Return how tightly the operator binds that follows a factor: a product's where there is none."""
+        """Return how tightly the operator binds that follows a factor: a product's where there is
+        none.
+        """
         token = self.tokens[self.at]
         power = BINDING.get(token.text)
         if power is not None:
@@ -352,7 +385,9 @@ class _Parser:
         rule = self.bracket.rule
         if token.text == "|" and rule != _BARS:
             return MASK
-        if not (token.text in _ENDS or token.text == "|" or (token.text == ":" and rule == _SUBSCRIPTS)):
+        if not (
+            token.text in _ENDS or token.text == "|" or (token.text == ":" and rule == _SUBSCRIPTS)
+        ):
             self.refuse_beside(node, token)
         return EXPRESSION
 
@@ -361,7 +396,7 @@ class _Parser:
         token = self.tokens[self.at]
         return self.opens_bars(node) if token.text == "|" else _begins_value(token)
 
-    # -- functions without brackets ----------------------------------------------------------------
+    # -- functions without brackets ---------------------------------------------------------------
 
     def names_function(self, node: Node | None) -> bool:
         """Tell whether a node is the name of a function that needs no brackets."""
@@ -371,7 +406,9 @@ class _Parser:
         return alone and not (textbook.is_own(node.name) and node.name in self.known)
 
     def is_own(self, name: str) -> bool:
-        """Tell whether a name is a function of textbooks alone, which nothing in the program has."""
+        """Tell whether a name is a function of textbooks alone, which nothing in the
+        program has.
+        """
         return textbook.is_own(name) and name not in self.known and f"{name}()" not in self.known
 
     def raised_function(self, waiting: _Waiting) -> int | None:
@@ -380,7 +417,9 @@ class _Parser:
         return place if place is not None and self.names_function(waiting[place][0]) else None
 
     def bare(self, node: Node, waiting: _Waiting) -> Node:
-        """bare = FUNCTION [ power ] product, if a node that a value follows is such a function or power."""
+        """bare = FUNCTION [ power ] product, if a node that a value follows is such a function or
+        power.
+        """
         place = self.raised_function(waiting)
         if place is None:
             usual = self.is_next("(") or not self.names_function(node)
@@ -393,7 +432,9 @@ class _Parser:
         return self.postfix(node, waiting) if in_brackets else node
 
     def apply(self, callee: Node, exponent: Node | None, waiting: _Waiting) -> Node:
-        """A function, or a power of its name, with its argument, which begins with the next token."""
+        """A function, or a power of its name, with its argument, which begins with the next
+        token.
+        """
         assert isinstance(callee, Name)
         if exponent is not None and _is_minus_one(exponent):
             self.refuse_inverse(callee)
@@ -441,10 +482,12 @@ class _Parser:
             node.end = end
         return self.push(node)
 
-    # -- values and what follows them --------------------------------------------------------------
+    # -- values and what follows them -------------------------------------------------------------
 
     def postfix(self, node: Node, waiting: _Waiting) -> Node:
-        """postfix = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | ... }, from an atom on"""
+        """postfix = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | ... }, from an atom
+        on
+        """
         while True:
             token = self.tokens[self.at]
             kind, text, start = token
@@ -482,7 +525,9 @@ class _Parser:
                 opener = self.tokens[self.at + 1]
                 if not isinstance(node, Name) or opener.text != "(":
                     help = "write x.T for the transpose"
-                    self.fail("a prime marks the derivative of a function, as in f'(2)", token.span, help)
+                    self.fail(
+                        "a prime marks the derivative of a function, as in f'(2)", token.span, help
+                    )
                 self.at += 2
                 node = self.arguments(node, opener, primes=len(text) + text.count("″"))
             else:
@@ -507,7 +552,9 @@ class _Parser:
         return isinstance(node, Attribute)
 
     def atom(self, token: Token) -> Node:
-        """atom = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]" | "|" expression "|" """
+        """atom = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]" | "|" expression
+        "|"
+        """
         kind, text, start = token
         if kind == NAME and text not in RESERVED:
             return self.push(Name(text, start, start + len(text)))
@@ -526,7 +573,10 @@ class _Parser:
         self.refuse_atom(token)
 
     def number(self, token: Token) -> float:
-        """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
+        """NUMBER: digits, with a point, an exponent, and _ between digits.
+
+        Whole numbers stay integers.
+        """
         text = token.text
         if text.isdigit() and len(text) < _LONGEST_NUMBER:
             return int(text)
@@ -542,9 +592,11 @@ class _Parser:
         except ValueError:
             self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
 
-    # -- brackets ----------------------------------------------------------------------------------
+    # -- brackets ---------------------------------------------------------------------------------
 
-    def read_bracket(self, rule: int, opener: Token, read: Callable[[], _Item]) -> tuple[list[_Item], int, int]:
+    def read_bracket(
+        self, rule: int, opener: Token, read: Callable[[], _Item]
+    ) -> tuple[list[_Item], int, int]:
         """Return what a bracket holds, how many commas are in it, and where it ends."""
         outer, commas = self.bracket, 0
         found: list[_Item] = []
@@ -570,7 +622,9 @@ class _Parser:
         return found, commas, token.start + 1
 
     def items(self, opener: Token) -> Node:
-        """A group "(" expression ")", or items = expression { "," expression } [ "," ] in brackets"""
+        """A group "(" expression ")", or items = expression { "," expression } [ "," ] in
+        brackets
+        """
         rule = _GROUP if opener.text == "(" else _ARRAY
         found, commas, end = self.read_bracket(rule, opener, self.expression)
         if rule == _GROUP and len(found) == 1 and not commas:
@@ -592,7 +646,9 @@ class _Parser:
         return self.push(node)
 
     def opens_bars(self, node: Node) -> bool:
-        """Tell whether a bar after a node begins a factor: it does where the next one ends a value."""
+        """Tell whether a bar after a node begins a factor: it does where the next one ends
+        a value.
+        """
         if self.bracket.rule == _BARS:
             return False
         if self.bars is None:
@@ -627,7 +683,9 @@ class _Parser:
                 levels[-1] = place
         return found
 
-    def arguments(self, callee: Node, opener: Token, primes: int = 0, exponent: Node | None = None) -> Node:
+    def arguments(
+        self, callee: Node, opener: Token, primes: int = 0, exponent: Node | None = None
+    ) -> Node:
         """arguments = [ argument { "," argument } [ "," ] ]"""
         spaced = opener.start > end_of(self.tokens[self.at - 2]) and not primes
         if spaced and exponent is None:
@@ -666,13 +724,19 @@ class _Parser:
         return self.push(Subscript(base, found, commas > 0, end))
 
     def subscript(self) -> Node:
-        """subscript = expression | slice, slice = [ expression ] ":" [ expression ] [ ":" [ expression ] ]"""
+        """subscript = expression | slice, slice = [ expression ] ":" [ expression ] [ ":" [
+        expression ] ]
+        """
         start = self.tokens[self.at].start
         parts: list[Node | None] = []
         while True:
             token = self.tokens[self.at]
             if len(parts) == _SLICE:
-                self.fail("a slice has at most three parts", self.tokens[self.at - 1].span, "start:stop:step")
+                self.fail(
+                    "a slice has at most three parts",
+                    self.tokens[self.at - 1].span,
+                    "start:stop:step",
+                )
             empty = token.text == ":" or (parts and token.text in (",", "]", ")"))
             parts.append(None if empty else self.expression())
             if not self.is_next(":"):
@@ -681,23 +745,41 @@ class _Parser:
         if len(parts) == 1 and parts[0] is not None:
             return parts[0]
         given = [part for part in parts if part is not None]
-        return self.push(Slice(parts, given[0].start if given else start, given[-1].end if given else start + 1))
+        return self.push(
+            Slice(parts, given[0].start if given else start, given[-1].end if given else start + 1)
+        )
 
-    # -- what has two readings ---------------------------------------------------------------------
+    # -- what has two readings --------------------------------------------------------------------
 
     def two_readings(self, start: int, end: int, first: str, second: str, instead: str) -> NoReturn:
-        """Refuse the text from start to end; ``instead`` is shown where the readings are no input."""
+        """Refuse the text from start to end; ``instead`` is shown where the readings are no
+        input.
+        """
         text = " ".join(self.source.text[start:end].split())
         text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
-        error = AmbiguousError(f"'{text}' has two readings", span=Span(start, end), source=self.source, help=f"write {instead}")
+        error = AmbiguousError(
+            f"'{text}' has two readings",
+            span=Span(start, end),
+            source=self.source,
+            help=f"write {instead}",
+        )
         if max(len(first), len(second)) <= _LONGEST and not set("\n#") & set(first + second):
             error.help, error.instead = f"write {first} or {second}", error.help
         raise error
 
     def refuse_going_on(
-        self, start: int, inner: int, instead: str, *, sign: str = "*", joint: str = "*", skipped: int = 0, least: int = ATOM
+        self,
+        start: int,
+        inner: int,
+        instead: str,
+        *,
+        sign: str = "*",
+        joint: str = "*",
+        skipped: int = 0,
+        least: int = ATOM,
     ) -> NoReturn:
-        """Refuse the text from start on, if the next token belongs to all of it or to what is inner.
+        """Refuse the text from start on, if the next token belongs to all of it or to what is
+        inner.
 
         A sign that is skipped stands between.
         """
@@ -750,20 +832,28 @@ class _Parser:
         return True
 
     def refuse_words(self, node: Node, left: Token, token: Token) -> None:
-        """Refuse words of Python between values, values of two lines, and those of an array: ``[x y]``."""
+        """Refuse words of Python between values, values of two lines, and those of an array:
+
+        ``[x y]``.
+        """
         for word in (left, token):
             between = word is token or type(node) is Name
             if word.kind == NAME and word.text in _WORDS and between:
-                self.fail(f"'{word.text}' is a word of Python, and none of this language", word.span)
+                self.fail(
+                    f"'{word.text}' is a word of Python, and none of this language", word.span
+                )
         gap = self.source.text[end_of(left) : token.start]
         if "\n" in gap:
             self.refuse_beside(node, token)
         if gap and self.bracket.rule == _ARRAY:
             a, b = self.source_text(node), self.next_text()
-            self.two_readings(node.start, end_of(token), f"[{a}*{b}]", f"[{a}, {b}]", "[x*y] or [x, y]")
+            self.two_readings(
+                node.start, end_of(token), f"[{a}*{b}]", f"[{a}, {b}]", "[x*y] or [x, y]"
+            )
 
     def goes_on(self, application: _Application, node: Node, waiting: _Waiting) -> bool:
-        """Tell whether an argument without brackets goes on: numbers and names do, up to a function.
+        """Tell whether an argument without brackets goes on: numbers and names do, up to a
+        function.
 
         Raises AmbiguousError for ``sin x y``, ``sin 2(x + 1)``, ``ln sin x cos x``.
         """
@@ -802,7 +892,9 @@ class _Parser:
         self.two_readings(callee.start, end, inverse, other, "asin(x) or 1/sin(x)")
 
     def refuse_after_call(self, callee: Node, opener: Token, spaced: bool) -> None:
-        """Refuse a power or a bracket after ``sin (x + 1)`` with a space, and after ``sin^2(x)``."""
+        """Refuse a power or a bracket after ``sin (x + 1)`` with a space, and after
+        ``sin^2(x)``.
+        """
         after, instead = self.tokens[self.at], "(sin(x))^2 or sin(x^2)"
         if after.kind == SUPERSCRIPT or after.text == "**":
             self.refuse_going_on(callee.start, opener.start, instead, sign="", joint="")
@@ -846,7 +938,9 @@ class _Parser:
         self.two_readings(left.start, end_of(token), *readings, "2*x10 or 2*10")
 
     def refuse_in_exponent(self, exponent: Node, waiting: _Waiting, place: int) -> None:
-        """Refuse ``e^2x``, ``e^k t``, ``x^n(x + 1)``; not ``x^2y``, ``e^2 x``, ``e^x sin x``, ``2^x 3^y``."""
+        """Refuse ``e^2x``, ``e^k t``, ``x^n(x + 1)``; not ``x^2y``, ``e^2 x``, ``e^x sin x``, ``2^x
+        3^y``.
+        """
         left, token, after = self.tokens[self.at - 1 : self.at + 2]
         text, (base, sign) = self.source.text, waiting[place]
         assert base is not None
@@ -870,7 +964,11 @@ class _Parser:
         """Refuse ``√2x``; not ``√(x + 1)y``, ``√x sin x``."""
         token = self.tokens[self.at]
         function = token.kind == NAME and textbook.is_bare(token.text)
-        if self.tokens[self.at - 1].text not in (")", "|") and token.text not in ROOTS and not function:
+        if (
+            self.tokens[self.at - 1].text not in (")", "|")
+            and token.text not in ROOTS
+            and not function
+        ):
             instead = f"{sign.text}(2)*x or {sign.text}(2*x)"
             self.refuse_going_on(sign.start, end_of(sign), instead)
 
@@ -890,7 +988,7 @@ class _Parser:
     def source_text(self, node: Node) -> str:
         return self.source.text[node.start : node.end]
 
-    # -- what is noted -----------------------------------------------------------------------------
+    # -- what is noted ----------------------------------------------------------------------------
 
     def note_number(self, token: Token) -> None:
         """Note that ``2e3x`` is 2000*x, for those to whom e is a name."""
@@ -912,7 +1010,7 @@ class _Parser:
             note = f"{power}1/{root} is {shown}/{root}: write {power}(1/{root}) for the root"
             self.notes += ((None, note),)
 
-    # -- what is refused ---------------------------------------------------------------------------
+    # -- what is refused --------------------------------------------------------------------------
 
     def refuse_atom(self, token: Token) -> NoReturn:
         """Refuse what stands where a value is expected."""
@@ -952,7 +1050,11 @@ class _Parser:
         c = self.next_text(1, MASK) or "c"
         message = "a chain of comparisons is not read"
         help = f"({a} {first.text} {b}) and ({b} {token.text} {c})"
-        if isinstance(middle, Binary) and middle.operator in ("&", "|") and text[middle.start] != "(":
+        if (
+            isinstance(middle, Binary)
+            and middle.operator in ("&", "|")
+            and text[middle.start] != "("
+        ):
             message = f"'{middle.operator}' binds more tightly than a comparison"
             b, second = self.source_text(middle.left), self.source_text(middle.right)
             help = f"({a} {first.text} {b}) {middle.operator} ({second} {token.text} {c})"

@@ -1,6 +1,9 @@
-"""Python that is out of the language: loops, functions, classes, stores, strings. What is said of it, and what to write instead.
+"""Python that is out of the language: loops, functions, classes, stores, strings.
 
-Asked only where a statement begins with one of Python's own words, or cannot be read; Python's own parser tells what stands there.
+What is said of it, and what to write instead.
+
+Asked only where a statement begins with one of Python's own words, or cannot be read; Python's own
+parser tells what stands there.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from gradcli.language.tree import Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, ROOTS
 from gradcli.spelling import words
 
-# -- Statements as parts of a logical line: their tokens, and where they end -----------------------
+# -- Statements as parts of a logical line: their tokens, and where they end ----------------------
 
 
 class SaidError(ParseError):
@@ -57,7 +60,9 @@ class Part(NamedTuple):
                 return at - self.start
         return -1
 
-    def expression(self, place: int, values: frozenset[str] = frozenset(), end: int | None = None) -> Expression:
+    def expression(
+        self, place: int, values: frozenset[str] = frozenset(), end: int | None = None
+    ) -> Expression:
         """All from a place on, or up to another one, as an expression."""
         at = self.start + place
         stop = self.stop if end is None else self.start + end
@@ -67,7 +72,9 @@ class Part(NamedTuple):
 
 
 def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
-    """The places of the tokens that end statements: each semicolon outside of brackets, and the END."""
+    """The places of the tokens that end statements: each semicolon outside of brackets, and the
+    END.
+    """
     if ";" in source.text:  # megabytes of text seldom have one
         depth = 0
         for i, (kind, text, _) in enumerate(tokens):
@@ -87,11 +94,19 @@ _COMMENT = ("the language has no docstrings", "write # before a comment")
 _TABLES = ("the language has no dicts and no sets", "write [1, 2] for an array, (x + 1) to group")
 _STORED = ("the language has no stores: a value stays as it is", "write x = x.at[0].set(1)")
 _SET = ("the language has no attributes to be set", _LEFT_OUT)
-_OPENING = PYTHON_WORDS - {"print"}  # words that statements of Python begin with, and what to write for most
+_OPENING = PYTHON_WORDS - {
+    "print"
+}  # words that statements of Python begin with, and what to write for most
 _INSTEAD = {
-    **dict.fromkeys(("for", "while", "break", "continue"), "write sum(x**2) for a sum over all entries"),
-    **dict.fromkeys(("if", "elif", "else"), "write y = where(x > 0, x, 0), or y = x if x > 0 else 0"),
-    **dict.fromkeys(("try", "except", "finally", "raise"), "write where(x > 0, log(x), 0) for what would fail"),
+    **dict.fromkeys(
+        ("for", "while", "break", "continue"), "write sum(x**2) for a sum over all entries"
+    ),
+    **dict.fromkeys(
+        ("if", "elif", "else"), "write y = where(x > 0, x, 0), or y = x if x > 0 else 0"
+    ),
+    **dict.fromkeys(
+        ("try", "except", "finally", "raise"), "write where(x > 0, log(x), 0) for what would fail"
+    ),
     **dict.fromkeys(("def", "class", "async"), _DEFINITION),
     "with": "write detach(x) for what has no gradient",
     "yield": "write y = x**2 for all entries at once",
@@ -103,14 +118,27 @@ _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
 _IS = ("the language has no 'is', and no value is None", "write x == y to compare")
 _IN = ("the language has no 'in'", "write (x == 1) or (x == 2)")
 _APART = ("the language does not take arguments apart", "write f(x[0], x[1])")
-_SAID: dict[type[ast.AST], tuple[_Words, str, str]] = {  # of nodes, the word or sign that is pointed at, and the part before it
+_SAID: dict[
+    type[ast.AST], tuple[_Words, str, str]
+] = {  # of nodes, the word or sign that is pointed at, and the part before it
     ast.JoinedStr: (("the language has no formatted strings", "write the value alone: x"), "", ""),
     **dict.fromkeys((ast.Dict, ast.Set, ast.DictComp), (_TABLES, "{", "")),
     ast.Await: (("the language has no 'await'", _LEFT_OUT), "await", ""),
     ast.Yield: (("the language has no generators", _INSTEAD["yield"]), "yield", ""),
-    ast.NamedExpr: (("the language has no ':='", "write y = x**2 as a statement before"), ":=", "target"),
-    ast.ListComp: (("the language has no comprehensions", "write sqrt(x) for the roots of all entries"), "for", "elt"),
-    **dict.fromkeys((ast.GeneratorExp, ast.SetComp), (("the language has no generators", _INSTEAD["for"]), "for", "elt")),
+    ast.NamedExpr: (
+        ("the language has no ':='", "write y = x**2 as a statement before"),
+        ":=",
+        "target",
+    ),
+    ast.ListComp: (
+        ("the language has no comprehensions", "write sqrt(x) for the roots of all entries"),
+        "for",
+        "elt",
+    ),
+    **dict.fromkeys(
+        (ast.GeneratorExp, ast.SetComp),
+        (("the language has no generators", _INSTEAD["for"]), "for", "elt"),
+    ),
     ast.Starred: (_APART, "*", ""),
 }
 _LONGEST_BODY = 60  # characters of a function that is shown
@@ -120,7 +148,8 @@ _TRIPLE = re.compile(r"\"\"\"|'''")
 _WORD = re.compile(r"\s*([^\W\d]\w*|@)")
 _STORE = re.compile(r"\s*[^\W\d]\w*\[.*\]\s*(?:[-+*/]|\*\*)?(?==[^=])", re.DOTALL)
 _BOUND = re.compile(
-    r"(?:^|;)[ \t]*(?:const )?([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))",
+    r"(?:^|;)[ \t]*(?:const )?([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ "
+    r"\t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))",
     re.MULTILINE,
 )
 
@@ -134,10 +163,17 @@ class Python:
     def __init__(self, source: Source, start: int, stop: int) -> None:
         text = source.text[start:stop]
         head = "if 1:\n" if text[:1] in (" ", "\t") else ""  # before what is indented
-        self.source, self.head, self.begin, self.text = source, len(head), start - len(head), head + text
+        self.source, self.head, self.begin, self.text = (
+            source,
+            len(head),
+            start - len(head),
+            head + text,
+        )
         self.lines = _LINE.findall(self.text)
         self.nodes: list[ast.AST] = []
-        if len(text) > _LONGEST and not text.isascii():  # Python composes marks on letters in quadratic time
+        if (
+            len(text) > _LONGEST and not text.isascii()
+        ):  # Python composes marks on letters in quadratic time
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -149,7 +185,9 @@ class Python:
 
     def offset(self, line: int, column: int) -> int:
         """Return where a place of Python's stands in the text, whose columns count bytes."""
-        return sum(map(len, self.lines[: line - 1])) + len(self.lines[line - 1].encode()[:column].decode())
+        return sum(map(len, self.lines[: line - 1])) + len(
+            self.lines[line - 1].encode()[:column].decode()
+        )
 
     def start(self, node: Any) -> int:
         return self.offset(node.lineno, node.col_offset)
@@ -160,7 +198,9 @@ class Python:
     def error_after(self, words: _Words, word: str, after: int) -> ParseError:
         """The error of a word or sign that comes after a place."""
         at = self.begin + self.text.index(word, after)
-        return ParseError(words[0], span=Span(at, at + len(word)), source=self.source, help=words[1])
+        return ParseError(
+            words[0], span=Span(at, at + len(word)), source=self.source, help=words[1]
+        )
 
     def hint(self, node: Any) -> ParseError | None:
         """Return what is said of a node that is out of the language."""
@@ -181,8 +221,12 @@ class Python:
                 ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target])
                 | ast.AugAssign(target=ast.Subscript() | ast.Attribute() as target)
             ):
-                return self.error_after(_STORED if isinstance(target, ast.Subscript) else _SET, "=", self.end(target))
-            case ast.Expr(value=ast.Constant(value=str())) if quotes := _TRIPLE.match(self.text, self.start(node)):
+                return self.error_after(
+                    _STORED if isinstance(target, ast.Subscript) else _SET, "=", self.end(target)
+                )
+            case ast.Expr(value=ast.Constant(value=str())) if quotes := _TRIPLE.match(
+                self.text, self.start(node)
+            ):
                 return self.error_after(_COMMENT, quotes[0], self.start(node))
             case ast.Compare(ops=[ast.In() | ast.NotIn(), *_]):
                 return self.error_after(_IN, "in", self.end(node.left))
@@ -194,7 +238,11 @@ class Python:
         """``lambda x: x**2``, ``def f(x): return x**2``."""
         parameters = ", ".join(parameter.arg for parameter in node.args.args) or "x"
         text = self.text[self.start(body) : self.end(body)]
-        error = self.error_after((f"the language has no '{word}'", f"write {name}({parameters}) = {text}"), word, self.start(node))
+        error = self.error_after(
+            (f"the language has no '{word}'", f"write {name}({parameters}) = {text}"),
+            word,
+            self.start(node),
+        )
         error.instead = _DEFINITION
         if len(text) > _LONGEST_BODY or "\n" in text:
             error.help = _DEFINITION
@@ -207,7 +255,9 @@ def _opening(word: str) -> _Words:
 
 
 def explain_error(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
-    """The error of a text that cannot be read, in the words of what Python has there; itself for what is nothing of Python's."""
+    """The error of a text that cannot be read, in the words of what Python has there; itself for
+    what is nothing of Python's.
+    """
     if isinstance(error, SaidError):
         return error
     python = Python(source, start, stop)
@@ -223,7 +273,10 @@ def explain_error(source: Source, start: int, stop: int, error: ParseError) -> P
         found = python.hint(node)
         if found is not None:
             return found
-    if error.span is not None and source.text[error.span.start : error.span.start + 1] in ("{", "}"):
+    if error.span is not None and source.text[error.span.start : error.span.start + 1] in (
+        "{",
+        "}",
+    ):
         return ParseError(_TABLES[0], span=error.span, source=source, help=_TABLES[1])
     if not nodes:
         store = _STORE.match(text, python.head)
@@ -237,7 +290,9 @@ def refuse_block(source: Source) -> Iterator[Statement | ParseError]:
     text = source.text
     start = len(text) - len(text.lstrip())
     end = max(len(text[:start]) + len(text[start:].partition("\n")[0]), start + 1)
-    error = ParseError("a block is not read", span=Span(start, start + 1), source=source, help=_LEFT_OUT)
+    error = ParseError(
+        "a block is not read", span=Span(start, start + 1), source=source, help=_LEFT_OUT
+    )
     if type(source).__name__ == "Output":
         message = "a line without a prompt in a session is what Python printed"
         yield ParseError(message, span=Span(start, end), source=source, help=_LEFT_OUT)
@@ -247,21 +302,26 @@ def refuse_block(source: Source) -> Iterator[Statement | ParseError]:
 
 
 def lost_bindings(source: Source, start: int, text: str) -> Iterator[Lost]:
-    """Return what takes the place of the bindings in a text that is not run: their names have no value."""
+    """Return what takes the place of the bindings in a text that is not run: their names have no
+    value.
+    """
     if names := names_bound(text):
         yield Lost(source, Span(start, start + len(text)), names)
 
 
 def names_bound(text: str) -> list[str]:
     """The names that the statements of a text seem to bind."""
-    return list(dict.fromkeys(name.strip() for names in _BOUND.findall(text) for name in names.split(",")))
+    return list(
+        dict.fromkeys(name.strip() for names in _BOUND.findall(text) for name in names.split(","))
+    )
 
 
 # -- statements that begin as Python's do --------------------------------------------------------
 
 
 def usable(part: Part) -> list[Token] | None:
-    """The tokens to read in place of a statement that begins as Python's do: none where it changes nothing.
+    """The tokens to read in place of a statement that begins as Python's do: none where it changes
+    nothing.
 
     None where it is a statement like any other. Raises ParseError for what is out of the language.
     """
@@ -281,7 +341,9 @@ def _refusal(part: Part, message: str, help: str, place: int) -> SaidError:
 
 
 def _of_a_value(part: Part) -> list[Token] | None:
-    """``x.requires_grad_()``, ``x.requires_grad = True``, and ``x.sort()``, a sorted copy in one library, a store in the other."""
+    """``x.requires_grad_()``, ``x.requires_grad = True``, and ``x.sort()``, a sorted copy in one
+    library, a store in the other.
+    """
     name, method, count = part.token(0).text, part.token(2).text, part.stop - part.start
     rest = part.source.text[part.token(3).start : part.span.end] if count > 3 else ""
     inner = rest[1:-1].strip()
@@ -303,8 +365,15 @@ def _without_annotation(part: Part) -> list[Token] | None:
     """``x: float = 2.0`` without its type."""
     tokens = part.tokens[part.start : part.stop]
     equals = next(iter(part.places("=")), 0)
-    of_type = [token.kind in (NAME, STRING) or token.text in (".", "[", "]", ",", "...") for token in tokens[2:equals]]
-    return [tokens[0], *tokens[equals:], Token(END, "", part.span.end)] if of_type and all(of_type) else None
+    of_type = [
+        token.kind in (NAME, STRING) or token.text in (".", "[", "]", ",", "...")
+        for token in tokens[2:equals]
+    ]
+    return (
+        [tokens[0], *tokens[equals:], Token(END, "", part.span.end)]
+        if of_type and all(of_type)
+        else None
+    )
 
 
 def _argument_of_print(part: Part) -> list[Token] | None:
@@ -316,7 +385,10 @@ def _argument_of_print(part: Part) -> list[Token] | None:
         raise _refusal(part, "there is nothing to print", _LEFT_OUT, 0)
     if part.places(",", 2, last) or part.places("=", 2, last):
         raise _refusal(part, "print takes one value here", "write print(y) for each", 0)
-    return [*part.tokens[part.start + 2 : part.stop - 1], Token(END, "", end_of(part.token(last - 1)))]
+    return [
+        *part.tokens[part.start + 2 : part.stop - 1],
+        Token(END, "", end_of(part.token(last - 1))),
+    ]
 
 
 def _refuse_first_word(part: Part) -> None:
@@ -346,7 +418,10 @@ _HELP = "leave it out; write import numpy as np, import torch, from scipy import
 
 
 def import_line(part: Part) -> Import:
-    """import = "import" module { "," module } | "from" path "import" names, which Python reads. Raises ParseError."""
+    """import = "import" module { "," module } | "from" path "import" names, which Python reads.
+
+    Raises ParseError.
+    """
     if part.token(1).text == ".":
         raise _import_refusal(part, "there are no modules beside this text", part.token(1).span)
     items = list(_imported_names(Python(part.source, *part.span)))
@@ -364,11 +439,19 @@ def _imported_names(python: Python) -> Iterator[Imported]:
             if isinstance(node, ast.ImportFrom):
                 yield Imported(node.module or "", alias.name, alias.asname or alias.name, span)
             else:  # without an alias, the name is that of the library
-                yield Imported(alias.name, None, alias.asname or alias.name.partition(".")[0], span, alias.asname is not None)
+                yield Imported(
+                    alias.name,
+                    None,
+                    alias.asname or alias.name.partition(".")[0],
+                    span,
+                    alias.asname is not None,
+                )
 
 
 def _import_refusal(part: Part, message: str, span: Span) -> SaidError:
-    return SaidError(message, span=span, source=part.source, help="write import torch, or from torch import nn")
+    return SaidError(
+        message, span=span, source=part.source, help="write import torch, or from torch import nn"
+    )
 
 
 def is_of_python(path: str) -> bool:
@@ -380,22 +463,35 @@ def unknown_module(path: str) -> UnknownNameError:
     """The error of a module that is none of the known libraries'."""
     close = suggestion(path, sorted(MODULES), cutoff=0.8)
     library = path.partition(".")[0]
-    said = f"{library} has no module '{path}' here" if library in LIBRARIES else f"the module '{path}' is not known here"
+    said = (
+        f"{library} has no module '{path}' here"
+        if library in LIBRARIES
+        else f"the module '{path}' is not known here"
+    )
     return UnknownNameError(said, help=f"did you mean '{close}'?" if close else _HELP)
 
 
 def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
     """The error of a name that a known module has not, or not here."""
-    help = "leave it out: what it does is not in the language" if close is None or f"'{name}'" in close else close
+    help = (
+        "leave it out: what it does is not in the language"
+        if close is None or f"'{name}'" in close
+        else close
+    )
     return UnknownNameError(f"'{path}' has no '{name}' here", help=help)
 
 
 def modules_imported(source: Source) -> dict[str | None, str] | None:
-    """Return what the import lines in a text bind to modules, by names; by None a module out of which something else is taken.
+    """Return what the import lines in a text bind to modules, by names; by None a module out of
+    which something else is taken.
 
     None for a text without import lines.
     """
-    if not any(part.split(None, 1)[0] in ("import", "from") for part in source.text.split(";") if part.strip()):
+    if not any(
+        part.split(None, 1)[0] in ("import", "from")
+        for part in source.text.split(";")
+        if part.strip()
+    ):
         return None
     found: dict[str | None, str] = {}
     for item in _imported_names(Python(source, 0, len(source.text))):
@@ -430,7 +526,9 @@ def everything_in(path: str) -> Any:
 
 _PROMPT = re.compile(r"(?:>>>(?:[ \t]|(?=\r?\n|\Z))|In \[\d*\]:(?:[ \t]|(?=\r?\n|\Z)))")
 _MORE = re.compile(r"^(?:\.\.\.(?:[ \t]|(?=\r?$))|[ \t]*\.\.\.:(?:[ \t]|(?=\r?$)))", re.MULTILINE)
-_HEADERS = words("for while if elif else with try except finally class def async")  # that a block follows
+_HEADERS = words(
+    "for while if elif else with try except finally class def async"
+)  # that a block follows
 _HEADER = re.compile(rf"[ \t]*(?:{'|'.join(_HEADERS)})\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
 _JOINED = re.compile(r"[ \t]*(?:elif|else|except|finally)\b")
 _BLANK = re.compile(r"[ \t]*(?:#.*)?\r?\n?\Z")
@@ -452,7 +550,9 @@ def is_head(line: str) -> bool:
 
 
 def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Source]:
-    """Logical lines, each with the number of its first line: prompts are blanks, and a block is one piece."""
+    """Logical lines, each with the number of its first line: prompts are blanks, and a block is one
+    piece.
+    """
     prompted = False
     block: list[str] = []
     first = depth = 0
@@ -466,7 +566,11 @@ def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Sourc
         else:
             printed = (prompted or line.startswith("Out[")) and not _BLANK.match(line)
         if block:
-            if not printed and (_BLANK.match(text) or _depth(text) > depth or (_depth(text) == depth and _JOINED.match(text))):
+            if not printed and (
+                _BLANK.match(text)
+                or _depth(text) > depth
+                or (_depth(text) == depth and _JOINED.match(text))
+            ):
                 block.append(text)
                 continue
             yield Block("".join(block), name, first)

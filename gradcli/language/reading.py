@@ -1,4 +1,6 @@
-"""Reading of attributes and calls: by which library's meaning, and what stops gradients where it was written."""
+"""Reading of attributes and calls: by which library's meaning, and what stops gradients where it
+was written.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,36 @@ from gradcli.language.tree import (
 from gradcli.ops import structure
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling import meanings, textbook
-from gradcli.ops.calling.meanings import CONVERSIONS, detaches, is_method_of_arrays, is_part, is_refused, qualified_name
-from gradcli.ops.calling.prefixes import JAX, MATH, MODULES, NUMPY, ROOTS, TORCH, has, library_of, named_constant, owner
+from gradcli.ops.calling.meanings import (
+    CONVERSIONS,
+    detaches,
+    is_method_of_arrays,
+    is_part,
+    is_refused,
+    qualified_name,
+)
+from gradcli.ops.calling.prefixes import (
+    JAX,
+    MATH,
+    MODULES,
+    NUMPY,
+    ROOTS,
+    TORCH,
+    has,
+    library_of,
+    named_constant,
+    owner,
+)
 
-# -- The names that stand in expressions, also through the functions that these call ---------------
+# -- The names that stand in expressions, also through the functions that these call --------------
 
 
 def expressions_of(statement: Statement) -> list[Expression]:
     """The expressions that a statement evaluates, and those of a function that it defines."""
     if isinstance(statement, Assertion):
-        sides = [side for relation in statement.relations for side in (relation.left, relation.right)]
+        sides = [
+            side for relation in statement.relations for side in (relation.left, relation.right)
+        ]
         ends = [end for each in statement.ranges for end in (each.begin, each.end)]
         return [*sides, *([] if statement.within is None else [statement.within]), *ends]
     if isinstance(statement, Several):
@@ -75,12 +97,19 @@ def words_of(statement: Statement) -> set[str]:
     own = statement.parameters if isinstance(statement, Definition) else ()
     found: set[str] = set()
     for expression in expressions_of(statement):
-        found.update(expression.called, (node.name for node in expression.nodes if type(node) is Name))
+        found.update(
+            expression.called, (node.name for node in expression.nodes if type(node) is Name)
+        )
     return found.difference(own)
 
 
-def mentioned_names(expressions: Iterable[Expression], functions: Mapping[str, Definition], values: Container[str] = ()) -> list[str]:
-    """The names that expressions depend on, but for those of the catalogue's functions and libraries.
+def mentioned_names(
+    expressions: Iterable[Expression],
+    functions: Mapping[str, Definition],
+    values: Container[str] = (),
+) -> list[str]:
+    """The names that expressions depend on, but for those of the catalogue's functions and
+    libraries.
 
     ``values`` are names that have values: before a bracket, too, they are factors.
     """
@@ -100,22 +129,44 @@ def mentioned_names(expressions: Iterable[Expression], functions: Mapping[str, D
     return list(found)
 
 
-def _direct(expression: Expression, functions: Mapping[str, Definition], values: Container[str]) -> list[str]:
+def _direct(
+    expression: Expression, functions: Mapping[str, Definition], values: Container[str]
+) -> list[str]:
     nodes = expression.nodes
-    called = {id(node.callee) for node in nodes if isinstance(node, Call) and not _is_meant(node, functions, values)}
-    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in ROOTS}
-    found = [node.name for node in nodes if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases]
-    return found + [name for name in expression.called if textbook.is_own(name) and (name in functions or name in values)]
+    called = {
+        id(node.callee)
+        for node in nodes
+        if isinstance(node, Call) and not _is_meant(node, functions, values)
+    }
+    bases = {
+        id(node.base)
+        for node in nodes
+        if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in ROOTS
+    }
+    found = [
+        node.name
+        for node in nodes
+        if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases
+    ]
+    return found + [
+        name
+        for name in expression.called
+        if textbook.is_own(name) and (name in functions or name in values)
+    ]
 
 
 def _is_meant(call: Call, functions: Mapping[str, Definition], values: Container[str]) -> bool:
     """Return whether what is called is a function or a value of the program."""
     callee = call.callee
-    return isinstance(callee, Name) and (callee.name in functions or (callee.name in values and not is_function(callee.name)))
+    return isinstance(callee, Name) and (
+        callee.name in functions or (callee.name in values and not is_function(callee.name))
+    )
 
 
 def evidence_of(frame: Frame, scope: Scope) -> Evidence:
-    """Return what the text of a statement shows of its dialect, or of the expression that is none's."""
+    """Return what the text of a statement shows of its dialect, or of the expression that is
+    none's.
+    """
     if frame.shown is None:
         evidence = frame.shown = Evidence(scope.dialect.seen.roots)
         text = frame.source.text if frame.statement is None else frame.statement.text
@@ -124,7 +175,8 @@ def evidence_of(frame: Frame, scope: Scope) -> Evidence:
     return result
 
 
-# -- Attributes: names of a library, parts of a result, properties and methods of arrays ------------
+# -- Attributes: names of a library, parts of a result, properties and methods of arrays
+# ------------
 
 
 _OF_GRADIENTS = {  # attributes that values have elsewhere
@@ -135,7 +187,10 @@ _OF_GRADIENTS = {  # attributes that values have elsewhere
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
-    """``base.name`` of what the base was lowered to. Raises UnknownNameError, and MissingValueError where the base has no value."""
+    """``base.name`` of what the base was lowered to.
+
+    Raises UnknownNameError, and MissingValueError where the base has no value.
+    """
     if isinstance(base, FreeVariable):
         of = calls.bare(base.name)
         if of is not None and name in of.methods:
@@ -160,23 +215,36 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         message, help = _OF_GRADIENTS[name]
         raise UnknownNameError(message, help=help)
     if name.endswith("_") and (calls.is_method(name[:-1]) or not calls.is_method(name)):
-        help = f"write x.{name[:-1]}(y) for a new one" if calls.is_method(name[:-1]) else "write y = x + 1 for a new one"
-        raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=help)
+        help = (
+            f"write x.{name[:-1]}(y) for a new one"
+            if calls.is_method(name[:-1])
+            else "write y = x + 1 for a new one"
+        )
+        raise UnknownNameError(
+            f"'{name}' changes a value in place: a value stays as it is", help=help
+        )
     if calls.is_method(name):
         return Function(name, NUMPY if calls.exists(name, NUMPY) else TORCH, base)
     raise UnknownNameError(f"an array has no attribute '{name}'", help=calls.suggest_name(name))
 
 
 def of_library(builder: Builder, base: str, name: str) -> Any:
-    """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype. Raises UnknownNameError."""
+    """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype.
+
+    Raises UnknownNameError.
+    """
     path = f"{base}.{name}"
     if path in MODULES or calls.class_at(path) is not None:
         return Module(path)
     for library in dict.fromkeys((owner(base), library_of(base))):
         function = qualified_name(name, path, library)
-        if function != name or (library == library_of(base) and has(base, name) and calls.exists(name, library)):
+        if function != name or (
+            library == library_of(base) and has(base, name) and calls.exists(name, library)
+        ):
             return Function(function, library)
-    if is_part(name, library_of(base)) and name != "Tensor":  # whose methods are declared, and which is a type
+    if (
+        is_part(name, library_of(base)) and name != "Tensor"
+    ):  # whose methods are declared, and which is a type
         return Module(path)
     from gradcli.language import library_names
 
@@ -198,7 +266,11 @@ def _of_value(builder: Builder, base: Any, name: str) -> Any:
     """Return what code writes of values beside mathematics, which most programs do without."""
     from gradcli.language.array_methods import METHODS, PROPERTIES
 
-    return PROPERTIES[name](builder, builder.value(base)) if name in PROPERTIES else METHODS[name].of(base)
+    return (
+        PROPERTIES[name](builder, builder.value(base))
+        if name in PROPERTIES
+        else METHODS[name].of(base)
+    )
 
 
 def _of_function(base: Function, name: str) -> Any:
@@ -211,7 +283,9 @@ def _of_function(base: Function, name: str) -> Any:
 
 
 def property_of(builder: Builder, name: str, base: Expr) -> Any:
-    """``x.T`` (axes reversed), ``x.mT`` (the last two exchanged, ShapeError if there are fewer), ``x.shape``, ``x.ndim``, ``x.size``."""
+    """``x.T`` (axes reversed), ``x.mT`` (the last two exchanged, ShapeError if there are fewer),
+    ``x.shape``, ``x.ndim``, ``x.size``.
+    """
     if name == "T":
         return base if base.ndim < 2 else shapes.transpose(base, axes=None)
     if name == "mT":
@@ -221,7 +295,7 @@ def property_of(builder: Builder, name: str, base: Expr) -> Any:
     return builder.graph.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))
 
 
-# -- Calls: whose function a name is, and what stops gradients ------------------------------------
+# -- Calls: whose function a name is, and what stops gradients -----------------------------------
 
 
 class Reading(Coercion):
@@ -229,25 +303,38 @@ class Reading(Coercion):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
-        self.notes_of: dict[Expr, str] = {}  # what is to be said of nodes wherever results depend on them
+        self.notes_of: dict[
+            Expr, str
+        ] = {}  # what is to be said of nodes wherever results depend on them
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
-        """The library of a function without a prefix. Raises AmbiguousError where it means two things."""
+        """The library of a function without a prefix.
+
+        Raises AmbiguousError where it means two things.
+        """
         if name in meanings.OF_NUMPY_BARE:
             self._refuse_rows(node, name, frame, arguments)
             return NUMPY
         call = _form(node, name, False, arguments)
-        outside = frame.statement is None and not evidence_of(frame, self.scope).prefixes  # a formula, as we print them; a claim; a value
+        outside = (
+            frame.statement is None and not evidence_of(frame, self.scope).prefixes
+        )  # a formula, as we print them; a claim; a value
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
             self._refuse_all_axes(node, name, frame, arguments)
         if found in (None, NUMPY) and meanings.takes_more(name, MATH, len(arguments)):
             return MATH  # log(x, b)
         if found is None:
-            found = NUMPY if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH) else TORCH
+            found = (
+                NUMPY
+                if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH)
+                else TORCH
+            )
         return found if exists(name, found) else NUMPY if exists(name, NUMPY) else TORCH
 
-    def method(self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any]) -> str:
+    def method(
+        self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any]
+    ) -> str:
         """The library of a method. Raises AmbiguousError where it means two things."""
         self._refuse_all_axes(node, name, frame, [base, *arguments])
         call = _form(node, name, True, [base, *arguments])
@@ -258,9 +345,18 @@ class Reading(Coercion):
             return TORCH
         if name == "transpose" and len(arguments) == 2 and self.value(base).ndim != 2:
             return TORCH  # NumPy's wants all axes
-        if name == "repeat" and len(arguments) == 1 and isinstance(arguments[0], tuple) and not node.keywords:
+        if (
+            name == "repeat"
+            and len(arguments) == 1
+            and isinstance(arguments[0], tuple)
+            and not node.keywords
+        ):
             return TORCH  # sizes; NumPy's takes a number for each entry, which is written as a list
-        return NUMPY if meanings.meaning(call, NUMPY) is not None or meanings.meaning(call, TORCH) is None else TORCH
+        return (
+            NUMPY
+            if meanings.meaning(call, NUMPY) is not None or meanings.meaning(call, TORCH) is None
+            else TORCH
+        )
 
     def _dialect(self, call: meanings.Call, node: Call, frame: Frame) -> str | None:
         own = evidence_of(frame, self.scope)
@@ -270,43 +366,71 @@ class Reading(Coercion):
             base = [node.callee.base] if isinstance(node.callee, Attribute) else []
             given = [frame.text_of(part) for part in (*base, *node.arguments)]
             given += [f"{keyword}={frame.text_of(value)}" for keyword, value in node.keywords]
-            forms = [f"{PREFIX[dialect]}.{call.name}({', '.join(given)})" for dialect in error.dialects]
+            forms = [
+                f"{PREFIX[dialect]}.{call.name}({', '.join(given)})" for dialect in error.dialects
+            ]
             error.help = f"write {' or '.join(forms)}"
             raise
 
     def _refuse_rows(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]) -> None:
-        """Refuse the sum of a matrix in a program that was written for Python: there it is the sum of the rows."""
+        """Refuse the sum of a matrix in a program that was written for Python: there it is the sum
+        of the rows.
+        """
         if name != "sum" or not arguments or {"axis", "dim"} & dict(node.keywords).keys():
             return
-        axes = self.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
+        axes = self.value(
+            list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]
+        ).ndim
         dialect = self.scope.dialect
-        if axes > 1 and (evidence_of(frame, self.scope).prefixes or self.scope.imported or dialect.is_pasted() or dialect.asked_dialect()):
+        if axes > 1 and (
+            evidence_of(frame, self.scope).prefixes
+            or self.scope.imported
+            or dialect.is_pasted()
+            or dialect.asked_dialect()
+        ):
             own = evidence_of(frame, self.scope).prefixes
             prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.asked_dialect() or NUMPY]
             text = frame.text_of(node.arguments[0])
             raise AmbiguousError(
-                f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, NumPy's over all entries",
+                f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, "
+                "NumPy's over all entries",
                 help=f"write {prefix}.sum({text}), or sum({text}, axis=0) for the rows",
             )
 
-    def _refuse_all_axes(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]) -> None:
-        """Refuse ``softmax(m)`` of a matrix without an axis: SciPy's is over all entries, that of networks along the last axis."""
-        if len(arguments) != 1 or {"axis", "dim"} & dict(node.keywords).keys() or not meanings.stated_parameter(name):
+    def _refuse_all_axes(
+        self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]
+    ) -> None:
+        """Refuse ``softmax(m)`` of a matrix without an axis:
+
+        SciPy's is over all entries, that of networks along the last axis.
+        """
+        if (
+            len(arguments) != 1
+            or {"axis", "dim"} & dict(node.keywords).keys()
+            or not meanings.stated_parameter(name)
+        ):
             return
         axes = self.value(arguments[0]).ndim
         if axes > 1:
             callee = node.callee
-            text = frame.text_of(callee.base if isinstance(callee, Attribute) else node.arguments[0])
+            text = frame.text_of(
+                callee.base if isinstance(callee, Attribute) else node.arguments[0]
+            )
             parameter = meanings.stated_parameter(name)
             raise AmbiguousError(
-                f"'{name}()' of an array of {axes} axes has two readings: over all entries, and along the last axis",
+                f"'{name}()' of an array of {axes} axes has two readings: over all entries, and "
+                "along the last axis",
                 help=f"write {name}({text}, {parameter}=None) or {name}({text}, {parameter}=-1)",
             )
 
-    # -- what stops gradients ---------------------------------------------------------------------------------------------------
+    # -- what stops gradients
+    # ---------------------------------------------------------------------------------------------------
 
-    def settle(self, made: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]) -> Any:
-        """The result of a call: without its gradient, where that stops in the library that it was written for.
+    def settle(
+        self, made: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]
+    ) -> Any:
+        """The result of a call: without its gradient, where that stops in the library that it was
+        written for.
 
         Raises ArgumentError for what JAX refuses of values that it differentiates.
         """
@@ -315,24 +439,33 @@ class Reading(Coercion):
             library = self.only_dialect(frame) or NUMPY
             stops = refused = True
         else:
-            stops = detaches(name, library, method, bool(given) and isinstance(given[0], (list, tuple)))
+            stops = detaches(
+                name, library, method, bool(given) and isinstance(given[0], (list, tuple))
+            )
             refused = is_refused(name, library, method)
         if not (library == TORCH and stops) and not (library == JAX and refused):
             return made
         if not any(map(self._varies, given)):
             return made
         callee = node.callee
-        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{frame.text_of(callee)}(...)"
+        written = (
+            f".{callee.name}()"
+            if isinstance(callee, Attribute) and method
+            else f"{frame.text_of(callee)}(...)"
+        )
         if library == JAX:
             raise ArgumentError(
-                f"'{written}' of a value that is differentiated is an error in JAX, where it has no number yet", help=f"leave {written} out"
+                f"'{written}' of a value that is differentiated is an error in JAX, where it has "
+                "no number yet",
+                help=f"leave {written} out",
             )
         return self._detach(frame.keep(node, made), written)
 
     def convert(self, made: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
         """The same of what makes a plain number, ``float(x)`` and ``x.item()``.
 
-        In NumPy's code that is x; where nothing says what the code is, it stops gradients as in PyTorch's, for whose sake one writes so.
+        In NumPy's code that is x; where nothing says what the code is, it stops gradients as in
+        PyTorch's, for whose sake one writes so.
         """
         if isinstance(node.callee, Attribute) and name != "item":
             return made  # x.float(), which is another dtype of x and no number of Python
@@ -340,9 +473,14 @@ class Reading(Coercion):
             return made
         known = self._dialect(meanings.Call("item", True, (False,), ()), node, frame)
         stopped = self.settle(made, node, frame, Function("item", known or TORCH, given[0]), given)
-        if known is None and isinstance(stopped, Expr) and (written := self.scope.detached.get(stopped)):
+        if (
+            known is None
+            and isinstance(stopped, Expr)
+            and (written := self.scope.detached.get(stopped))
+        ):
             self.notes_of[stopped] = (
-                f"'{written}' stops gradients here, as in PyTorch; in NumPy's code, which '# dialect: numpy' says, it does not"
+                f"'{written}' stops gradients here, as in PyTorch; in NumPy's code, which '# "
+                "dialect: numpy' says, it does not"
             )
         return stopped
 
@@ -351,7 +489,13 @@ class Reading(Coercion):
         own = evidence_of(frame, self.scope).prefixes
         evidence = self.scope.dialect.evidence()
         found = own or evidence.prefixes or evidence.imports
-        return next(iter(found)) if len(found) == 1 else self.scope.dialect.asked_dialect() if not found else None
+        return (
+            next(iter(found))
+            if len(found) == 1
+            else self.scope.dialect.asked_dialect()
+            if not found
+            else None
+        )
 
     def _varies(self, argument: Any) -> bool:
         floats = [node for node in nodes_in(argument) if node.kind == "float"]
@@ -366,10 +510,14 @@ class Reading(Coercion):
         self.scope.detached[stopped] = written
         return stopped
 
-    # -- imports ----------------------------------------------------------------------------------------------------------------
+    # -- imports
+    # ----------------------------------------------------------------------------------------------------------------
 
     def take(self, statement: Import) -> None:
-        """Bind the names of an import line. Raises UnknownNameError for a module or a name that is not known, when the others are bound."""
+        """Bind the names of an import line.
+
+        Raises UnknownNameError for a module or a name that is not known, when the others are bound.
+        """
         wrong = None
         for item in statement.items:
             try:
@@ -391,7 +539,10 @@ class Reading(Coercion):
         if item.name is not None:
             value = of_library(self, item.path, item.name)
         if item.alias in self.scope.outside:
-            raise UnknownNameError(f"'{item.alias}' is imported, and has a value from outside", help="give one of them another name")
+            raise UnknownNameError(
+                f"'{item.alias}' is imported, and has a value from outside",
+                help="give one of them another name",
+            )
         self.scope.names.pop(item.alias, None)
         self.scope.functions.pop(item.alias, None)
         self.scope.imported[item.alias] = value
@@ -413,4 +564,9 @@ class Reading(Coercion):
 
 
 def _form(node: Call, name: str, method: bool, arguments: Sequence[Any]) -> meanings.Call:
-    return meanings.Call(name, method, tuple(isinstance(a, (list, tuple)) for a in arguments), tuple(sorted(dict(node.keywords))))
+    return meanings.Call(
+        name,
+        method,
+        tuple(isinstance(a, (list, tuple)) for a in arguments),
+        tuple(sorted(dict(node.keywords))),
+    )

@@ -1,4 +1,6 @@
-"""Trees as text: how a statement was read that implies products, or calls functions without brackets, in the language's own spelling."""
+"""Trees as text: how a statement was read that implies products, or calls functions without
+brackets, in the language's own spelling.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,27 @@ from gradcli.language.tree import (
 from gradcli.ops.calling import textbook
 from gradcli.ops.calling.textbook import is_own
 from gradcli.ops.constants import DEGREE, NAMED
-from gradcli.ops.text import ATOM, BINDING, COMPARISON, DISJUNCTION, EXPRESSION, MASK, NEGATION, POWER, TERM, UNARY
+from gradcli.ops.text import (
+    ATOM,
+    BINDING,
+    COMPARISON,
+    DISJUNCTION,
+    EXPRESSION,
+    MASK,
+    NEGATION,
+    POWER,
+    TERM,
+    UNARY,
+)
 
 _CLOSE = ("*", "/", "**")  # operators without spaces around them
 Part = str | tuple[Node, int]  # a text, or a node and how tightly it has to hold together
 
 
 def rewritten(expression: Expression, own: Collection[str] = ()) -> str:
-    """An expression as text that is read back to the same tree; ``log`` as ``ln``, unless it is one of the program's own functions."""
+    """An expression as text that is read back to the same tree; ``log`` as ``ln``, unless it is one
+    of the program's own functions.
+    """
     out: list[str] = []
     pending: list[Part] = [(expression.root, EXPRESSION)]
     while pending:
@@ -70,8 +85,16 @@ def _tightness_and_parts(node: Node, own: Collection[str]) -> tuple[int, list[Pa
         case Call():
             callee: Part = (node.callee, ATOM)
             if isinstance(node.callee, Name):
-                callee = "ln" if node.callee.name == "log" and "log" not in own else node.callee.name
-            return ATOM, [callee, "'" * node.primes, "(", *_items(node.arguments, node.keywords), ")"]
+                callee = (
+                    "ln" if node.callee.name == "log" and "log" not in own else node.callee.name
+                )
+            return ATOM, [
+                callee,
+                "'" * node.primes,
+                "(",
+                *_items(node.arguments, node.keywords),
+                ")",
+            ]
         case Attribute():
             return ATOM, [*_base(node.base), ".", node.name]
         case Subscript():
@@ -87,7 +110,13 @@ def _tightness_and_parts(node: Node, own: Collection[str]) -> tuple[int, list[Pa
                 parts += [":" * (i > 0), *([(bound, EXPRESSION)] if bound is not None else [])]
             return ATOM, parts
         case Conditional():
-            return EXPRESSION, [(node.value, DISJUNCTION), " if ", (node.condition, DISJUNCTION), " else ", (node.otherwise, EXPRESSION)]
+            return EXPRESSION, [
+                (node.value, DISJUNCTION),
+                " if ",
+                (node.condition, DISJUNCTION),
+                " else ",
+                (node.otherwise, EXPRESSION),
+            ]
         case Text():
             quote = '"' if "'" in node.value else "'"
             return ATOM, [f"{quote}{node.value}{quote}"]
@@ -123,7 +152,11 @@ def _infix(node: Binary) -> tuple[int, list[Part]]:
 def _items(nodes: list[Node], keywords: list[tuple[str, Node]] | tuple[()] = ()) -> list[Part]:
     """Items with commas between them, and keywords after them."""
     items = [*(("", node) for node in nodes), *((f"{name}=", node) for name, node in keywords)]
-    return [part for i, (name, node) in enumerate(items) for part in (", " * (i > 0) + name, (node, EXPRESSION))]
+    return [
+        part
+        for i, (name, node) in enumerate(items)
+        for part in (", " * (i > 0) + name, (node, EXPRESSION))
+    ]
 
 
 # -- Expressions whose meaning depends on what names stand for: they are read again when that is
@@ -134,7 +167,9 @@ def _items(nodes: list[Node], keywords: list[tuple[str, Node]] | tuple[()] = ())
 
 
 def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> Expression:
-    """The expression as it is read where names have the meanings that they have now. ``own`` are those of a function's parameters.
+    """The expression as it is read where names have the meanings that they have now.
+
+    ``own`` are those of a function's parameters.
 
     Raises AmbiguousError where it then has two readings.
     """
@@ -145,7 +180,11 @@ def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> E
         if name in own or name in scope.names or name in scope.functions:
             values.append(name)
     for name in expression.called:
-        if is_own(name) and name not in own and (name in scope.functions or name in scope.objects or name in scope.imported):
+        if (
+            is_own(name)
+            and name not in own
+            and (name in scope.functions or name in scope.objects or name in scope.imported)
+        ):
             values.append(f"{name}()")  # which is called, as a function of the program's own
     if not values:
         return expression
@@ -155,6 +194,10 @@ def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> E
 def _is_value(name: str, scope: Scope, own: Container[str]) -> bool:
     if name in own:
         return not is_function(name)
-    if name in scope.functions or name in scope.objects or isinstance(scope.imported.get(name), (Function, Module)):
+    if (
+        name in scope.functions
+        or name in scope.objects
+        or isinstance(scope.imported.get(name), (Function, Module))
+    ):
         return False
     return (name in scope.names or name in NAMED) and not is_function(name)

@@ -23,8 +23,20 @@ from gradcli.language.names import nodes_in
 from gradcli.language.python_hints import is_head, pieces
 from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
 from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantify
-from gradcli.language.statements import parse_expression, parse_statements, parts_of, without_bad_help
-from gradcli.language.tokens import PLAIN_BINDING, PYTHON_WORDS, RESERVED, SYMBOL, logical_lines, tokenize
+from gradcli.language.statements import (
+    parse_expression,
+    parse_statements,
+    parts_of,
+    without_bad_help,
+)
+from gradcli.language.tokens import (
+    PLAIN_BINDING,
+    PYTHON_WORDS,
+    RESERVED,
+    SYMBOL,
+    logical_lines,
+    tokenize,
+)
 from gradcli.language.tree import (
     Assertion,
     Binding,
@@ -64,7 +76,11 @@ def _fill(node: Expr, known: dict[Expr, Any], make: Callable[[Expr], Any]) -> No
     """Fill in what is known of a node, of its operands first."""
     pending = [node]
     while pending:
-        new = [operand for operand in _operands(pending[-1]) if operand not in known] if pending[-1] not in known else []
+        new = (
+            [operand for operand in _operands(pending[-1]) if operand not in known]
+            if pending[-1] not in known
+            else []
+        )
         if new:
             pending += new
         else:
@@ -78,7 +94,9 @@ class Bindings:
 
     def __init__(self, scope: Scope, lowering: Lowering) -> None:
         self.scope, self.lowering = scope, lowering
-        self._dependent: dict[Expr, dict[Expr, bool]] = {}  # by leaves, whether nodes depend on them
+        self._dependent: dict[
+            Expr, dict[Expr, bool]
+        ] = {}  # by leaves, whether nodes depend on them
         self._first: dict[Expr, float] = {}  # the index of the first leaf that a node depends on
 
     def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
@@ -93,12 +111,21 @@ class Bindings:
     def raw(self, expr: Expr) -> Any:
         """The value of a constant expression, whole numbers as integers."""
         value = np.asarray(self.scope.evaluate(expr))
-        if expr.kind == "float" and value.dtype.kind == "f" and self.scope.is_integral(expr) and np.all(np.abs(value) < 2**53):
+        if (
+            expr.kind == "float"
+            and value.dtype.kind == "f"
+            and self.scope.is_integral(expr)
+            and np.all(np.abs(value) < 2**53)
+        ):
             return value.astype(np.int64)
         return value
 
     def bind(self, statement: Binding | DataBinding) -> None:
-        """Bind a name. What is bound from outside replaces the program's own, but not what is made of it, as in ``x = x/2``."""
+        """Bind a name.
+
+        What is bound from outside replaces the program's own, but not what is made of it, as in ``x
+        = x/2``.
+        """
         scope, name = self.scope, statement.name
         made_of_itself = isinstance(statement, Binding) and self._is_made_of_itself(statement)
         if name in scope.outside and not made_of_itself:
@@ -113,7 +140,9 @@ class Bindings:
             scope.bindings[scope.names[name]] = statement
 
     def _is_made_of_itself(self, statement: Binding) -> bool:
-        """Return whether a binding mentions its own name, or names that depend on the value bound to it."""
+        """Return whether a binding mentions its own name, or names that depend on the value bound
+        to it.
+        """
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
@@ -125,16 +154,35 @@ class Bindings:
             return False
         values = [scope.names[other] for other in names if other in scope.names]
         if scope.objects:  # d = Normal(x, s), or parts = x.chunk(2), which depend on x as well
-            values += [part for other in names if other in scope.objects for part in nodes_in(scope.objects[other].object)]
+            values += [
+                part
+                for other in names
+                if other in scope.objects
+                for part in nodes_in(scope.objects[other].object)
+            ]
         return self._depend(values, leaf)
 
     def _depend(self, nodes: list[Expr], leaf: Expr) -> bool:
-        """Return whether one of some nodes depends on a leaf: each node is asked once, and not if all its leaves are later ones."""
+        """Return whether one of some nodes depends on a leaf: each node is asked once, and not if
+        all its leaves are later ones.
+        """
         first, known = self._first, self._dependent.setdefault(leaf, {leaf: True})
         for node in nodes:
-            _fill(node, first, lambda x: x.index if x.is_leaf else min((first[o] for o in _operands(x)), default=math.inf))
+            _fill(
+                node,
+                first,
+                lambda x: (
+                    x.index
+                    if x.is_leaf
+                    else min((first[o] for o in _operands(x)), default=math.inf)
+                ),
+            )
             if first[node] <= leaf.index:
-                _fill(node, known, lambda x: first[x] <= leaf.index and any(known[o] for o in _operands(x)))
+                _fill(
+                    node,
+                    known,
+                    lambda x: first[x] <= leaf.index and any(known[o] for o in _operands(x)),
+                )
         return any(known.get(node, False) for node in nodes)
 
     def bind_several(self, statement: Several) -> None:
@@ -154,10 +202,15 @@ class Bindings:
         lowering = self.lowering
         first = statement.bindings[0]
         if not statement.shared:
-            return [self._value(lowering.lower_value(binding.expression, binding.source)) for binding in statement.bindings]
+            return [
+                self._value(lowering.lower_value(binding.expression, binding.source))
+                for binding in statement.bindings
+            ]
         result = lowering.lower(first.expression, first.source)
         try:
-            return [self._value(part) for part in parts_of(lowering, result, len(statement.bindings))]
+            return [
+                self._value(part) for part in parts_of(lowering, result, len(statement.bindings))
+            ]
         except GradcliError as error:
             raise error.at(first.expression.root.span, first.source) from None
 
@@ -174,7 +227,8 @@ class Bindings:
         value = self._value(lowering.coerce(result, statement.expression, statement.source))
         if deviation is not None and value.mentions:
             refusal = ArgumentError(
-                f"the value of '{name}' mentions another name: '±' stands behind numbers", help=f"write {name} = 1.0 ± 0.1"
+                f"the value of '{name}' mentions another name: '±' stands behind numbers",
+                help=f"write {name} = 1.0 ± 0.1",
             )
             raise refusal.at(statement.expression.root.span, statement.source)
         self._take(statement, value, made_of_itself)
@@ -183,7 +237,11 @@ class Bindings:
     def _deviation(self, statement: Binding | DataBinding) -> Any:
         """Return what stands behind the sign of a binding, None without one."""
         given = statement.deviation
-        return None if given is None else self.scope.evaluate(self.lowering.lower_value(given, statement.source))
+        return (
+            None
+            if given is None
+            else self.scope.evaluate(self.lowering.lower_value(given, statement.source))
+        )
 
     def _deviate(self, statement: Binding | DataBinding, deviation: Any) -> None:
         """Give the leaf of a binding its standard deviation."""
@@ -191,7 +249,9 @@ class Bindings:
             return
         leaf = self.scope.leaves[statement.name]
         try:
-            self.scope.deviations[leaf] = deviations(deviation, self.scope.values[leaf], statement.name, percent=statement.percent)
+            self.scope.deviations[leaf] = deviations(
+                deviation, self.scope.values[leaf], statement.name, percent=statement.percent
+            )
         except GradcliError as error:
             raise error.at(statement.deviation.root.span, statement.source) from None
 
@@ -217,14 +277,16 @@ class Bindings:
     def _load(self, statement: DataBinding) -> None:
         try:
             if self.scope.load is None:
-                raise InputError("data files cannot be named here", help="bind the data from outside")
+                raise InputError(
+                    "data files cannot be named here", help="bind the data from outside"
+                )
             self.scope.bind_value(statement.name, self.scope.load(statement.reference))
             self._deviate(statement, self._deviation(statement))
         except GradcliError as error:
             raise error.at(statement.span, statement.source) from None
 
 
-# -- The text of a program as it is read, and where in it a logical line stands --------------------
+# -- The text of a program as it is read, and where in it a logical line stands ------------------
 
 
 class ProgramText:
@@ -251,7 +313,9 @@ class ProgramText:
         return self._whole
 
     def begin_of(self, source: Source) -> int | None:
-        """Return where a logical line begins; None if it does not stand in the text as it is, as lines of pasted sessions do not."""
+        """Return where a logical line begins; None if it does not stand in the text as it is, as
+        lines of pasted sessions do not.
+        """
         line = source.first_line - 1
         if not 0 <= line < len(self._read):
             return None
@@ -271,25 +335,36 @@ def move_span(span: Span, begin: int | None) -> tuple[int, int] | None:
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
 
 
-def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
-    """The logical lines of a program, as its lines come, but for blank ones; their characters as they are read."""
+def sources(
+    lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT
+) -> Iterator[Source]:
+    """The logical lines of a program, as its lines come, but for blank ones; their characters as
+    they are read.
+    """
     logical = logical_lines(lines, limits.length)
     for first, line in logical:
         text = normalize(line)
         if text.startswith(_PROMPTS) or (":" in text and is_head(text)):
-            yield from pieces(chain(((first, text),), ((n, normalize(more)) for n, more in logical)), name)
+            yield from pieces(
+                chain(((first, text),), ((n, normalize(more)) for n, more in logical)), name
+            )
             return
         if text.strip():
             yield Source(text, name, first)
 
 
-def statements(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Statement | GradcliError]:
-    """The statements of a program, as its lines come; an error takes the place of a statement that cannot be read."""
+def statements(
+    lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT
+) -> Iterator[Statement | GradcliError]:
+    """The statements of a program, as its lines come; an error takes the place of a statement that
+    cannot be read.
+    """
     for source in sources(lines, name, limits):
         yield from parse_statements(source, limits.length)
 
 
-# -- Programs ---------------------------------------------------------------------------------------
+# -- Programs
+# ---------------------------------------------------------------------------------------
 
 
 class Sides(NamedTuple):
@@ -308,7 +383,9 @@ class Lowered:
     value: Expr  # of an assert, the left side of its first relation
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None
-    ranges: Mapping[str, Quantity] = field(default_factory=lambda: NO_RANGES)  # of an assert: what it is claimed for
+    ranges: Mapping[str, Quantity] = field(
+        default_factory=lambda: NO_RANGES
+    )  # of an assert: what it is claimed for
     static_uses: tuple[StaticUse, ...] = ()  # leaves whose values it has taken beforehand
     read_as: str | None = None  # in the language's own spelling, where the text has a textbook's
     notes: tuple[str, ...] = ()  # what is to be said of how it was read
@@ -326,13 +403,17 @@ class Program:
         self.bindings = Bindings(scope, self.lowering)
         self.text: ProgramText | None = None  # keeps what is read, where that is wanted
         self._read: list[Expression] = []  # the parts of the last query or assert, as they are read
-        self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
+        self._begun = self._kept = (
+            scope.mark()
+        )  # kept: up to the last statement that others can build on
 
-    def sources(self, lines: Iterable[str], name: str | None = None, *, stream: bool = False) -> Iterator[Source]:
+    def sources(
+        self, lines: Iterable[str], name: str | None = None, *, stream: bool = False
+    ) -> Iterator[Source]:
         """The logical lines of the program as they come; what they show of its dialect is noted.
 
-        The lines to come are looked at when the meaning of a name depends on them, but for those of a ``stream``, which is answered
-        line by line.
+        The lines to come are looked at when the meaning of a name depends on them, but for those of
+        a ``stream``, which is answered line by line.
         """
         scope, limits = self.scope, self.scope.limits
         if self.text is not None:
@@ -350,8 +431,12 @@ class Program:
             scope.dialect.note(source, scope.names)
             yield source
 
-    def statements(self, lines: Iterable[str], name: str | None = None, *, stream: bool = False) -> Iterator[Statement | GradcliError]:
-        """The statements of the program as its lines come, as `sources`; an error takes the place of one that cannot be read."""
+    def statements(
+        self, lines: Iterable[str], name: str | None = None, *, stream: bool = False
+    ) -> Iterator[Statement | GradcliError]:
+        """The statements of the program as its lines come, as `sources`; an error takes the place
+        of one that cannot be read.
+        """
         for source in self.sources(lines, name, stream=stream):
             yield from parse_statements(source, self.scope.limits.length)
 
@@ -360,7 +445,10 @@ class Program:
         self.scope.dialect.foresee(lambda: sources(lines, None, self.scope.limits))
 
     def bind_number(self, source: Source) -> bool:
-        """Bind a name by a line like ``x = 0.5``, in a fifth of the time that a statement takes. False for what is more than that."""
+        """Bind a name by a line like ``x = 0.5``, in a fifth of the time that a statement takes.
+
+        False for what is more than that.
+        """
         found, scope = PLAIN_BINDING.fullmatch(source.text), self.scope
         if found is None or type(source) is not Source or scope.dialect.conflict is not None:
             return False
@@ -381,9 +469,12 @@ class Program:
         return True
 
     def execute(self, statement: Statement) -> Lowered | None:
-        """Run one statement; queries and asserts give something to evaluate. Raises any GradcliError, with its place in the text.
+        """Run one statement; queries and asserts give something to evaluate.
 
-        The nodes of earlier queries are forgotten, so that a file of queries takes no more memory than one of them.
+        Raises any GradcliError, with its place in the text.
+
+        The nodes of earlier queries are forgotten, so that a file of queries takes no more memory
+        than one of them.
         """
         self.scope.forget_since(self._kept)
         before = IN_FORCE.set(self.scope.limits)
@@ -409,7 +500,10 @@ class Program:
         return lowered
 
     def end(self) -> None:
-        """Let go of all nodes. They and their graph refer to each other, and the collector takes long to find that out."""
+        """Let go of all nodes.
+
+        They and their graph refer to each other, and the collector takes long to find that out.
+        """
         self.scope.forget_since(self._begun)
         self.scope.dialect.end()
 
@@ -441,7 +535,10 @@ class Program:
         expression, source = statement.expression, statement.source
         result = self._lower(expression, source)
         if isinstance(result, tuple) and not isinstance(result, DType):
-            error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (x, y)[0]")
+            error = TypeMismatchError(
+                f"the result is a tuple of {len(result)}, not an array",
+                help="take one entry: (x, y)[0]",
+            )
             raise error.at(expression.root.span, source)
         return self.lowering.coerce(result, expression, source)
 
@@ -459,12 +556,21 @@ class Program:
         return self.lowering.coerce(result, expression, source)
 
     def _ends(self, statement: Assertion) -> dict[str, tuple[float, float]]:
-        """The ends of the ranges that an assert is about. Raises ArgumentError for what is no range."""
+        """The ends of the ranges that an assert is about.
+
+        Raises ArgumentError for what is no range.
+        """
         found = {}
         for each in statement.ranges:
-            ends = [self.scope.evaluate(self._side(end, statement.source)) for end in (each.begin, each.end)]
+            ends = [
+                self.scope.evaluate(self._side(end, statement.source))
+                for end in (each.begin, each.end)
+            ]
             if any(np.ndim(end) or not np.isfinite(end) for end in ends) or not ends[0] <= ends[1]:
-                error = ArgumentError(f"the ends of a range are two numbers, the smaller one first, not {ends[0]} and {ends[1]}")
+                error = ArgumentError(
+                    f"the ends of a range are two numbers, the smaller one first, not {ends[0]} "
+                    f"and {ends[1]}"
+                )
                 raise error.at(each.span, statement.source)
             found[each.name] = float(ends[0]), float(ends[1])
         return found
@@ -487,10 +593,15 @@ class Program:
                 raise error.at(statement.within.root.span, source)
         for name, quantity in ranges.items():
             if quantity.leaf in taken:
-                error = ArgumentError(f"'{name}' is used as a number that the program needs beforehand: it has no range")
+                error = ArgumentError(
+                    f"'{name}' is used as a number that the program needs beforehand: it has no "
+                    "range"
+                )
                 raise error.at(statement.span, source)
         lowered = Lowered(statement, relations[0].left, tuple(relations), within, ranges=ranges)
-        self._tell_reading(lowered, [side for sides in relations for side in (sides.left, sides.right)])
+        self._tell_reading(
+            lowered, [side for sides in relations for side in (sides.left, sides.right)]
+        )
         return lowered
 
     def _tell_reading(self, lowered: Lowered, nodes: list[Expr]) -> None:
@@ -499,7 +610,9 @@ class Program:
         notes = dict.fromkeys(self.lowering.notes)
         if of_nodes:
             notes |= dict.fromkeys(of_nodes[node] for node in reachable(nodes) if node in of_nodes)
-        notes |= dict.fromkeys(text for part in parts for name, text in part.notes if name is None or name in names)
+        notes |= dict.fromkeys(
+            text for part in parts for name, text in part.notes if name is None or name in names
+        )
         lowered.notes = tuple(notes)
         if not any(part.implied for part in parts):
             return
@@ -513,11 +626,17 @@ class Program:
         lowered.read_as = written if isinstance(statement, Query) else " ".join(text.split())
 
     def constant(self, text: str, what: str) -> Any:
-        """The value of a VALUE on the command line or in a record: a constant expression. Raises as `read` does."""
+        """The value of a VALUE on the command line or in a record: a constant expression.
+
+        Raises as `read` does.
+        """
         return self.bindings.raw(self.read(text, what))
 
     def uncertain(self, text: str, name: str) -> tuple[Any, Any]:
-        """The value of a VALUE, and its standard deviation or None. Raises as `constant`, and for what is no standard deviation."""
+        """The value of a VALUE, and its standard deviation or None.
+
+        Raises as `constant`, and for what is no standard deviation.
+        """
         text = normalize(text)
         source = Source(text, f"<{name}>")
         tokens = tokenize(source) if has_sign(text) or "(" in text or "+-" in text else []
@@ -530,7 +649,10 @@ class Program:
         return value, self.deviation(text[end:], value, name)
 
     def deviation(self, text: str, value: Any, name: str) -> Any:
-        """The standard deviation of a value by its text, which may be in percent: ``5%``. Raises as `uncertain`."""
+        """The standard deviation of a value by its text, which may be in percent:
+
+        ``5%``. Raises as `uncertain`.
+        """
         number = text.rstrip().removesuffix("%")
         found = self.constant(number, f"<standard deviation of {name}>")
         return deviations(found, value, name, percent=number != text.rstrip())

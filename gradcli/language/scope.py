@@ -1,4 +1,6 @@
-"""The scope of a running program: its graph, the names bound so far, and the values of its leaves."""
+"""The scope of a running program: its graph, the names bound so far, and the values of its
+leaves.
+"""
 
 from __future__ import annotations
 
@@ -29,22 +31,27 @@ if TYPE_CHECKING:
     from gradcli.language.origins import Origins
 
 
-# -- Values that a program takes beforehand: the uses of names that no derivative flows through ----
+# -- Values that a program takes beforehand: the uses of names that no derivative flows through --
 
 
 QUANTITY, WHOLE, MASK = "quantity", "whole", "mask"
 
 
 class StaticUse(NamedTuple):
-    """A leaf whose value a program takes beforehand, so that no derivative flows through that place."""
+    """A leaf whose value a program takes beforehand, so that no derivative flows through that
+    place.
+    """
 
     leaf: Expr
-    kind: str  # QUANTITY: a number like any other; WHOLE: an index, a shape, an axis; MASK: which entries
+    # QUANTITY: a number like any other; WHOLE: an index, a shape, an axis; MASK: which entries
+    kind: str
     place: str
 
 
 class Bound(Fixed):
-    """Meaning of a name that is no value (an object, a library, a function of one), and whether that depends on names with values."""
+    """Meaning of a name that is no value (an object, a library, a function of one), and whether
+    that depends on names with values.
+    """
 
     object: Any
     mentions: bool
@@ -53,36 +60,55 @@ class Bound(Fixed):
 class Scope:
     """Names, functions and leaf values of one program."""
 
-    def __init__(self, limits: Limits = DEFAULT, precision: str = "float64", random_state: int = 0) -> None:
+    def __init__(
+        self, limits: Limits = DEFAULT, precision: str = "float64", random_state: int = 0
+    ) -> None:
         self.limits, self.precision, self.random_state = limits, precision, random_state
         self.graph = Graph(limits)
         self.names: dict[str, Expr] = {}  # what they mean in the text that follows
         self.leaves: dict[str, Expr] = {}  # what they mean in results: a leaf, also after x = x/2
         self.functions: dict[str, Definition] = {}
-        self.objects: dict[str, Any] = {}  # what names stand for that are no values: nn.MSELoss(), F.relu
+        self.objects: dict[
+            str, Any
+        ] = {}  # what names stand for that are no values: nn.MSELoss(), F.relu
         self.values: dict[Expr, Any] = {}  # of leaves, in the program's precision
         self.whole: set[Expr] = set()  # leaves bound to whole numbers
         self.deviations: dict[Expr, Any] = {}  # standard deviations of leaves that are not exact
         self.frozen: set[Expr] = set()  # leaves bound with const
         self.replaced: set[str] = set()  # names that were bound to something else before
-        self.bindings: dict[Expr, Binding | DataBinding] = {}  # what made leaves and named nodes of the program
+        self.bindings: dict[
+            Expr, Binding | DataBinding
+        ] = {}  # what made leaves and named nodes of the program
         self.mentioned: set[str] = set()  # names that stand in the text so far
-        self.static_uses: dict[str, dict[StaticUse, None]] = {}  # leaves whose values a name's binding has taken beforehand
+        self.static_uses: dict[
+            str, dict[StaticUse, None]
+        ] = {}  # leaves whose values a name's binding has taken beforehand
         self.outside: dict[str, Any] = {}  # values that replace the program's own bindings
-        self.free: dict[str, Expr] = {}  # names without values, where these may move: the leaves that stand for them
+        self.free: dict[
+            str, Expr
+        ] = {}  # names without values, where these may move: the leaves that stand for them
         self.decisive: set[str] = set()  # free names of which a number was taken beforehand
         self.lost: dict[str, Expr] = {}  # what names meant before a binding that has failed
-        self.imported: dict[str, Any] = {}  # what import lines have bound names to: modules, functions, constants
+        self.imported: dict[
+            str, Any
+        ] = {}  # what import lines have bound names to: modules, functions, constants
         self.everything: list[str] = []  # modules all of whose names were imported
         self.dialect = Dialect()
-        self.detached: dict[Expr, str] = {}  # nodes that a conversion has detached, with the conversion
+        self.detached: dict[
+            Expr, str
+        ] = {}  # nodes that a conversion has detached, with the conversion
         self.failed: dict[str, int] = {}  # names whose binding has an error, with its line
-        self.causes: dict[int, int] = {}  # lines of bindings that failed because one before had, and the line of that
+        self.causes: dict[
+            int, int
+        ] = {}  # lines of bindings that failed because one before had, and the line of that
         self.lowered: list[Frame] = []  # expressions, and what each node of their trees became
         self.load: Callable[[str], Any] | None = None  # reads the data file that a program names
-        self.needed = False  # whether a name in wrt that has no value is an error; else it may be another query's
+        # whether a name in wrt that has no value is an error; else it may be another query's
+        self.needed = False
         self.serial = 0
-        self.in_passing = False  # names hold one trial point of many, or columns of them: verdicts without sympy, and without repairs
+        # names hold one trial point of many, or columns of them: verdicts without sympy, and
+        # without repairs
+        self.in_passing = False
         self._random: np.random.Generator | None = None
         self._integral: dict[Expr, bool] = {}
 
@@ -100,13 +126,18 @@ class Scope:
     def bind_value(self, name: str, value: Any, *, const: bool = False) -> Expr:
         """Make a name a leaf with a value: a number, a boolean, or an array of these, of any shape.
 
-        Numbers are kept in the program's precision; whole ones (of an integer dtype) count as whole by construction.
+        Numbers are kept in the program's precision; whole ones (of an integer dtype) count as whole
+        by construction.
         """
         raw = np.asarray(value)
         kind = kind_of(raw)
-        free = self.free.pop(name, None) if not raw.shape and kind == FLOAT else None  # what is made of it gets the value, too
+        free = (
+            self.free.pop(name, None) if not raw.shape and kind == FLOAT else None
+        )  # what is made of it gets the value, too
         leaf = self.graph.leaf(name, raw.shape, kind) if free is None else free
-        with np.errstate(all="ignore"):  # what is too large for float32 is infinite, and is said where it is used
+        with np.errstate(
+            all="ignore"
+        ):  # what is too large for float32 is infinite, and is said where it is used
             self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
@@ -127,12 +158,25 @@ class Scope:
 
     def knows(self, name: str) -> bool:
         """Return whether a name stands, or stood, for something that is not the catalogue's."""
-        if name in self.names or name in self.outside or name in self.functions or name in self.dialect.seen.roots:
+        if (
+            name in self.names
+            or name in self.outside
+            or name in self.functions
+            or name in self.dialect.seen.roots
+        ):
             return True
-        return name in self.leaves or name in self.objects or name in self.imported or name in self.failed or name in self.lost
+        return (
+            name in self.leaves
+            or name in self.objects
+            or name in self.imported
+            or name in self.failed
+            or name in self.lost
+        )
 
     def subject(self, name: str) -> Expr | None:
-        """Return what a name means in results and in claims about them: the value bound to it, or else the node."""
+        """Return what a name means in results and in claims about them: the value bound to it, or
+        else the node.
+        """
         return self.leaves.get(name, self.names.get(name))
 
     def unbind(self, name: str) -> None:
@@ -155,32 +199,46 @@ class Scope:
             self._integral.popitem()
 
     def spans(self, node: Expr) -> list[tuple[Source, Span]]:
-        """Every place in the text that made this node. Rarely asked for, so it is searched and not kept."""
+        """Every place in the text that made this node.
+
+        Rarely asked for, so it is searched and not kept.
+        """
         if node.op is None:
             return []
         return [
             (frame.source, tree.span)
             for frame in self.lowered
-            for tree, result in zip(frame.nodes, frame.results, strict=False)  # fewer results where lowering failed
+            for tree, result in zip(
+                frame.nodes, frame.results, strict=False
+            )  # fewer results where lowering failed
             if result is node
         ]
 
     def origins(self) -> Origins:
-        """Return where the nodes that the text made come from; searched when it is asked for, as `spans`."""
+        """Return where the nodes that the text made come from; searched when it is asked for, as
+        `spans`.
+        """
         from gradcli.language.origins import origins
 
         return origins(self.lowered, self.bindings)
 
     def name_node(self, node: Expr, name: str) -> Expr:
-        """A node under an identity of its own, so that something can be differentiated with respect to it."""
+        """A node under an identity of its own, so that something can be differentiated with respect
+        to it.
+        """
         self.serial += 1
         renamed: Expr = structure.alias(node, name=name, serial=self.serial)
         return renamed
 
     def evaluate(self, node: Expr) -> Any:
-        """The value of a node under the bindings so far. Raises EvaluationError, with the node, where it cannot be computed."""
+        """The value of a node under the bindings so far.
+
+        Raises EvaluationError, with the node, where it cannot be computed.
+        """
         if self.free:
-            self.decisive |= {leaf.payload.name for leaf in self.free.values() if leaf in reachable([node])}
+            self.decisive |= {
+                leaf.payload.name for leaf in self.free.values() if leaf in reachable([node])
+            }
         return forward([node], self.values, self.precision)[node]
 
     def is_integral(self, node: Expr) -> bool:
@@ -198,17 +256,22 @@ class Scope:
         if node.kind == "int":
             return True
         operands = [operand for operand in node.operands if operand is not None]
-        if not (node.op.integral or node.op.result == "same") or not all(self._integral[operand] for operand in operands):
+        if not (node.op.integral or node.op.result == "same") or not all(
+            self._integral[operand] for operand in operands
+        ):
             return False
         exponents = operands[1:] if node.op.algebra == "power" else []
-        return all(exponent.op is None and bool(np.all(self.evaluate(exponent) >= 0)) for exponent in exponents)
+        return all(
+            exponent.op is None and bool(np.all(self.evaluate(exponent) >= 0))
+            for exponent in exponents
+        )
 
 
 def _is_whole(payload: Any) -> bool:
     return type(payload) is int or (isinstance(payload, np.ndarray) and payload.dtype.kind in "iu")
 
 
-# -- Names that stand for every number of a range, as leaves of the graph --------------------------
+# -- Names that stand for every number of a range, as leaves of the graph ------------------------
 
 
 class Quantity(NamedTuple):
@@ -223,8 +286,12 @@ NO_RANGES: Mapping[str, Quantity] = MappingProxyType({})
 
 
 @contextmanager
-def quantify(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[Mapping[str, Quantity]]:
-    """Names as variables: where one is bound to a number, it is this number's leaf, so that what depends on it is meant with it."""
+def quantify(
+    scope: Scope, ends: Mapping[str, tuple[float, float]]
+) -> Iterator[Mapping[str, Quantity]]:
+    """Names as variables: where one is bound to a number, it is this number's leaf, so that what
+    depends on it is meant with it.
+    """
     tables = scope.names, scope.leaves, scope.objects
     before, replaced = [dict(table) for table in tables] if ends else [], set(scope.replaced)
     found = {}
@@ -247,10 +314,11 @@ def quantify(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[
 
 
 class Builder(Host, Protocol):
-    """Takes results of lowering for nodes or for parameters of the program; `coercion.Coercion` is the one there is.
+    """Takes results of lowering for nodes or for parameters of the program; `coercion.Coercion` is
+    the one there is.
 
-    A result is a node, or, where the language has them, a tuple, a list (an array not made yet), a string, None, a `Module`, a
-    `Function` or a `FreeVariable`.
+    A result is a node, or, where the language has them, a tuple, a list (an array not made yet), a
+    string, None, a `Module`, a `Function` or a `FreeVariable`.
     """
 
     @property
@@ -261,19 +329,31 @@ class Builder(Host, Protocol):
     def random(self) -> np.random.Generator: ...
 
     def value(self, argument: Any) -> Expr:
-        """A result as a node. Raises TypeMismatchError for what is no number or array, MissingValueError for a name without a value."""
+        """A result as a node.
+
+        Raises TypeMismatchError for what is no number or array, MissingValueError for a name
+        without a value.
+        """
 
     def static(self, argument: Any, of: Use | str | None = None) -> Any:
-        """A result as a parameter of the program, known beforehand: integers, tuples, strings, arrays of indices."""
+        """A result as a parameter of the program, known beforehand: integers, tuples, strings,
+        arrays of indices.
+        """
 
     def flag(self, result: Any, place: str) -> bool:
-        """A result as True or False, known beforehand; numbers are what they are in Python. Raises ArgumentError for anything else."""
+        """A result as True or False, known beforehand; numbers are what they are in Python.
+
+        Raises ArgumentError for anything else.
+        """
 
     def integer(self, result: Any, place: str = "an index") -> int:
         """A result as a whole number known beforehand. Raises ArgumentError for any other."""
 
     def number(self, result: Any, place: str | None) -> float:
-        """A result as a number known beforehand, which decides what entries there are. Raises ArgumentError for anything else."""
+        """A result as a number known beforehand, which decides what entries there are.
+
+        Raises ArgumentError for anything else.
+        """
 
     def is_integral(self, node: Expr) -> bool:
         """Return whether a node is a whole number (or an array of them) by construction."""
@@ -284,7 +364,9 @@ class Builder(Host, Protocol):
 
 
 class Range(Fixed):
-    """``start:stop:step`` between brackets, or ``slice(start, stop, step)``; parts that are left out are None."""
+    """``start:stop:step`` between brackets, or ``slice(start, stop, step)``; parts that are left
+    out are None.
+    """
 
     start: Any
     stop: Any
@@ -292,20 +374,28 @@ class Range(Fixed):
     span: Span | None = None  # where it is written between brackets
 
 
-def fit_arguments(builder: Builder, body: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def fit_arguments(
+    builder: Builder, body: Callable[..., Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
     """Arguments as a body takes them: what it says is an ``Expr`` as a node, all else as it is."""
     kinds = body.__annotations__
-    return {name: builder.value(argument) if kinds.get(name) == "Expr" else argument for name, argument in given.items()}
+    return {
+        name: builder.value(argument) if kinds.get(name) == "Expr" else argument
+        for name, argument in given.items()
+    }
 
 
 class Routine(Thing):
-    """A function, or (with a base) a method, by its parameters as `signature` takes them and its body.
+    """A function, or (with a base) a method, by its parameters as `signature` takes them and its
+    body.
 
-    ``body(builder, **given)`` gets what was written, as results of lowering; parameters of the signature that are left out keep the
-    body's own defaults, and those without one are required.
+    ``body(builder, **given)`` gets what was written, as results of lowering; parameters of the
+    signature that are left out keep the body's own defaults, and those without one are required.
     """
 
-    def __init__(self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = ()
+    ) -> None:
         self.written = name
         self.parameters, self.body, self.parts = parameters, body, base
 
@@ -324,7 +414,11 @@ class Routine(Thing):
         missing = [name for name in self._required_names if name not in given]
         if missing:
             raise binding.missing(self.written, missing[0], self.signature)
-        return expand_call(self.written, (arguments, keywords), lambda: self.body(builder, **fit_arguments(builder, self.body, given)))
+        return expand_call(
+            self.written,
+            (arguments, keywords),
+            lambda: self.body(builder, **fit_arguments(builder, self.body, given)),
+        )
 
     @cached_property
     def _required_names(self) -> list[str]:

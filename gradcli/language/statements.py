@@ -1,4 +1,7 @@
-"""Statements: what a logical line binds, defines, asserts or asks. The grammar is at the head of parser.py."""
+"""Statements: what a logical line binds, defines, asserts or asks.
+
+The grammar is at the head of parser.py.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,32 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.errors import (
+    AmbiguousError,
+    GradcliError,
+    LimitError,
+    ParseError,
+    ShapeError,
+    Source,
+    Span,
+    TypeMismatchError,
+)
 from gradcli.graph.nodes import Expr
 from gradcli.language.assertions import parse_assertion
 from gradcli.language.calls import is_function
 from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.parser import first, parse_tokens
-from gradcli.language.python_hints import Part, SaidError, ends, explain_error, import_line, lost_bindings, refuse_block, usable
+from gradcli.language.python_hints import (
+    Part,
+    SaidError,
+    ends,
+    explain_error,
+    import_line,
+    lost_bindings,
+    refuse_block,
+    usable,
+)
 from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Builder, Scope
 from gradcli.language.tokens import (
@@ -31,7 +52,18 @@ from gradcli.language.tokens import (
     superscript_value,
     tokenize,
 )
-from gradcli.language.tree import Binary, Binding, Call, DataBinding, Definition, Expression, Name, Query, Several, Statement
+from gradcli.language.tree import (
+    Binary,
+    Binding,
+    Call,
+    DataBinding,
+    Definition,
+    Expression,
+    Name,
+    Query,
+    Several,
+    Statement,
+)
 from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, TERM
 from gradcli.spelling import words
@@ -53,11 +85,18 @@ def equals_of(part: Part) -> int:
 def binds_several(part: Part) -> bool:
     """Tell whether a statement that does not begin with a name binds several."""
     equals = equals_of(part)
-    return equals > 0 and (part.token(0).text == "*" or part.closing(0) == equals - 1 or bool(part.places(",", 0, equals)))
+    return equals > 0 and (
+        part.token(0).text == "*"
+        or part.closing(0) == equals - 1
+        or bool(part.places(",", 0, equals))
+    )
 
 
 def several(part: Part) -> Several:
-    """several = targets "=" items. Raises ParseError for other targets than names, and for another number of items."""
+    """several = targets "=" items.
+
+    Raises ParseError for other targets than names, and for another number of items.
+    """
     equals = equals_of(part)
     targets = _targets(part, equals)
     begin, stop = equals + 1, part.stop - part.start
@@ -66,19 +105,29 @@ def several(part: Part) -> Several:
         stop = commas.pop()
     if not commas:
         if begin >= stop:
-            raise SaidError("expected a value after '='", span=part.token(equals).span, source=part.source)
+            raise SaidError(
+                "expected a value after '='", span=part.token(equals).span, source=part.source
+            )
         whole = part.expression(begin, end=stop)
-        bindings = [Binding(part.source, part.span, t.text, t.span, whole, part=place) for place, t in enumerate(targets)]
+        bindings = [
+            Binding(part.source, part.span, t.text, t.span, whole, part=place)
+            for place, t in enumerate(targets)
+        ]
         return Several(part.source, part.span, bindings, shared=True)
     names, values = len(targets), len(commas) + 1
     if names != values:
         raise SaidError(
             f"{names} name{'s' * (names > 1)} for {values} value{'s' * (values > 1)}", source=part.source,
-            span=Span(part.token(0).start, part.token(equals).start), help="give each value a name; _ for one that is not needed",
+            span=Span(part.token(0).start, part.token(equals).start), help="give each value a "
+            "name; _ for one that is not needed",
         )  # fmt: skip
     bindings = []
     for target, end in zip(targets, [*commas, stop], strict=True):
-        bindings.append(Binding(part.source, part.span, target.text, target.span, part.expression(begin, end=end)))
+        bindings.append(
+            Binding(
+                part.source, part.span, target.text, target.span, part.expression(begin, end=end)
+            )
+        )
         begin = end + 1
     return Several(part.source, part.span, bindings, shared=False)
 
@@ -94,16 +143,25 @@ def _targets(part: Part, equals: int) -> list[Token]:
 
 
 def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
-    """The values of one expression for several names: the entries of a tuple or list, the rows of an array.
+    """The values of one expression for several names: the entries of a tuple or list, the rows of
+    an array.
 
-    Raises ShapeError for another number of them, TypeMismatchError for a number, which has no parts.
+    Raises ShapeError for another number of them, TypeMismatchError for a number, which has no
+    parts.
     """
     if not isinstance(result, (tuple, list)):
         node = builder.value(result)
         if not node.shape:
-            raise TypeMismatchError(f"{count} name{'s' * (count > 1)} for one number", help="give each name a value: a, b = x, y")
+            raise TypeMismatchError(
+                f"{count} name{'s' * (count > 1)} for one number",
+                help="give each name a value: a, b = x, y",
+            )
         rows = node.shape[0]
-        result = [shapes.getitem(node, index=(i,)) for i in range(rows)] if rows == count else [None] * rows
+        result = (
+            [shapes.getitem(node, index=(i,)) for i in range(rows)]
+            if rows == count
+            else [None] * rows
+        )
     if len(result) != count:
         raise ShapeError(
             f"{count} name{'s' * (count > 1)} for {len(result)} value{'s' * (len(result) != 1)}",
@@ -116,7 +174,9 @@ _AUGMENTED = words("+= -= *= /= **= @= //= %=")
 
 
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
-    """The statements of one logical line; an error takes the place of the statement it stands in, or of the rest of the line."""
+    """The statements of one logical line; an error takes the place of the statement it stands in,
+    or of the rest of the line.
+    """
     try:
         yield from _parse(source, limit)
     except Exception as error:
@@ -125,7 +185,11 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | Gradcli
 
 
 def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
-    if "#" in source.text and "dialect" in source.text and (error := unknown_dialect(source)) is not None:
+    if (
+        "#" in source.text
+        and "dialect" in source.text
+        and (error := unknown_dialect(source)) is not None
+    ):
         yield error
     if len(source.text) > limit:
         yield LimitError(
@@ -151,15 +215,25 @@ def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
             except ParseError as error:
                 begin, last = tokens[start].start, tokens[stop - 1]
                 end = last.start + len(last.text)
-                yield without_bad_help(error) if isinstance(error, AmbiguousError) else explain_error(source, begin, end, error)
+                yield (
+                    without_bad_help(error)
+                    if isinstance(error, AmbiguousError)
+                    else explain_error(source, begin, end, error)
+                )
                 yield from lost_bindings(source, begin, source.text[begin:end])
         start = stop + 1
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
-    """The whole text as one expression. Raises LimitError for one that is too long, ParseError for what is none."""
+    """The whole text as one expression.
+
+    Raises LimitError for one that is too long, ParseError for what is none.
+    """
     if len(source.text) > limit:
-        raise LimitError(f"an expression of {len(source.text):,} characters is over the limit of {limit:,}", source=source)
+        raise LimitError(
+            f"an expression of {len(source.text):,} characters is over the limit of {limit:,}",
+            source=source,
+        )
     tokens = tokenize(source)
     refuse_sign(source, tokens)
     try:
@@ -192,15 +266,33 @@ def statements_in(source: Source) -> list[Statement]:
 
 
 _LONGEST_HELP = 2_000  # characters of a help that is tried
-_OFFER = re.compile(r"(?:write:?|define it:|give it one(?: before)?:) ([^;]*(?:; \w+\()?.*)", re.DOTALL)
-_AROUND = re.compile(
-    r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$| (for|of) the [a-z ]*$|; (?!\w+\().*$|  #.*$|: (functions|'\w+' is) .*$"
+_OFFER = re.compile(
+    r"(?:write:?|define it:|give it one(?: before)?:) ([^;]*(?:; \w+\()?.*)", re.DOTALL
 )
-_NO_TEXT = ("with ", "power", "exclusive", "a comma", "list ", "give ", "each", "*", "# ", "the ", "@", "it with ")
+_AROUND = re.compile(
+    r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$| (for|of) the [a-z ]*$|; (?!\w+\().*$|  "
+    r"#.*$|: (functions|'\w+' is) .*$"
+)
+_NO_TEXT = (
+    "with ",
+    "power",
+    "exclusive",
+    "a comma",
+    "list ",
+    "give ",
+    "each",
+    "*",
+    "# ",
+    "the ",
+    "@",
+    "it with ",
+)
 
 
 def offers(help: str) -> list[str]:
-    """The texts that a help says to write: between commas and "or", each perhaps with what it is for."""
+    """The texts that a help says to write: between commas and "or", each perhaps with what it is
+    for.
+    """
     found = _OFFER.match(help)
     if found is None:
         return []
@@ -216,25 +308,45 @@ def offers(help: str) -> list[str]:
 
 def without_bad_help(error: GradcliError, scope: Scope | None = None) -> GradcliError:
     """The error without a help that offers what cannot be read, or calls what nobody knows."""
-    if error.help is not None and len(error.help) <= _LONGEST_HELP and not all(_can_be_read(text, scope) for text in offers(error.help)):
+    if (
+        error.help is not None
+        and len(error.help) <= _LONGEST_HELP
+        and not all(_can_be_read(text, scope) for text in offers(error.help))
+    ):
         error.help = error.instead
     return error
 
 
 def _can_be_read(text: str, scope: Scope | None) -> bool:
-    """Tell whether a text is a statement, or a value and its deviation, in which all that is called is something."""
+    """Tell whether a text is a statement, or a value and its deviation, in which all that is called
+    is something.
+    """
     found = statements_of(f"x = {text}" if "±" in text else text)
     if found is None or scope is None:
         return found is not None
-    own = {name for each in found if isinstance(each, Definition) for name in (each.name, *each.parameters)}
-    nodes = [node for each in found for expression in expressions_of(each) for node in expression.nodes]
-    called = {node.callee.name for node in nodes if isinstance(node, Call) and isinstance(node.callee, Name)}
+    own = {
+        name
+        for each in found
+        if isinstance(each, Definition)
+        for name in (each.name, *each.parameters)
+    }
+    nodes = [
+        node for each in found for expression in expressions_of(each) for node in expression.nodes
+    ]
+    called = {
+        node.callee.name
+        for node in nodes
+        if isinstance(node, Call) and isinstance(node.callee, Name)
+    }
     return all(name in own or is_function(name) or scope.knows(name) for name in called)
 
 
 @lru_cache(64)
 def read_again(expression: Expression, values: frozenset[str]) -> Expression:
-    """An expression where some of the names before brackets are known to be values. Raises AmbiguousError for what has two readings."""
+    """An expression where some of the names before brackets are known to be values.
+
+    Raises AmbiguousError for what has two readings.
+    """
     source, span = expression.source, expression.span
     assert source is not None
     assert span is not None
@@ -249,7 +361,8 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
 
 
 def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
-    """statement = constant | data | binding | augmented | assertion | definition | query; the first two tokens say which.
+    """statement = constant | data | binding | augmented | assertion | definition | query; the first
+    two tokens say which.
 
     None for a statement of Python that changes nothing here.
     """
@@ -260,7 +373,9 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
         has_equals = first.text in ("(", "[", "*") and source.text.find("=", *part.span) >= 0
         return several(part) if has_equals and binds_several(part) else query(part)
-    if first.text in ("import", "from") and (kind == NAME or (text == "." and first.text == "from")):
+    if first.text in ("import", "from") and (
+        kind == NAME or (text == "." and first.text == "from")
+    ):
         return import_line(part)
     if kind == SYMBOL and text == "," and equals_of(part):
         return several(part)
@@ -274,9 +389,17 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         return data(part) if start + 3 < stop and part.token(2).text == "@" else binding(part)
     if kind == SYMBOL and text in _AUGMENTED:
         return augmented_assignment(part)
-    if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", *ROOTS)):
+    if (
+        first.text == "assert"
+        and kind != END
+        and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", *ROOTS))
+    ):
         return parse_assertion(source, part.span, tokens, start + 1, stop)
-    if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
+    if (
+        kind == SYMBOL
+        and text == "("
+        and (equals := _definition_end(tokens, start + 2, stop)) is not None
+    ):
         return definition(part, equals - start)
     return query(part)
 
@@ -304,7 +427,9 @@ def derivative_or_expression(part: Part, values: frozenset[str]) -> Expression:
 
 
 def data(part: Part) -> DataBinding:
-    """data = NAME "=" "@" FILE [ ( "±" | "+/-" ) expression ], a path up to the end of the statement, or to a sign after a space"""
+    """data = NAME "=" "@" FILE [ ( "±" | "+/-" ) expression ], a path up to the end of the
+    statement, or to a sign after a space
+    """
     name, text = part.token(0), part.source.text
     reference, error = of_data(text[part.token(3).start : part.span.end])
     deviation: Expression | None = None
@@ -317,31 +442,50 @@ def data(part: Part) -> DataBinding:
 
 
 def binding(part: Part, place: int = 0) -> Binding:
-    """binding = NAME "=" expression [ ( "±" | "+/-" ) expression ], constant = "const" NAME "=" expression"""
+    """binding = NAME "=" expression [ ( "±" | "+/-" ) expression ], constant = "const" NAME "="
+    expression
+    """
     name, begin, const = part.token(place), place + 2, place > 0
     if part.token(place + 1).text != "=":
-        raise ParseError("'const' needs a name, '=' and a value", span=name.span, source=part.source, help="write: const c = 2")
+        raise ParseError(
+            "'const' needs a name, '=' and a value",
+            span=name.span,
+            source=part.source,
+            help="write: const c = 2",
+        )
     measured = has_sign(part.source.text) and not const
     sign = sign_in(part.tokens, part.start + begin, part.stop) if measured else None
     if sign is None:
         refuse_measured(part.source, part.tokens, part.start + begin, part.stop)
-        return Binding(part.source, part.span, name.text, name.span, part.expression(begin), const=const)
+        return Binding(
+            part.source, part.span, name.text, name.span, part.expression(begin), const=const
+        )
     value = part.expression(begin, end=sign[0] - part.start)
     deviation, percent = _deviation(part, sign[1] - part.start)
-    return Binding(part.source, part.span, name.text, name.span, value, deviation=deviation, percent=percent)
+    return Binding(
+        part.source, part.span, name.text, name.span, value, deviation=deviation, percent=percent
+    )
 
 
 def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
-    """The standard deviation from a place on, and whether it is in percent of the value: ``2 ± 5%``."""
+    """The standard deviation from a place on, and whether it is in percent of the value:
+
+    ``2 ± 5%``.
+    """
     count = part.stop - part.start
     percent = place + 1 < count and part.token(count - 1).text == "%"
     return part.expression(place, end=count - percent), percent
 
 
 def augmented_assignment(part: Part) -> Binding:
-    """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
+    """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression:
+
+    ``name = name + (expression)``
+    """
     name = part.token(0)
-    return Binding(part.source, part.span, name.text, name.span, _augmented_value(part, frozenset()))
+    return Binding(
+        part.source, part.span, name.text, name.span, _augmented_value(part, frozenset())
+    )
 
 
 def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
@@ -357,18 +501,28 @@ def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
 def definition(part: Part, equals: int) -> Definition:
     """definition = NAME "(" NAME { "," NAME } ")" "=" expression"""
     name = part.token(0)
-    parameters = [part.token(place).text for place in range(2, equals - 1) if part.token(place).kind == NAME]
+    parameters = [
+        part.token(place).text for place in range(2, equals - 1) if part.token(place).kind == NAME
+    ]
     if len(set(parameters)) < len(parameters):
         raise ParseError("a parameter is named twice", span=name.span, source=part.source)
-    return Definition(part.source, part.span, name.text, name.span, parameters, part.expression(equals + 1))
+    return Definition(
+        part.source, part.span, name.text, name.span, parameters, part.expression(equals + 1)
+    )
 
 
 def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:
-    """The place of "=" in ``f(x, y) =``, or None where the tokens are not the head of a definition."""
+    """The place of "=" in ``f(x, y) =``, or None where the tokens are not the head of a
+    definition.
+    """
     while at + 1 < stop and tokens[at].kind == NAME:
         after = tokens[at + 1].text
         if after == ")":
-            return at + 2 if at + 2 < stop and tokens[at + 2].text == "=" and tokens[at + 2].kind == SYMBOL else None
+            return (
+                at + 2
+                if at + 2 < stop and tokens[at + 2].text == "=" and tokens[at + 2].kind == SYMBOL
+                else None
+            )
         if after != ",":
             return None
         at += 2
@@ -383,7 +537,9 @@ _HIGHEST = 12  # order of a derivative
 
 
 class Head(NamedTuple):
-    """``d^2/dx^2``: the variables, once for each order, the names that have no value there, and the place of what follows."""
+    """``d^2/dx^2``: the variables, once for each order, the names that have no value there, and the
+    place of what follows.
+    """
 
     variables: list[str]
     differentials: frozenset[str]
@@ -392,13 +548,20 @@ class Head(NamedTuple):
 
 _LONGEST_HEAD = 4 * _HIGHEST  # tokens
 _ORDER = r"(?:\*\* ([0-9]+) |([⁰¹²³⁴-⁹]+) )?"
-_HEADS = {sign: re.compile(rf"{sign} {_ORDER}/ ((?:{sign}\S+ {_ORDER}){times})") for sign, times in (("d", ""), ("∂", "+"))}  # in tokens
+_HEADS = {
+    sign: re.compile(rf"{sign} {_ORDER}/ ((?:{sign}\S+ {_ORDER}){times})")
+    for sign, times in (("d", ""), ("∂", "+"))
+}  # in tokens
 
 
 def head(tokens: list[Token], start: int, stop: int) -> Head | None:
-    """The operator that a statement begins with; None where it is none, or nothing follows that it could be applied to."""
+    """The operator that a statement begins with; None where it is none, or nothing follows that it
+    could be applied to.
+    """
     sign = tokens[start].text
-    found = _HEADS[sign].match("".join([f"{token.text} " for token in tokens[start : min(stop, start + _LONGEST_HEAD)]]))
+    found = _HEADS[sign].match(
+        "".join([f"{token.text} " for token in tokens[start : min(stop, start + _LONGEST_HEAD)]])
+    )
     if found is None:
         return None
     variables: list[str] = []
@@ -413,16 +576,25 @@ def head(tokens: list[Token], start: int, stop: int) -> Head | None:
     kind, text, _ = tokens[at]
     if kind == SYMBOL and text not in ("(", "[", "|", *ROOTS):
         return None
-    return Head(variables, frozenset(words), at) if kind in (NAME, NUMBER, SYMBOL) and text not in BINDING else None
+    return (
+        Head(variables, frozenset(words), at)
+        if kind in (NAME, NUMBER, SYMBOL) and text not in BINDING
+        else None
+    )
 
 
 def _order(digits: str, superscript: str) -> int:
-    """The order that an exponent says, 1 without one; of a high one no more than that it is too high."""
+    """The order that an exponent says, 1 without one; of a high one no more than that it is too
+    high.
+    """
     return int(digits[:4] or superscript_value(superscript[:4] or "¹"))
 
 
 def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
-    """``grad(body, x)``, as often as the order says. Raises AmbiguousError where the text may go on after what is differentiated."""
+    """``grad(body, x)``, as often as the order says.
+
+    Raises AmbiguousError where the text may go on after what is differentiated.
+    """
     source, tokens, at, stop = part.source, part.tokens, found.body, part.stop
     if tokens[at].text in ("(", "["):
         closing = part.start + part.closing(at - part.start)
@@ -439,18 +611,33 @@ def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
     for variable in found.variables:
         name, callee = Name(variable, begin, end), Name("grad", begin, end)
         made = made.extend(name, callee, Call(callee, [made.root, name], [], 0, part.span.end))
-    made.implied, made.differentials, made.source, made.span = True, found.differentials, source, part.span
+    made.implied, made.differentials, made.source, made.span = (
+        True,
+        found.differentials,
+        source,
+        part.span,
+    )
     return made
 
 
 def _two_readings(part: Part, found: Head, place: int) -> AmbiguousError:
     text, tokens, end = part.source.text, part.tokens, part.span.end
     begin, cut = tokens[found.body].start, tokens[place].start
-    operator, body, rest = text[part.span.start : begin].strip(), text[begin:cut].strip(), text[cut:end]
+    operator, body, rest = (
+        text[part.span.start : begin].strip(),
+        text[begin:cut].strip(),
+        text[cut:end],
+    )
     first = body[1:-1] if body.startswith("(") and body.endswith(")") else body
     for variable in found.variables:
         first = f"grad({first}, {variable})"
-    joint = "*" if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER) else " " if rest[:1] in "+-" else ""
+    joint = (
+        "*"
+        if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER)
+        else " "
+        if rest[:1] in "+-"
+        else ""
+    )
     error = AmbiguousError(
         f"'{operator}' has two readings: of all that follows, or of the first part", source=part.source, span=part.span,
         help=f"write {operator}({text[begin:end]}) or {first}{joint}{rest}",

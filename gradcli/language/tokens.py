@@ -12,7 +12,9 @@ from gradcli.characters import NAME as NAME_PATTERN
 from gradcli.errors import ParseError, Source, Span
 from gradcli.spelling import words
 
-END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
+END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(
+    9
+)  # from 1 on, the groups of _TOKEN
 
 RESERVED = words("if else and or not")  # names that stand for nothing
 # Words that statements of Python begin with; python_hints.py is asked about these.
@@ -59,8 +61,8 @@ _TOKEN = re.compile(
     ){_BLANKS}""",
     re.VERBOSE | re.DOTALL,
 )
-# What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the same names and numbers, but for
-# underscores between digits, and for names of functions.
+# What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the
+# same names and numbers, but for underscores between digits, and for names of functions.
 _PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
 WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
 PLAIN_BINDING = re.compile(rf"\s*({_ASCII_NAME})[ \t]*=[ \t]*([+-]?{_PLAIN_NUMBER})\s*")
@@ -109,11 +111,18 @@ def _bad_character(source: Source, char: str, start: int) -> ParseError:
             "a carriage return (U+000D) alone ends no line", span=Span(start, start + 1), source=source,
             help="end lines with \\n or \\r\\n; in one line, separate statements with ;",
         )  # fmt: skip
-    return ParseError(f"unexpected character {shown}", span=Span(start, start + 1), source=source, help=_HELP.get(char))
+    return ParseError(
+        f"unexpected character {shown}",
+        span=Span(start, start + 1),
+        source=source,
+        help=_HELP.get(char),
+    )
 
 
 def superscript_value(text: str) -> float:
-    """The exponent that superscript digits stand for: a whole number, or a float as of a number with as many digits."""
+    """The exponent that superscript digits stand for: a whole number, or a float as of a number
+    with as many digits.
+    """
     digits = text.lstrip("⁻").translate(_PLAIN_DIGITS)
     value = int(digits) if len(digits) < 300 else float(digits)
     return -value if text.startswith("⁻") else value
@@ -150,10 +159,12 @@ def _depth(line: str) -> int:
 
 
 def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]:
-    """Join physical lines while a bracket is open; yields the number of the first line (from 1) and the text.
+    """Join physical lines while a bracket is open; yields the number of the first line (from 1) and
+    the text.
 
-    Lines come as they are read, so that a pipe is answered line by line. A bracket that is never closed (before
-    the end, or within ``limit`` characters) leaves its line alone, and reading resumes on the line after it.
+    Lines come as they are read, so that a pipe is answered line by line. A bracket that is never
+    closed (before the end, or within ``limit`` characters) leaves its line alone, and reading
+    resumes on the line after it.
     """
     pending: list[str] = []  # lines from the one that opened a bracket
     depths: list[int] = []

@@ -1,7 +1,8 @@
 """The tree of a parsed program: statements and expressions with their places in the text.
 
-The parser makes the nodes of a statement in an order in which operands come before what uses them, and keeps
-that list; whatever walks a statement is a loop over it, so nothing recurses however deep an expression is.
+The parser makes the nodes of a statement in an order in which operands come before what uses them,
+and keeps that list; whatever walks a statement is a loop over it, so nothing recurses however deep
+an expression is.
 """
 
 from __future__ import annotations
@@ -81,7 +82,10 @@ class Unary(Node):
 
 
 class Binary(Node):
-    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``. Products that are implied are ``*``."""
+    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``.
+
+    Products that are implied are ``*``.
+    """
 
     __slots__ = ("left", "operator", "right")
 
@@ -105,8 +109,20 @@ class Call(Node):
 
     __slots__ = ("arguments", "callee", "keywords", "primes")
 
-    def __init__(self, callee: Node, arguments: list[Node], keywords: list[tuple[str, Node]], primes: int, end: int) -> None:
-        self.callee, self.arguments, self.keywords, self.primes = callee, arguments, keywords, primes
+    def __init__(
+        self,
+        callee: Node,
+        arguments: list[Node],
+        keywords: list[tuple[str, Node]],
+        primes: int,
+        end: int,
+    ) -> None:
+        self.callee, self.arguments, self.keywords, self.primes = (
+            callee,
+            arguments,
+            keywords,
+            primes,
+        )
         self.start, self.end = callee.start, end
 
 
@@ -151,14 +167,16 @@ class Sequence(Node):
 class Expression:
     """A whole expression: its root, and all nodes with operands before their users.
 
-    What names stand for may decide what it means: ``x(x + 1)`` is a product where x is a value. It is then read again (`rereading`).
+    What names stand for may decide what it means: ``x(x + 1)`` is a product where x is a value. It
+    is then read again (`rereading`).
 
     called         names before brackets, which are read as functions
     differentials  names that have no value and are no functions, or ``d/dx`` is a quotient
     implied        whether anything is written as in a textbook: `rewritten` says how it was read
     notes          what is to be said of it, always or where a name is bound
     source, span   the tokens that it was read from, where that is needed to read them again
-    read           reads them, given the names that are values; an expression and nothing else, if None
+    read           reads them, given the names that are values; an expression and nothing else, if
+                   None
     """
 
     called: frozenset[str] = frozenset()
@@ -173,11 +191,18 @@ class Expression:
         self.root, self.nodes = root, nodes
 
     def extend(self, *nodes: Node) -> Expression:
-        """An expression with further nodes, the last of which is its root, and what is known of this one."""
+        """An expression with further nodes, the last of which is its root, and what is known of
+        this one.
+        """
         made = Expression(nodes[-1], [*self.nodes, *nodes])
         for place, node in enumerate(nodes, len(self.nodes)):
             node.place = place
-        made.called, made.implied, made.notes, made.source = self.called, self.implied, self.notes, self.source
+        made.called, made.implied, made.notes, made.source = (
+            self.called,
+            self.implied,
+            self.notes,
+            self.source,
+        )
         return made
 
 
@@ -218,7 +243,9 @@ class Binding(Statement):
 
 @dataclass(eq=False, repr=False)
 class Several(Statement):
-    """``a, b = ...``: several names at once, each with an expression of its own, or all with the results of one."""
+    """``a, b = ...``: several names at once, each with an expression of its own, or all with the
+    results of one.
+    """
 
     bindings: list[Binding]
     shared: bool
@@ -226,7 +253,9 @@ class Several(Statement):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Imported:
-    """One thing that an import line takes: a module, a name out of one, or "*" for all of its names."""
+    """One thing that an import line takes: a module, a name out of one, or "*" for all of its
+    names.
+    """
 
     path: str
     name: str | None
@@ -237,7 +266,9 @@ class Imported:
 
 @dataclass(eq=False, repr=False)
 class Import(Statement):
-    """``import numpy as np``, ``from torch import nn``: names for libraries and for what is in them."""
+    """``import numpy as np``, ``from torch import nn``: names for libraries and for what is in
+    them.
+    """
 
     items: list[Imported]
 
@@ -315,7 +346,18 @@ class ParsedProgram:
 class Frame:
     """An expression in a statement, or the body of a function in one call of it."""
 
-    __slots__ = ("call", "coerced", "expansions", "expression", "finish", "locals", "results", "shown", "source", "statement")
+    __slots__ = (
+        "call",
+        "coerced",
+        "expansions",
+        "expression",
+        "finish",
+        "locals",
+        "results",
+        "shown",
+        "source",
+        "statement",
+    )
 
     def __init__(
         self,
@@ -327,12 +369,17 @@ class Frame:
         call: tuple[Frame, Node] | None = None,
     ) -> None:
         self.expression, self.source, self.locals = expression, source, locals_
-        self.statement = statement  # where the text stands: of a function's body, its definition; None outside of programs
+        # where the text stands: of a function's body, its definition; None outside of programs
+        self.statement = statement
         self.finish = finish  # what makes the call's result of the body's
         self.call = call  # of a function's body: the call, and the expression that it stands in
         self.results: list[Any] = []  # of the nodes so far
-        self.expansions: dict[int, Expansion | None] = {}  # by places of calls of functions made of operations; None for a user's
-        self.shown: Any = None  # what the statement shows of its dialect, once that has been asked for
+        self.expansions: dict[
+            int, Expansion | None
+        ] = {}  # by places of calls of functions made of operations; None for a user's
+        self.shown: Any = (
+            None  # what the statement shows of its dialect, once that has been asked for
+        )
         self.coerced: Any = None  # the node that the whole result was taken for, where it was none
 
     @property
@@ -357,11 +404,17 @@ class Frame:
 
 _LONGEST = 60
 _FACTOR = re.compile(r"\|\s*((?:\w+\s*)?\([^()|\n]*\)|\w+)")
-CONDITIONS = {"or": "or", "and": "and", "|": "or", "&": "and"}  # operators of booleans, and the operations that they are
+CONDITIONS = {
+    "or": "or",
+    "and": "and",
+    "|": "or",
+    "&": "and",
+}  # operators of booleans, and the operations that they are
 
 
 def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -> None:
-    """Raise for ``or``, ``and``, ``|`` and ``&`` unless both operands are boolean, and for ``^`` where its base is.
+    """Raise for ``or``, ``and``, ``|`` and ``&`` unless both operands are boolean, and for ``^``
+    where its base is.
 
     ``left`` and ``right`` are their kinds.
     """
@@ -383,7 +436,9 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
         truth = f"{a} or {b}" if sign == "+" else f"{a} != {b}"
         message = f"'{sign}' of booleans has two readings: of the numbers 0 and 1, and of truths"
         help = f"write {a}*1 {sign} {b}*1 for numbers, {truth} for a condition"
-    elif sign == "^" and sign in source.text[node.left.end : node.right.start]:  # '**' is a power everywhere
+    elif (
+        sign == "^" and sign in source.text[node.left.end : node.right.start]
+    ):  # '**' is a power everywhere
         other = f"{a} != {b}" if right == "bool" else f"{first} != ({b} != 0)"
         message = "'^' of booleans has two readings: exclusive or, and power"
         help = f"write {other} for exclusive or, {a}**{b} for the power"
@@ -394,12 +449,19 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
     raise error(message, span=span, source=source, help=help)
 
 
-def _mask_repair(node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source) -> str:
-    """Return what to write for a mask of numbers: conditions, or a product with an absolute value where a second bar follows."""
+def _mask_repair(
+    node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source
+) -> str:
+    """Return what to write for a mask of numbers: conditions, or a product with an absolute value
+    where a second bar follows.
+    """
     third = _FACTOR.match(source.text[node.right.end :].lstrip()) if node.operator == "|" else None
     if third is not None:
         return f"write {left[0]}*abs({right[0]})*{third[1]}"
-    parts = (text if text.startswith("(") and kind == "bool" else f"({_condition(text, kind)})" for text, kind in (left, right))
+    parts = (
+        text if text.startswith("(") and kind == "bool" else f"({_condition(text, kind)})"
+        for text, kind in (left, right)
+    )
     return f"write {f' {node.operator} '.join(parts)}"
 
 
@@ -407,7 +469,12 @@ def refuse_complement(node: Unary, source: Source) -> None:
     """Raise for ``~`` of a number."""
     text = _text(source, node.operand.start, node.operand.end)
     sign = Span(node.start, node.start + 1)
-    raise TypeMismatchError("'~' is of conditions, not of numbers", span=sign, source=source, help=f"write ~({text} != 0) or -({text})")
+    raise TypeMismatchError(
+        "'~' is of conditions, not of numbers",
+        span=sign,
+        source=source,
+        help=f"write ~({text} != 0) or -({text})",
+    )
 
 
 def _text(source: Source, start: int, end: int) -> str:

@@ -1,1 +1,3 @@
-"""NumPy's further functions, made of operations: once, for programs, tensors and traced functions."""
+"""NumPy's further functions, made of operations: once, for programs, tensors and traced
+functions.
+"""

@@ -1,6 +1,8 @@
-"""Functions of NumPy and SciPy that are made of operations, on carriers of any kind: nodes of a program, and tensors.
+"""Functions of NumPy and SciPy that are made of operations, on carriers of any kind: nodes of a
+program, and tensors.
 
-What has a derivative keeps it: the ends of a range are operands, and only how many numbers it has is decided beforehand.
+What has a derivative keeps it: the ends of a range are operands, and only how many numbers it has
+is decided beforehand.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import record_named
 
-# -- Evenly spaced numbers, along a new first axis -------------------------------------------------
+# -- Evenly spaced numbers, along a new first axis ------------------------------------------------
 
 
 def line(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Any, Any]:
-    """Evenly spaced numbers from start to stop, with both ends exactly as they are; and their distance."""
+    """Evenly spaced numbers from start to stop, with both ends exactly as they are; and their
+    distance.
+    """
     parts = count - 1 if endpoint else count
     step = (stop - start) / parts if parts > 0 else (stop - start) * math.nan
     places = np.arange(count).reshape(-1, *(1,) * len(step.shape))
@@ -42,10 +46,12 @@ def ratios(start: Any, stop: Any, count: int, endpoint: bool) -> Any:
     return where(places == count - 1, stop, numbers) if endpoint and count > 1 else numbers
 
 
-# -- What only moves entries -----------------------------------------------------------------------
+# -- What only moves entries ---------------------------------------------------------------------
 
 
-def moving(function: Callable[..., Any], value: Callable[[Any], Any], at: int = 0) -> Callable[..., Any]:
+def moving(
+    function: Callable[..., Any], value: Callable[[Any], Any], at: int = 0
+) -> Callable[..., Any]:
     """A function of NumPy's that only moves entries: of their places, by which they are then taken.
 
     value  makes a carrier of an array that is given
@@ -68,7 +74,9 @@ def moving(function: Callable[..., Any], value: Callable[[Any], Any], at: int = 
         def take(found: Any) -> Any:
             if isinstance(found, (list, tuple)):
                 return type(found)(map(take, found))
-            return reshape(getitem(entries, index=(StaticArray(np.ravel(found)),)), shape=np.shape(found))
+            return reshape(
+                getitem(entries, index=(StaticArray(np.ravel(found)),)), shape=np.shape(found)
+            )
 
         of_places = places(given[at])
         entries = leaves[0] if len(leaves) == 1 else concatenate(*leaves, axis=0)
@@ -77,11 +85,15 @@ def moving(function: Callable[..., Any], value: Callable[[Any], Any], at: int = 
     return run
 
 
-# -- Sums of products ------------------------------------------------------------------------------
+# -- Sums of products ----------------------------------------------------------------------------
 
 
-def letter_operands(arguments: Sequence[Any], number: Callable[[Any], int]) -> tuple[str, list[Any]]:
-    """einsum's subscripts and operands of ``a, [0, 1], b, [1, 2], [0, 2]``. Raises ArgumentError for labels that are no whole numbers.
+def letter_operands(
+    arguments: Sequence[Any], number: Callable[[Any], int]
+) -> tuple[str, list[Any]]:
+    """einsum's subscripts and operands of ``a, [0, 1], b, [1, 2], [0, 2]``.
+
+    Raises ArgumentError for labels that are no whole numbers.
 
     number  the whole number that a label is
     """
@@ -93,25 +105,35 @@ def letter_operands(arguments: Sequence[Any], number: Callable[[Any], int]) -> t
 
 def _letters(labels: Any, number: Callable[[Any], int]) -> str:
     if not isinstance(labels, (list, tuple)):
-        raise ArgumentError("einsum's labels are lists of whole numbers", help="write einsum('ij,jk->ik', a, b)")
+        raise ArgumentError(
+            "einsum's labels are lists of whole numbers", help="write einsum('ij,jk->ik', a, b)"
+        )
     places = [label if label is ... else number(label) for label in labels]
     for place in places:
         if place is not ... and not 0 <= place < len(ascii_letters):
-            raise ArgumentError(f"a label of einsum is from 0 to {len(ascii_letters) - 1}, not {place}")
+            raise ArgumentError(
+                f"a label of einsum is from 0 to {len(ascii_letters) - 1}, not {place}"
+            )
     return "".join("..." if place is ... else ascii_letters[place] for place in places)
 
 
-# -- Equations with a factor of their matrix -------------------------------------------------------
+# -- Equations with a factor of their matrix -----------------------------------------------------
 
 
 def cho_factor(x: Any, lower: bool) -> tuple[Any, bool]:
-    """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for cho_solve."""
-    rest = record_named("triu")(x, k=1) if lower else record_named("tril")(x, k=-1)  # which SciPy leaves as it was
+    """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for
+    cho_solve.
+    """
+    rest = (
+        record_named("triu")(x, k=1) if lower else record_named("tril")(x, k=-1)
+    )  # which SciPy leaves as it was
     return record_named("cholesky")(x, upper=not lower) + rest, lower
 
 
 def cho_solve(factor: Any, lower: bool, y: Any) -> Any:
     """scipy.linalg.cho_solve: the solution with the matrix that has this factor."""
     column = reshape(y, shape=(*y.shape, 1)) if len(y.shape) == 1 else y
-    found = record_named("cholesky_solve")(column, record_named("tril" if lower else "triu")(factor, k=0), upper=not lower)
+    found = record_named("cholesky_solve")(
+        column, record_named("tril" if lower else "triu")(factor, k=0), upper=not lower
+    )
     return reshape(found, shape=y.shape) if len(y.shape) == 1 else found

@@ -1,6 +1,9 @@
-"""Methods of NumPy's functions of two arrays, on carriers: ``np.add.reduce(x, axis=1)``, ``.accumulate``, ``.outer``, ``.reduceat``.
+"""Methods of NumPy's functions of two arrays, on carriers:
 
-``call(name, *arrays, **keywords)`` applies a function of NumPy's to carriers; ``name`` is that of the function of two arrays.
+``np.add.reduce(x, axis=1)``, ``.accumulate``, ``.outer``, ``.reduceat``.
+
+``call(name, *arrays, **keywords)`` applies a function of NumPy's to carriers; ``name`` is that of
+the function of two arrays.
 """
 
 from __future__ import annotations
@@ -32,29 +35,51 @@ def joined_by(name: str) -> str:
 
 @cache
 def reduction(name: str) -> str | None:
-    """The name of the reduction that puts entries together by a function of two arrays, if there is one."""
+    """The name of the reduction that puts entries together by a function of two arrays, if there is
+    one.
+    """
     joins = joined_by(name)
     return next((op.name for op in registry().values() if joins and folds(op) == joins), None)
 
 
-def reduce(call: Call, name: str, x: Any, axis: Any = 0, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
+def reduce(
+    call: Call,
+    name: str,
+    x: Any,
+    axis: Any = 0,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """One operation where there is one; else one application after the other along an axis."""
     whole = reduction(name)
     if whole is not None:
-        given = {key: value for key, value in (("initial", initial), ("where", where)) if value is not None}
+        given = {
+            key: value
+            for key, value in (("initial", initial), ("where", where))
+            if value is not None
+        }
         return call(whole, x, axis=axis, keepdims=keepdims, **given)
     if where is not None:
         raise UnreadArgumentError(f"{name}.reduce does not support where", help="leave it out")
     shape = x.shape
     if axis is None:
         if len(shape) > 1 and getattr(np, name).identity is None:
-            raise ArgumentError(f"{name}.reduce takes one axis: its result depends on the order", help="write axis=0")
+            raise ArgumentError(
+                f"{name}.reduce takes one axis: its result depends on the order",
+                help="write axis=0",
+            )
         axis, x = 0, reshape(x, shape=(-1,))
     place = _place(axis, x)
     result = _running(call, name, x, place, initial)[-1]
     if not keepdims:
         return result
-    return reshape(result, shape=tuple(1 if i == place or len(x.shape) < len(shape) else n for i, n in enumerate(shape)))
+    return reshape(
+        result,
+        shape=tuple(
+            1 if i == place or len(x.shape) < len(shape) else n for i, n in enumerate(shape)
+        ),
+    )
 
 
 def _place(axis: Any, x: Any) -> int:
@@ -80,7 +105,11 @@ def accumulate(call: Call, name: str, x: Any, axis: int = 0) -> Any:
     """The results so far along an axis."""
     place = _place(axis, x)
     running = {"add": "cumsum", "mul": "cumprod"}.get(joined_by(name))
-    return stack(*_running(call, name, x, place), axis=place) if running is None else call(running, x, axis=place)
+    return (
+        stack(*_running(call, name, x, place), axis=place)
+        if running is None
+        else call(running, x, axis=place)
+    )
 
 
 def outer(call: Call, name: str, a: Any, b: Any) -> Any:

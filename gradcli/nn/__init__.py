@@ -1,4 +1,6 @@
-"""PyTorch's ``torch.nn``: the functions in `functional` and `init`, and classes of functions that keep arguments; none with parameters."""
+"""PyTorch's ``torch.nn``: the functions in `functional` and `init`, and classes of functions that
+keep arguments; none with parameters.
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,8 +1,11 @@
-"""Declarations how operations move axes, put entries together along them, and choose entries: one for each, read in many ways.
+"""Declarations how operations move axes, put entries together along them, and choose entries: one
+for each, read in many ways.
 
-A record declares ``axes(m, *views, **static)``, which makes the view of the result of those of the operands by the methods of ``m``:
+A record declares ``axes(m, *views, **static)``, which makes the view of the result of those of the
+operands by the methods of ``m``:
 
-arranged  the axes in another order; None is a new one of extent 1, and those left out must be of extent 1
+arranged  the axes in another order; None is a new one of extent 1, and those left out must be of
+          extent 1
 reshaped  the same entries in another shape
 repeated  the entries repeated along new axes in front, or along axes of extent 1
 folded    what a fold makes of all entries along axes
@@ -10,9 +13,11 @@ product   entries times entries
 chosen    the entries at an index, and ``added`` the way back: zeros with entries added there
 picked    the entries at whole numbers along an axis, and ``put`` the way back
 
-Each ``m`` is a reading: loops (`gradcli.plans.index_form`), chunks (cutting.py), sets of entries (`gradcli.graph.sparsity`), and whole
-arrays, whose steps are transposed one by one (`Arrays`). What a reading cannot say raises `NoLoop`. An operation needs no declaration
-each entry of whose result is an operand's, or zero (`Op.moves`): its forward pass, on the numbers of entries, shows where they go.
+Each ``m`` is a reading: loops (`gradcli.plans.index_form`), chunks (cutting.py), sets of entries
+(`gradcli.graph.sparsity`), and whole arrays, whose steps are transposed one by one (`Arrays`). What
+a reading cannot say raises `NoLoop`. An operation needs no declaration each entry of whose result
+is an operand's, or zero (`Op.moves`): its forward pass, on the numbers of entries, shows where they
+go.
 """
 
 from __future__ import annotations
@@ -32,7 +37,9 @@ if TYPE_CHECKING:
 
 
 class NoLoop(Exception):
-    """An operation, or this use of it, is none of axes and entries for a reading: it works on whole arrays."""
+    """An operation, or this use of it, is none of axes and entries for a reading: it works on whole
+    arrays.
+    """
 
 
 class Fold(Fixed):
@@ -58,7 +65,7 @@ LARGEST = Fold("maximum", np.maximum, "-__builtin_inf()", "g_maximum({0}, {1})",
 SMALLEST = Fold("minimum", np.minimum, "__builtin_inf()", "g_minimum({0}, {1})", "min")
 
 
-# -- Declarations of records -----------------------------------------------------------------------
+# -- Declarations of records ---------------------------------------------------------------------
 
 
 class Reduction(Fixed):
@@ -71,7 +78,9 @@ class Reduction(Fixed):
 
 
 def folds(op: Op) -> str:
-    """The name of the operation of two entries by which a reduction puts them together; empty for other operations."""
+    """The name of the operation of two entries by which a reduction puts them together; empty for
+    other operations.
+    """
     return op.axes.fold.name if isinstance(op.axes, Reduction) else ""
 
 
@@ -86,22 +95,34 @@ def transpose(m: Any, x: Any, axes: Sequence[int] | None) -> Any:
 
 
 def matrix_product(m: Any, x: Any, y: Any) -> Any:
-    """x @ y: the sum of products along the last axis of x and the last but one of y, both with the axes (batch, row, inner, column)."""
+    """x @ y: the sum of products along the last axis of x and the last but one of y, both with the
+    axes (batch, row, inner, column).
+    """
     rows, columns = len(x.shape) > 1, len(y.shape) > 1
     ours, others = max(len(x.shape) - 2, 0), max(len(y.shape) - 2, 0)
     batch = max(ours, others)
     left = [*[None] * (batch - ours), *range(ours), ours if rows else None, len(x.shape) - 1, None]
-    right = [*[None] * (batch - others), *range(others), None, others, others + 1 if columns else None]
+    right = [
+        *[None] * (batch - others),
+        *range(others),
+        None,
+        others,
+        others + 1 if columns else None,
+    ]
     found = m.fold_axes(m.product(m.arrange(x, left), m.arrange(y, right)), SUM, batch + 1, False)
-    return m.arrange(found, [*range(batch), *([batch] if rows else []), *([batch + 1] if columns else [])])
+    return m.arrange(
+        found, [*range(batch), *([batch] if rows else []), *([batch + 1] if columns else [])]
+    )
 
 
-# -- Whole arrays, and the way back ----------------------------------------------------------------
+# -- Whole arrays, and the way back --------------------------------------------------------------
 
 
 def numpy_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index as NumPy takes it; slices are stored as tuples because they must be hashable."""
-    return tuple([slice(*part) if type(part) is tuple else getattr(part, "array", part) for part in index])
+    return tuple(
+        [slice(*part) if type(part) is tuple else getattr(part, "array", part) for part in index]
+    )
 
 
 def entry_numbers(shape: Shape, first: int = 0) -> np.ndarray:
@@ -113,7 +134,9 @@ def places_along(shape: Shape, index: Any, axis: int) -> np.ndarray:
     """The numbers of the entries of an array of a shape at whole numbers along an axis."""
     if not shape:
         return np.zeros(np.shape(index), int)
-    others = tuple(slice(None) if i == axis % len(shape) else slice(n) for i, n in enumerate(np.shape(index)))
+    others = tuple(
+        slice(None) if i == axis % len(shape) else slice(n) for i, n in enumerate(np.shape(index))
+    )
     found: np.ndarray = np.take_along_axis(entry_numbers(shape)[others], np.asarray(index), axis)
     return found
 
@@ -136,7 +159,9 @@ def sum_to_shape(part: Any, shape: Shape) -> Any:
     lead = part.ndim - len(shape)
     if lead < 0:
         return np.broadcast_to(part, shape)
-    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
+    axes = tuple(range(lead)) + tuple(
+        lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1
+    )
     return part.sum(axis=axes).reshape(shape)
 
 
@@ -147,7 +172,9 @@ class Arrays:
         self._steps: list[Callable[[Any], Any]] = []
 
     def back(self, cotangent: Any) -> Any:
-        """Return what a cotangent of the last result is to the first operand: transposed steps, the last one first."""
+        """Return what a cotangent of the last result is to the first operand: transposed steps, the
+        last one first.
+        """
         for step in reversed(self._steps):
             cotangent = step(cotangent)
         return cotangent
@@ -158,7 +185,11 @@ class Arrays:
         moved = x.transpose(every)
         if any(n != 1 for n in moved.shape[len(kept) :]):
             raise NoLoop
-        self._steps.append(lambda c: c.reshape(moved.shape).transpose([every.index(place) for place in range(x.ndim)]))
+        self._steps.append(
+            lambda c: c.reshape(moved.shape).transpose(
+                [every.index(place) for place in range(x.ndim)]
+            )
+        )
         return moved.reshape([1 if place is None else x.shape[place] for place in order])
 
     def reshape(self, x: Any, shape: Sequence[int]) -> Any:
@@ -175,7 +206,9 @@ class Arrays:
         axes = axes_of(axis, x.ndim)
         kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
         self._steps.append(lambda c: np.broadcast_to(c.reshape(kept), x.shape))
-        return np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype if x.dtype.kind == "f" else LONG_DOUBLE)
+        return np.sum(
+            x, axis=axes, keepdims=keepdims, dtype=x.dtype if x.dtype.kind == "f" else LONG_DOUBLE
+        )
 
     def product(self, x: Any, y: Any) -> Any:
         raise NoLoop  # it has two ways back
@@ -202,7 +235,9 @@ class Arrays:
 
 
 def sources(op: Op, shapes: Sequence[Shape], static: Mapping[str, Any]) -> np.ndarray:
-    """Return which entry each of a result is, of those of all operands one after the other, counted from 1; 0 for a zero."""
+    """Return which entry each of a result is, of those of all operands one after the other, counted
+    from 1; 0 for a zero.
+    """
     numbers, first = [], 1
     for shape in shapes:
         numbers.append(entry_numbers(shape, first))
@@ -213,8 +248,11 @@ def sources(op: Op, shapes: Sequence[Shape], static: Mapping[str, Any]) -> np.nd
     return found
 
 
-def move_entries(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
-    """Return what an operation makes of whole arrays that moves or adds entries, and what takes a cotangent back to each operand.
+def move_entries(
+    op: Op, operands: Sequence[Any], static: Mapping[str, Any]
+) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
+    """Return what an operation makes of whole arrays that moves or adds entries, and what takes a
+    cotangent back to each operand.
 
     Through whole numbers nothing goes back. Raises NoLoop for other operations.
     """

@@ -1,8 +1,10 @@
-"""An operation on a batch: on arrays with more axes in front, one example behind each of their places.
+"""An operation on a batch: on arrays with more axes in front, one example behind each of their
+places.
 
-What an operation makes of a batch follows from its record. One on entries makes the same of them; one on the last axes of its operands
-(`Op.core_dims`), too; of one along axes, the parameters move that say which, and one that moves entries says how (axes.py). Others are what
-their definitions make of examples.
+What an operation makes of a batch follows from its record. One on entries makes the same of them;
+one on the last axes of its operands (`Op.core_dims`), too; of one along axes, the parameters move
+that say which, and one that moves entries says how (axes.py). Others are what their definitions
+make of examples.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, A
     """The result for all examples, the lead's axes in front; None if the record does not say.
 
     lead      the extents of the axes in front
-    operands  each with all of these axes, or where the operation is one on last axes with one entry along some; None for one that is left
-              out
+    operands  each with all of these axes, or where the operation is one on last axes with one entry
+              along some; None for one that is left out
     """
     if op.leaves_unchanged and op.axes is None:
         return op(*operands, **static)
@@ -51,7 +53,11 @@ def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, A
 
 def _apart(x: Any, lead: Lead, count: int) -> Any:
     """An array with so many axes of one entry between those in front and its own."""
-    return reshape(x, shape=(*x.shape[: len(lead)], *(1,) * count, *x.shape[len(lead) :])) if count else x
+    return (
+        reshape(x, shape=(*x.shape[: len(lead)], *(1,) * count, *x.shape[len(lead) :]))
+        if count
+        else x
+    )
 
 
 class Example(Operand):
@@ -68,14 +74,23 @@ class Example(Operand):
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         rank = max(len(x.shape) for x in operands if isinstance(x, Example))
-        given = [x if x is None else self._in_front(x, rank if op.elementwise else None) for x in operands]
-        found = op(*given, **static) if op.elementwise else on_batch(op, self.lead, given, {**op.static, **static})
+        given = [
+            x if x is None else self._in_front(x, rank if op.elementwise else None)
+            for x in operands
+        ]
+        found = (
+            op(*given, **static)
+            if op.elementwise
+            else on_batch(op, self.lead, given, {**op.static, **static})
+        )
         if found is None:
             raise NoLoop
         return Example(self.lead, found)
 
     def _in_front(self, x: Any, rank: int | None) -> Any:
-        """An operand with the axes of the batch in front of so many others: of its own, if no number is given."""
+        """An operand with the axes of the batch in front of so many others: of its own, if no
+        number is given.
+        """
         if not isinstance(x, Example):
             return x if rank is not None else broadcast_to(x, shape=(*self.lead, *np.shape(x)))
         return _apart(x.array, self.lead, 0 if rank is None else rank - len(x.shape))
@@ -87,7 +102,9 @@ class _Batch:
     @staticmethod
     def arrange(x: Example, order: Sequence[int]) -> Example:
         front = len(x.lead)
-        return Example(x.lead, transpose(x.array, axes=(*range(front), *[front + place for place in order])))
+        return Example(
+            x.lead, transpose(x.array, axes=(*range(front), *[front + place for place in order]))
+        )
 
     @staticmethod
     def reshape(x: Example, shape: Shape) -> Example:
@@ -95,7 +112,12 @@ class _Batch:
 
     @staticmethod
     def repeat(x: Example, shape: Shape) -> Example:
-        return Example(x.lead, broadcast_to(_apart(x.array, x.lead, len(shape) - len(x.shape)), shape=(*x.lead, *shape)))
+        return Example(
+            x.lead,
+            broadcast_to(
+                _apart(x.array, x.lead, len(shape) - len(x.shape)), shape=(*x.lead, *shape)
+            ),
+        )
 
     @staticmethod
     def choose(x: Example, index: tuple[Any, ...]) -> Example:
@@ -103,7 +125,9 @@ class _Batch:
 
     @staticmethod
     def scatter(x: Example, index: tuple[Any, ...], shape: Shape) -> Example:
-        return Example(x.lead, scatter_add(x.array, index=behind(x.lead, index), shape=(*x.lead, *shape)))
+        return Example(
+            x.lead, scatter_add(x.array, index=behind(x.lead, index), shape=(*x.lead, *shape))
+        )
 
 
 def _along(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -111,21 +135,29 @@ def _along(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any
     rank = len(operands[0].shape) - len(lead)
     if not rank or static.get("axis", 0) is None:
         return _flat(op, lead, operands, static)
-    moved = {name: _behind(axis, rank, len(lead), grown=op.variadic) for name, axis in static.items() if name in _AXES}
+    moved = {
+        name: _behind(axis, rank, len(lead), grown=op.variadic)
+        for name, axis in static.items()
+        if name in _AXES
+    }
     if "shape" in static:
         moved["shape"] = (*lead, *static["shape"])
     return op(*operands, **{**static, **moved})
 
 
 def _behind(axis: Any, rank: int, lead: int, *, grown: bool = False) -> Any:
-    """An axis where so many others stand in front; counted from the end it stays as it is, as the result may have another rank."""
+    """An axis where so many others stand in front; counted from the end it stays as it is, as the
+    result may have another rank.
+    """
     if isinstance(axis, (tuple, list)):
         return tuple([_behind(part, rank, lead) for part in axis])
     return axis if grown and axis < 0 else axis % rank + lead if axis < 0 else axis + lead
 
 
 def _product(op: Op, lead: Lead, x: Any, y: Any) -> Any:
-    """Vectors as matrices of one row or column, which the result then lacks; many vectors times one matrix as a matrix."""
+    """Vectors as matrices of one row or column, which the result then lacks; many vectors times one
+    matrix as a matrix.
+    """
     front = len(lead)
     is_row, is_column = (len(z.shape) == front + 1 for z in (x, y))
     of_x, of_y = (len(z.shape) == front + 2 and math.prod(z.shape[:front]) == 1 for z in (x, y))
@@ -133,21 +165,36 @@ def _product(op: Op, lead: Lead, x: Any, y: Any) -> Any:
         return op(y, transpose_matrix(reshape(x, shape=x.shape[front:])))
     if is_row and of_y:
         return op(x, reshape(y, shape=y.shape[front:]))
-    product = _on_last_axes(op, (2, 2), lead, (as_row(x) if is_row else x, as_column(y) if is_column else y), {})
+    product = _on_last_axes(
+        op, (2, 2), lead, (as_row(x) if is_row else x, as_column(y) if is_column else y), {}
+    )
     shape = product.shape
-    return reshape(product, shape=(*shape[:-2], *shape[-2:-1] * (not is_row), *shape[-1:] * (not is_column)))
+    return reshape(
+        product, shape=(*shape[:-2], *shape[-2:-1] * (not is_row), *shape[-1:] * (not is_column))
+    )
 
 
-def _on_last_axes(op: Op, core: tuple[int, ...], lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+def _on_last_axes(
+    op: Op, core: tuple[int, ...], lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]
+) -> Any:
     batch = [len(x.shape) - len(lead) - n for x, n in zip(operands, core, strict=True)]
     if min(batch) < 0:
         return None
-    return op(*(_apart(x, lead, max(batch) - n) for x, n in zip(operands, batch, strict=True)), **static)
+    return op(
+        *(_apart(x, lead, max(batch) - n) for x, n in zip(operands, batch, strict=True)), **static
+    )
 
 
 def _flat(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """Along the one axis of all entries of an example, where there is no axis, or an example has none."""
-    if len(operands) > 1 or op.shape is None or static.get("ord") is not None or "axis" not in static:
+    """Along the one axis of all entries of an example, where there is no axis, or an example has
+    none.
+    """
+    if (
+        len(operands) > 1
+        or op.shape is None
+        or static.get("ord") is not None
+        or "axis" not in static
+    ):
         return None
     (x,) = operands
     shape = op.shape(tuple(x.shape[len(lead) :]), **static)

@@ -1,4 +1,5 @@
-"""How errors of operands carry into results: forms that records share in `Accuracy.carries`, each a true bound for errors of any size.
+"""How errors of operands carry into results: forms that records share in `Accuracy.carries`, each a
+true bound for errors of any size.
 
 ``m`` offers NumPy's functions and the operation; errors are 0.0 where an operand is exact.
 """
@@ -36,7 +37,9 @@ def quotient(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 
 def remaining(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
-    """Return the error of what a division leaves: it jumps by the divisor where the quotient is a whole number."""
+    """Return the error of what a division leaves: it jumps by the divisor where the quotient is a
+    whole number.
+    """
     size, by = m.abs(x), m.abs(y)
     low, high = (size - e) / (by + f), (size + e) / (by - f)
     jumps = m.logical_or(m.less_equal(by, f), m.not_equal(m.floor(low), m.floor(high)))
@@ -53,7 +56,11 @@ def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
         return m.abs(out) * m.expm1(steep)
     largest = size + e  # about 0, where a power that is not negative is at most this
     about = (largest if is_exact(f) else m.maximum(largest, 1.0)) ** (y + f) + m.abs(out)
-    return m.where(m.less(e, size), m.abs(out) * m.expm1(steep), m.where(m.greater_equal(y - f, 0.0), about, math.inf))
+    return m.where(
+        m.less(e, size),
+        m.abs(out) * m.expm1(steep),
+        m.where(m.greater_equal(y - f, 0.0), about, math.inf),
+    )
 
 
 def root(m: Any, out: Any, x: Any, error: Any) -> Any:
@@ -66,7 +73,9 @@ def logarithm(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 
 def error_of_exponential(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Return the error of an exponential, whose exponent is so far off; one that has underflown is less than the least normal number."""
+    """Return the error of an exponential, whose exponent is so far off; one that has underflown is
+    less than the least normal number.
+    """
     return (out + 2.0**-1022) * m.expm1(error)
 
 
@@ -76,43 +85,65 @@ def sign(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 
 def no_number(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Return where it is not certain whether an entry is a finite number: of numbers, whatever their errors are, it is."""
+    """Return where it is not certain whether an entry is a finite number: of numbers, whatever
+    their errors are, it is.
+    """
     return m.isnan(error)
 
 
 def turning(m: Any, out: Any, y: Any, x: Any, e: Any, f: Any) -> Any:
-    """Return the error of the angle of a point (x, y), which jumps where x is negative and y changes its sign."""
+    """Return the error of the angle of a point (x, y), which jumps where x is negative and y
+    changes its sign.
+    """
     cut = m.logical_and(m.less_equal(m.abs(y), e), m.less_equal(x, f))
     moves = m.greater(e + f, 0.0)
     around = m.logical_or(cut, m.less_equal(m.hypot(x, y), e + f))
-    return m.where(moves, m.where(around, 2 * math.pi, (e + f) * (math.pi / 2) / m.hypot(x, y)), 0.0)
+    return m.where(
+        moves, m.where(around, 2 * math.pi, (e + f) * (math.pi / 2) / m.hypot(x, y)), 0.0
+    )
 
 
-def error_of_choice(m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any) -> Any:
-    """Return the error of a choice: where the condition may be either, as far as the other choice is."""
+def error_of_choice(
+    m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any
+) -> Any:
+    """Return the error of a choice: where the condition may be either, as far as the other choice
+    is.
+    """
     taken = 0.0 if is_exact(e) and is_exact(f) else m.where(condition, e, f)
-    return taken if is_exact(unsure) else m.where(unsure, m.abs(x - y) + (0.0 if is_exact(taken) else m.maximum(e, f)), taken)
+    return (
+        taken
+        if is_exact(unsure)
+        else m.where(unsure, m.abs(x - y) + (0.0 if is_exact(taken) else m.maximum(e, f)), taken)
+    )
 
 
 def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:
-    """Return the error of sums of products of an entry of each operand: one operand's error after the other's, among sizes that are farthest off."""
+    """Return the error of sums of products of an entry of each operand: one operand's error after
+    the other's, among sizes that are farthest off.
+    """
     count = len(operands_and_errors) // 2
     errors = operands_and_errors[count:]
     sizes = [m.abs(x) for x in operands_and_errors[:count]]
     most = [size if is_exact(e) else size + e for size, e in zip(sizes, errors, strict=True)]
-    parts = [m.at(*most[:i], m.fill(e, sizes[i]), *sizes[i + 1 :]) for i, e in enumerate(errors) if not is_exact(e)]
+    parts = [
+        m.at(*most[:i], m.fill(e, sizes[i]), *sizes[i + 1 :])
+        for i, e in enumerate(errors)
+        if not is_exact(e)
+    ]
     return sum(parts[1:], parts[0])
 
 
 def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return the roundings of logarithms of a sum of two exponentials: how far the smaller operand is off counts as much as its exponential does."""
+    """Return the roundings of logarithms of a sum of two exponentials: how far the smaller operand
+    is off counts as much as its exponential does.
+    """
     return 16 * (m.abs(out) + m.abs(m.maximum(x, y)) + m.exp(-0.3 * m.abs(x - y)))
 
 
-# -- Reductions, running sums and products in whole arrays, and what these round themselves --------
+# -- Reductions, running sums and products in whole arrays, and what these round themselves ------
 
 
-# -- What reducing along axes leaves: its shape, and how many entries go into one ------------------
+# -- What reducing along axes leaves: its shape, and how many entries go into one ----------------
 
 
 def reduced_shape(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
@@ -131,15 +162,22 @@ def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 def count(shape: Shape, axis: Any) -> int:
     """Return how many entries go into one entry of the result."""
-    return math.prod(shape) if axis is None else math.prod([shape[a] for a in axes_of(axis, len(shape))])
+    return (
+        math.prod(shape)
+        if axis is None
+        else math.prod([shape[a] for a in axes_of(axis, len(shape))])
+    )
 
 
-_PAIRWISE = 24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
+_PAIRWISE = (
+    24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
+)
 _BLOCK = 8_192  # entries that plans add up at a time
 
 
 def additions(x: Any, terms: float, *, whole: bool) -> float:
-    """Return how many partial sums an entry may go through in a sum of so many: by pairs in memory that is in one piece, else in any order.
+    """Return how many partial sums an entry may go through in a sum of so many: by pairs in memory
+    that is in one piece, else in any order.
 
     whole  whether all entries are added up
     """
@@ -149,11 +187,19 @@ def additions(x: Any, terms: float, *, whole: bool) -> float:
 
 
 def running_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
-    """Return the rounding of a running logarithm of a sum of exponentials: each step's own rounding, and that of those before it."""
-    return m.cumsum(16 * (m.where(m.isfinite(out), m.abs(out), 0.0) + 2), axis=axis) if m.ndim(out) else 0.0
+    """Return the rounding of a running logarithm of a sum of exponentials: each step's own
+    rounding, and that of those before it.
+    """
+    return (
+        m.cumsum(16 * (m.where(m.isfinite(out), m.abs(out), 0.0) + 2), axis=axis)
+        if m.ndim(out)
+        else 0.0
+    )
 
 
-def product_of_entries(m: Any, out: Any, *operands_and_errors: Any, axis: Any = None, **_: Any) -> Any:
+def product_of_entries(
+    m: Any, out: Any, *operands_and_errors: Any, axis: Any = None, **_: Any
+) -> Any:
     """Products of entries that are as far off as they may be, less those of their sizes."""
     count_of = len(operands_and_errors) // 2
     sizes = [m.abs(x) for x in operands_and_errors[:count_of]]
@@ -162,9 +208,13 @@ def product_of_entries(m: Any, out: Any, *operands_and_errors: Any, axis: Any = 
 
 
 def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
-    """A part of the product may have underflown, in any order, and the rest multiplies what that has lost."""
+    """A part of the product may have underflown, in any order, and the rest multiplies what that
+    has lost.
+    """
     terms = count(x.shape, axis)
-    return 2 * terms * m.abs(out) + terms * m.smallest / m.unit * m.at(m.where(m.equal(x, 0), 0.0, m.maximum(m.abs(x), 1.0)))
+    return 2 * terms * m.abs(out) + terms * m.smallest / m.unit * m.at(
+        m.where(m.equal(x, 0), 0.0, m.maximum(m.abs(x), 1.0))
+    )
 
 
 def norm_errors(m: Any, out: Any, x: Any, e: Any, ord: Any, **_: Any) -> Any:
@@ -173,7 +223,9 @@ def norm_errors(m: Any, out: Any, x: Any, e: Any, ord: Any, **_: Any) -> Any:
 
 
 def norm_rounds(m: Any, out: Any, x: Any, axis: Any, **_: Any) -> Any:
-    return (additions(np.asarray(x), count(np.shape(x), axis), whole=np.size(out) == 1) + 16) * m.abs(out)
+    return (
+        additions(np.asarray(x), count(np.shape(x), axis), whole=np.size(out) == 1) + 16
+    ) * m.abs(out)
 
 
 # -- Which indices are not certain where what is ordered is off by its errors, and what is
@@ -189,7 +241,9 @@ def _outwards(x: Any, e: Any) -> np.ndarray:
 
 
 def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending: bool) -> Any:
-    """Entries may have changed places but those whose intervals lie beyond all before them and before all others."""
+    """Entries may have changed places but those whose intervals lie beyond all before them and
+    before all others.
+    """
     if not np.ndim(out):
         return np.zeros((), int)
     off = _outwards(x, e)
@@ -202,7 +256,9 @@ def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending
 
 
 def largest_place(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
-    """The place of the first largest entry is certain where that stays first though all others come nearer."""
+    """The place of the first largest entry is certain where that stays first though all others come
+    nearer.
+    """
     off, axis = _outwards(x, e), axis if np.ndim(x) else None
     reach, least = x + off, np.max(x - off, axis=axis, keepdims=True)
     rivals = np.sum(reach > least, axis=axis, keepdims=keepdims)
@@ -214,13 +270,19 @@ def error_of_taking(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, ax
     own = m.at(errors, index)
     if type(marks) is float or not np.ndim(out):
         return own
-    apart = np.max(x + errors, axis=axis, keepdims=True) - np.min(x - errors, axis=axis, keepdims=True)
+    apart = np.max(x + errors, axis=axis, keepdims=True) - np.min(
+        x - errors, axis=axis, keepdims=True
+    )
     return np.where(np.equal(marks, 0), own, apart)
 
 
-def error_of_adding(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, shape: Any) -> Any:
+def error_of_adding(
+    m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, shape: Any
+) -> Any:
     errors = np.broadcast_to(e, np.shape(x))
     own = m.at(errors, index)
     if type(marks) is float or not np.ndim(x):
         return own
-    return own + np.sum(np.where(np.equal(marks, 0), 0.0, np.abs(x) + errors), axis=axis, keepdims=True)
+    return own + np.sum(
+        np.where(np.equal(marks, 0), 0.0, np.abs(x) + errors), axis=axis, keepdims=True
+    )

@@ -1,7 +1,7 @@
 """Mathematical constants: floats that remember what they stand for.
 
-A rule that says ``x * LN2`` works on arrays at once, since a `Constant` is a float, while graph nodes print
-it as ``log(2)`` and multi-precision numbers take it to their own precision.
+A rule that says ``x * LN2`` works on arrays at once, since a `Constant` is a float, while graph
+nodes print it as ``log(2)`` and multi-precision numbers take it to their own precision.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import numpy as np
 
 
 class Constant(float):
-    """A float with its formula in the language, and itself at the precision of an mpmath context."""
+    """A float with its formula in the language, and itself at the precision of an mpmath
+    context.
+    """
 
     __slots__ = ("reference", "text")
     text: str
@@ -66,7 +68,9 @@ RADIAN = exactly("(180/pi)", lambda m: 180 / m.pi)
 
 
 def difference(x: float, y: float) -> float:
-    """x - y of parameters: a float where it is one exactly, otherwise a constant that knows its exact value."""
+    """x - y of parameters: a float where it is one exactly, otherwise a constant that knows its
+    exact value.
+    """
     value = x - y
     if not math.isfinite(value) or Fraction(x) - Fraction(y) == Fraction(value):
         return value
@@ -92,9 +96,17 @@ NAMED: dict[str, float | bool] = {
 
 
 def number_of(node: Any) -> Any:
-    """The number of a node that is one, also as a quotient of numbers or repeated; None of any other."""
+    """The number of a node that is one, also as a quotient of numbers or repeated; None of any
+    other.
+    """
     if node.is_constant:
-        return None if isinstance(node.payload, np.ndarray) else float(node.payload) if isinstance(node.payload, Constant) else node.payload
+        return (
+            None
+            if isinstance(node.payload, np.ndarray)
+            else float(node.payload)
+            if isinstance(node.payload, Constant)
+            else node.payload
+        )
     if _repeats(node):
         return number_of(node.operand)
     if node.op is not None and node.op.algebra == "quotient":

@@ -1,6 +1,8 @@
-"""Costs of an operation, known from shapes and parameters before it is computed: arrays beside operands and result, and time.
+"""Costs of an operation, known from shapes and parameters before it is computed: arrays beside
+operands and result, and time.
 
-Both are counted, never measured, and bounds rather than estimates only where that matters: a factor of two does not.
+Both are counted, never measured, and bounds rather than estimates only where that matters: a factor
+of two does not.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
 
 LIGHT = 1 << 20  # entries, and scalar operations, that no limit is about
-_IN_REGISTERS = 16  # multiplications of matrices that take as long as one operation on entries of arrays
+_IN_REGISTERS = (
+    16  # multiplications of matrices that take as long as one operation on entries of arrays
+)
 
 
 def additions_of(op: Op) -> int:
@@ -23,7 +27,10 @@ def additions_of(op: Op) -> int:
 
 
 def workspace_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
-    """The entries of arrays that an operation needs beside operands and results. Some operands may be missing."""
+    """The entries of arrays that an operation needs beside operands and results.
+
+    Some operands may be missing.
+    """
     if op.core_dims is None or op.adds == "products":  # of which BLAS takes parts of the factors
         return 0
     return 5 * max(_sizes(op, out, operands))
@@ -32,8 +39,8 @@ def workspace_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
 def steps_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     """About how many scalar operations the reference of an operation takes.
 
-    As many as the largest array has entries; of products of matrices one for each product of entries, and of other functions of matrices
-    as many for each row.
+    As many as the largest array has entries; of products of matrices one for each product of
+    entries, and of other functions of matrices as many for each row.
     """
     first = operands[0] if operands else None
     if op.core_dims is None or not first:
@@ -47,15 +54,17 @@ def steps_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
 def operations_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     """Return how many scalar operations take the time of an operation, of about a nanosecond each.
 
-    They are those of the reference, four times as many for functions of entries that are smooth; for matrices, a sixteenth, as it has no
-    library that works on blocks.
+    They are those of the reference, four times as many for functions of entries that are smooth;
+    for matrices, a sixteenth, as it has no library that works on blocks.
     """
     steps = steps_of(op, out, operands)
     return steps // _IN_REGISTERS if op.core_dims is not None else steps * additions_of(op)
 
 
 def hold(limits: Allowance, op: Op, out: Any, operands: Sequence[Shape | None]) -> bool:
-    """Raise LimitError for an operation that takes more than the limits allow; whether it takes much."""
+    """Raise LimitError for an operation that takes more than the limits allow; whether it takes
+    much.
+    """
     scratch = workspace_of(op, out, operands)
     if scratch > LIGHT:
         limits.check_entries(scratch + entries_of(op, out), op.name)
@@ -71,14 +80,21 @@ def entries_of(op: Op, out: Any) -> int:
 
 
 def _sizes(op: Op, out: Any, operands: Sequence[Shape | None]) -> list[int]:
-    return [math.prod(shape) for shape in (*(out if op.outputs > 1 else (out,)), *operands) if shape is not None]
+    return [
+        math.prod(shape)
+        for shape in (*(out if op.outputs > 1 else (out,)), *operands)
+        if shape is not None
+    ]
 
 
-# -- Room for tables that functions make while they are written down -------------------------------
+# -- Room for tables that functions make while they are written down -----------------------------
 
 
 class Allowance(Protocol):
-    """The limits of arrays, of as many numbers as several of them have, of operations and of time. All raise LimitError."""
+    """The limits of arrays, of as many numbers as several of them have, of operations and of time.
+
+    All raise LimitError.
+    """
 
     def check_array(self, shape: tuple[int, ...]) -> None: ...
     def check_entries(self, entries: int, what: str) -> None: ...

@@ -1,7 +1,9 @@
-"""Places to which operations move the axis along which operands are cut into chunks: the axis of the result, or how chunks come together in it.
+"""Places to which operations move the axis along which operands are cut into chunks: the axis of
+the result, or how chunks come together in it.
 
-It follows from the record of an operation, the shape of the result, those of the operands, the axis of each operand along which it is cut
-(None for what all chunks have in common), and the static parameters.
+It follows from the record of an operation, the shape of the result, those of the operands, the axis
+of each operand along which it is cut (None for what all chunks have in common), and the static
+parameters.
 """
 
 from __future__ import annotations
@@ -39,8 +41,12 @@ class Found(NamedTuple):
     fold: str = ""
 
 
-def layout(op: Op, out: Shape, shapes: Sequence[Shape | None], cuts: Cuts, static: Mapping[str, Any]) -> Found:
-    """The layout of a result some of whose operands are cut; None stands for an operand that was left out. Raises Uncut."""
+def layout(
+    op: Op, out: Shape, shapes: Sequence[Shape | None], cuts: Cuts, static: Mapping[str, Any]
+) -> Found:
+    """The layout of a result some of whose operands are cut; None stands for an operand that was
+    left out. Raises Uncut.
+    """
     present = [(shape, cut) for shape, cut in zip(shapes, cuts, strict=True) if shape is not None]
     given, places = [shape for shape, _ in present], [cut for _, cut in present]
     if op.elementwise:
@@ -87,7 +93,9 @@ def _by_axes(op: Op, out: Shape, operands: Sequence[Cut], static: Mapping[str, A
 
 
 class Chunks:
-    """The reading of axes (axes.py) that follows the one that is cut, and notes by which fold chunks come together."""
+    """The reading of axes (axes.py) that follows the one that is cut, and notes by which fold
+    chunks come together.
+    """
 
     def __init__(self, name: str, out: Shape) -> None:
         self.name, self.out, self.fold = name, out, ""
@@ -111,7 +119,9 @@ class Chunks:
 
     def fold_axes(self, x: Cut, fold: Fold, axis: Any, keepdims: bool) -> Cut:
         axes = axes_of(axis, len(x.shape))
-        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes)
+        shape = tuple(
+            1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes
+        )
         if x.axis is None:
             return Cut(shape, None)
         if x.axis in axes:
@@ -147,7 +157,9 @@ class Chunks:
 
 
 def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Found:
-    """Layout of an operation along axes, one of them new perhaps: it leaves the others alone, where its operands have the same ones."""
+    """Layout of an operation along axes, one of them new perhaps: it leaves the others alone, where
+    its operands have the same ones.
+    """
     if len(set(map(len, shapes))) > 1:
         raise Uncut(f"{name} needs all chunks at once")
     cut = _same([cut for cut in cuts if cut is not None], name)
@@ -162,14 +174,18 @@ def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Foun
 def _behind(name: str, core: Sequence[int], shapes: Shapes, cuts: Cuts) -> Found:
     """An operation on the last axes does the same for all places of the axes before them."""
     ranks = [len(shape) - n for shape, n in zip(shapes, core, strict=True)]
-    place = _same([cut - rank for cut, rank in zip(cuts, ranks, strict=True) if cut is not None], name)
+    place = _same(
+        [cut - rank for cut, rank in zip(cuts, ranks, strict=True) if cut is not None], name
+    )
     if place >= 0:
         raise Uncut(f"{name} works on matrices whose rows or columns are cut")
     return Found(max(ranks) + place)
 
 
 def _places(index: Sequence[Any], rank: int) -> list[int | None]:
-    """For each axis of an array, that of its subscripted result which has all of its entries in their order; None if there is none."""
+    """For each axis of an array, that of its subscripted result which has all of its entries in
+    their order; None if there is none.
+    """
     if any(part is Ellipsis for part in index) or sum(hasattr(part, "array") for part in index) > 1:
         raise Uncut("a subscript by several arrays, or with an ellipsis, needs all chunks at once")
     found: list[int | None] = []
@@ -191,9 +207,11 @@ _PICKED = "a subscript takes entries along the axis that is cut"
 
 
 def across(op: Op, out: Shape, shapes: Shapes, cuts: Cuts, static: Mapping[str, Any]) -> int | None:
-    """The axis along which a result is cut whose entries come from several chunks, put together by NumPy's functions. Raises Uncut.
+    """The axis along which a result is cut whose entries come from several chunks, put together by
+    NumPy's functions. Raises Uncut.
 
-    It stays the one along which an operand is cut, if there are as many, and is the longest one of another shape.
+    It stays the one along which an operand is cut, if there are as many, and is the longest one of
+    another shape.
     """
     if not op.linear or op.adds or op.leaves_unchanged or op.core_dims is not None or op.indices:
         raise Uncut(f"{op.name} needs all chunks at once")
@@ -203,6 +221,10 @@ def across(op: Op, out: Shape, shapes: Shapes, cuts: Cuts, static: Mapping[str, 
     for shape, cut in () if op.algebra == "reshaping" else zip(shapes, cuts, strict=True):
         if cut is not None and len(shape) == len(out):
             return cut
-        if cut is not None and len(shape) > len(out) and index:  # which leaves none where it is a number
-            return _places([_WHOLE if isinstance(part, tuple) else part for part in index], len(shape))[cut]
+        if (
+            cut is not None and len(shape) > len(out) and index
+        ):  # which leaves none where it is a number
+            return _places(
+                [_WHOLE if isinstance(part, tuple) else part for part in index], len(shape)
+            )[cut]
     return max(range(len(out)), key=lambda axis: out[axis], default=None)

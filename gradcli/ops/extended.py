@@ -1,7 +1,9 @@
-"""The forms in which a record says what its operation is on whole arrays in long double, for the judge of large ones.
+"""The forms in which a record says what its operation is on whole arrays in long double, for the
+judge of large ones.
 
-They are written anew: they share nothing with the forward pass and the rules. A form says how a cotangent goes back, and what of it
-flows at all; errors go back as cotangents do, with random signs.
+They are written anew: they share nothing with the forward pass and the rules. A form says how a
+cotangent goes back, and what of it flows at all; errors go back as cotangents do, with random
+signs.
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ from gradcli.ops.facts import Fixed
 
 Function = Callable[..., Any]
 LONG_DOUBLE = np.longdouble
-WIDER = bool(np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant)  # not with Microsoft's compiler, nor on Macs with ARM processors
+WIDER = bool(
+    np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant
+)  # not with Microsoft's compiler, nor on Macs with ARM processors
 
-KEPT = 47  # bits behind the point of the doubles that stand in for long doubles where these need not decide
+# bits behind the point of the doubles that stand in for long doubles where these need not decide
+KEPT = 47
 
 
 class NotCovered(Exception):
@@ -29,7 +34,8 @@ class NotCovered(Exception):
 class Rule:
     """Knowledge that the judge of large arrays has of an operation.
 
-    value  ``value(*operands, **static)``, None where the forward pass computes in long double itself
+    value  ``value(*operands, **static)``, None where the forward pass computes in long double
+           itself
     """
 
     value: Function | None
@@ -39,7 +45,8 @@ class Entrywise(Fixed, Rule):
     """Entry by entry.
 
     partials  ``partial(*operands)`` for each operand, None for one without a derivative
-    epsilon   whether the value asks for the distance from 1 to the next of the program's floats, as ``epsilon``
+    epsilon   whether the value asks for the distance from 1 to the next of the program's floats, as
+              ``epsilon``
     """
 
     partials: tuple[Function | None, ...]
@@ -48,7 +55,9 @@ class Entrywise(Fixed, Rule):
 
 
 class Opened(Rule):
-    """A function entry by entry that is what its body is, of whose own forward pass and rule nothing is run."""
+    """A function entry by entry that is what its body is, of whose own forward pass and rule
+    nothing is run.
+    """
 
     value = None
 
@@ -57,7 +66,9 @@ BODY = Opened()
 
 
 class Valued(Fixed, Rule):
-    """A function entry by entry without kinks that NumPy has no loop for in long double: its slopes are sympy's."""
+    """A function entry by entry without kinks that NumPy has no loop for in long double: its slopes
+    are sympy's.
+    """
 
     value: Function
 
@@ -65,8 +76,10 @@ class Valued(Fixed, Rule):
 class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
-    slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each entry
-    rough   whether the operation's body is finer, which is slower: a form for agreement that is clear
+    slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each
+            entry
+    rough   whether the operation's body is finer, which is slower: a form for agreement that is
+            clear
     """
 
     slopes: Function
@@ -80,8 +93,10 @@ class Formulas(NamedTuple):
     Of an operation of several results, the result is a tuple, and so is its cotangent.
 
     value  ``value(*operands, **static)``
-    pull   ``pull(cotangent, out, *operands, **static)``: what is for each operand, None for one without a derivative
-    flows  the same of ones where something flows and zeros where nothing does, if it may be that nothing flows to an entry at all
+    pull   ``pull(cotangent, out, *operands, **static)``: what is for each operand, None for one
+           without a derivative
+    flows  the same of ones where something flows and zeros where nothing does, if it may be that
+           nothing flows to an entry at all
     """
 
     value: Function
@@ -90,7 +105,9 @@ class Formulas(NamedTuple):
 
 
 class Whole(Fixed, Rule):
-    """Any other operation, whose formulas have a name in ``gradcli/ops/wholes.py``; the file is imported when they are first asked for."""
+    """Any other operation, whose formulas have a name in ``gradcli/ops/wholes.py``; the file is
+    imported when they are first asked for.
+    """
 
     name: str
 
@@ -104,7 +121,7 @@ class Whole(Fixed, Rule):
         return self.formulas.value
 
 
-# -- Functions of pieces: what their slopes are on every piece, and at the kinks between them ------
+# -- Functions of pieces: what their slopes are on every piece, and at the kinks between them ----
 
 
 _ONE, _NONE = 1.0, 0.0  # of the precision of whatever they meet
@@ -127,7 +144,9 @@ def _clip_high(x: Any, low: Any, high: Any) -> Any:
 
 
 CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
-COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))
+COPYSIGN = Entrywise(
+    (lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y))
+)
 NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
 
 
@@ -136,7 +155,9 @@ def _times_log(x: Any, log: Any) -> Any:
 
 
 def _sinc(x: Any) -> Any:
-    """The signed distance of x from the nearest integer, where sines of multiples of pi keep all digits."""
+    """The signed distance of x from the nearest integer, where sines of multiples of pi keep all
+    digits.
+    """
     nearest = np.rint(x)
     turned = np.sin(_PI * (x - nearest)) * np.where(nearest % 2 == 0, _ONE, -_ONE)
     return np.where(x == 0, _ONE, turned / (_PI * np.where(x == 0, _ONE, x)))
@@ -148,7 +169,7 @@ XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
 SINC = Valued(_sinc)
 
 
-# -- Reductions: values and derivatives, by formulas of their own ----------------------------------
+# -- Reductions: values and derivatives, by formulas of their own --------------------------------
 
 
 Static = Mapping[str, Any]
@@ -174,7 +195,9 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, _ONE, x)
     product = filled.prod(axis=axes, keepdims=True)
     # where there is one zero, the product of the others is that of all that are none
-    slope = np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, _NONE))
+    slope = np.where(
+        zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, _NONE)
+    )
     return np.where(zeros == 0, product, _NONE), slope
 
 

@@ -1,13 +1,16 @@
 """Facts about an operation beside its rules: kinks, its rounding, and what PyTorch does with it.
 
-**Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
-for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again; and plans in C have those of
-plans/native, with glibc's functions of vectors among them, whose sines and cosines are off by up to 3.25 units. They are a quarter more at
-least than the worst that was measured over these, each switched off in turn (NPY_DISABLE_CPU_FEATURES), rounded up; where the function is
-the C library's, also no less than the largest error known of those of Apple, FreeBSD, glibc, Microsoft and musl (B. Gladman,
-V. Innocente, J. Mather, P. Zimmermann, Accuracy of Mathematical Functions in Single, Double, Double Extended, and Quadruple Precision);
-0 where nothing is rounded, 1 where IEEE arithmetic rounds once. They are for results that neither overflow nor underflow. Beyond 4, an
-operation is only as good as its operands near its zeros: its result is right for operands that are off by a unit in their last place.
+**Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions
+of its own: the C library's, NumPy's for the vector registers that it finds (X86_V3, ASIMD), Intel's
+SVML with AVX-512, for float32 others again; and plans in C have those of plans/native, with glibc's
+functions of vectors among them, whose sines and cosines are off by up to 3.25 units. They are a
+quarter more at least than the worst that was measured over these, each switched off in turn
+(NPY_DISABLE_CPU_FEATURES), rounded up; where the function is the C library's, also no less than the
+largest error known of those of Apple, FreeBSD, glibc, Microsoft and musl (B. Gladman, V. Innocente,
+J. Mather, P. Zimmermann, Accuracy of Mathematical Functions in Single, Double, Double Extended, and
+Quadruple Precision); 0 where nothing is rounded, 1 where IEEE arithmetic rounds once. They are for
+results that neither overflow nor underflow. Beyond 4, an operation is only as good as its operands
+near its zeros: its result is right for operands that are off by a unit in their last place.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from numpy.typing import NDArray
 
 @dataclass_transform(eq_default=False, frozen_default=True)
 class Fixed:
-    """Fields are what a class annotates, after those of the class that it extends; what has a value there may be left out.
+    """Fields are what a class annotates, after those of the class that it extends; what has a value
+    there may be left out.
 
     Compared by identity. Raises TypeError for fields that are missing, unknown or given twice.
     """
@@ -38,8 +42,13 @@ class Fixed:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         given = {**dict(zip(self._fields, values, strict=False)), **named} if values else named
-        if not self._required <= given.keys() <= self._known or len(given) != len(values) + len(named):
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}, not {values} and {named}")
+        if not self._required <= given.keys() <= self._known or len(given) != len(values) + len(
+            named
+        ):
+            raise TypeError(
+                f"{type(self).__name__} has the fields {', '.join(self._fields)}, not {values} "
+                f"and {named}"
+            )
         self.__dict__.update(given)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -58,7 +67,9 @@ Function = Callable[..., Any]
 
 
 class Choice(Fixed):
-    """The choice of another library at a kink: in words, and a body of the operation whose derivative that is, if it is not ours."""
+    """The choice of another library at a kink: in words, and a body of the operation whose
+    derivative that is, if it is not ours.
+    """
 
     words: str
     body: Function | None = None
@@ -70,9 +81,10 @@ SAME = Choice("the same")
 class Kink(Fixed):
     """Place where an operation is not differentiable, and the value that is chosen there.
 
-    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
-    whole arrays, an entry of the result. Never, where the reference notes the kink itself (`Algebra.extreme`), or the body's operations do.
-    ``jax`` is the choice of JAX 0.10, as measured, None where it has not been.
+    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie
+    on the kink; of operations on whole arrays, an entry of the result. Never, where the reference
+    notes the kink itself (`Algebra.extreme`), or the body's operations do. ``jax`` is the choice of
+    JAX 0.10, as measured, None where it has not been.
     """
 
     where: Function
@@ -86,23 +98,29 @@ def noted_kink(place: str, convention: str, jax: Choice | None = None) -> Kink:
     return Kink(lambda *_, **__: False, place, convention, jax)
 
 
-SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)  # of every comparison
+SWITCH = Kink(
+    lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME
+)  # of every comparison
 
 
 class Accuracy(Fixed):
     """Facts about the floats that an operation computes.
 
-    ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
-               whichever library NumPy computes with (see above). By default 1, of smooth functions of entries 4, of matrices 64
-    rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums" or the "operands"; or
-               ``rounding(m, out, *operands, **static)``, the error of the operation's own rounding, in ``m.unit``
-    carries    ``carries(m, out, *operands, *errors, **static)``: a bound on how far operands that are off by up to their errors (0.0 of
-               those that are exact) take the result from ``out``; None where it is not known. m offers NumPy's functions, the operation
-               itself as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number. Or the points between which the result
-               rises or falls with each operand (of several operands, points for each), so that errors carry farthest at the ends of
-               intervals; edges of the domain are among them, and -inf comes first where there are others below the next. Of operations
-               on whole arrays: ``()`` where it rises with every entry. By default errors are propagated through what the operation
-               is made of
+    ulps       error bound of the forward pass in units of the last place of what ``rounding`` says:
+               in float64 and in float32, by whichever library NumPy computes with (see above). By
+               default 1, of smooth functions of entries 4, of matrices 64
+    rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums"
+               or the "operands"; or ``rounding(m, out, *operands, **static)``, the error of the
+               operation's own rounding, in ``m.unit``
+    carries    ``carries(m, out, *operands, *errors, **static)``: a bound on how far operands that
+               are off by up to their errors (0.0 of those that are exact) take the result from
+               ``out``; None where it is not known. m offers NumPy's functions, the operation itself
+               as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number. Or the points
+               between which the result rises or falls with each operand (of several operands,
+               points for each), so that errors carry farthest at the ends of intervals; edges of
+               the domain are among them, and -inf comes first where there are others below the
+               next. Of operations on whole arrays: ``()`` where it rises with every entry. By
+               default errors are propagated through what the operation is made of
     """
 
     ulps: float = 1.0
@@ -113,19 +131,25 @@ class Accuracy(Fixed):
 class Torch(Fixed):
     """The treatment of an operation by PyTorch, where it is no mathematics.
 
-    backward  what it calls the node of its graph, without "Backward0", where that is not the operation's name; or a function that says
-              so, of the operands (arrays and numbers) and static parameters
-    memory    how the result lies to the operand's memory. It shares it, where NumPy lets it, as a "view", which writing to it is recorded
-              through, or as an "alias", which is not seen by the graph; the result of a composite is a "view" also where it is its
-              operand, has memory of its "own" also there, or is of "parts", views that the graph follows no writing through; or
-              ``memory(array, **static)`` is the view of what a composite takes entry by entry. Where it depends on the "format" of
-              floats, those of 16 bits are not computed with in float32
-    refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the
-              operands' common dtype and of the operands, arrays and numbers; None if it takes them
+    backward  what it calls the node of its graph, without "Backward0", where that is not the
+              operation's name; or a function that says so, of the operands (arrays and numbers) and
+              static parameters
+    memory    how the result lies to the operand's memory. It shares it, where NumPy lets it, as a
+              "view", which writing to it is recorded through, or as an "alias", which is not seen
+              by the graph; the result of a composite is a "view" also where it is its operand, has
+              memory of its "own" also there, or is of "parts", views that the graph follows no
+              writing through; or ``memory(array, **static)`` is the view of what a composite takes
+              entry by entry. Where it depends on the "format" of floats, those of 16 bits are not
+              computed with in float32
+    refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype,
+              operands)``, of the operands' common dtype and of the operands, arrays and numbers;
+              None if it takes them
     """
 
     backward: str | Callable[..., str] | None = None
-    memory: Literal["", "view", "alias", "own", "parts", "format"] | Callable[..., NDArray[Any]] = ""
+    memory: Literal["", "view", "alias", "own", "parts", "format"] | Callable[..., NDArray[Any]] = (
+        ""
+    )
     refuses: Callable[..., Exception | None] | None = None
 
     @property
@@ -137,7 +161,7 @@ class Torch(Fixed):
 USUAL = Torch()
 
 
-# -- Domains of functions, as their records say them in words: "x > 0", "a > 0 and 0 <= x <= 1" ----
+# -- Domains of functions, as their records say them in words: "x > 0", "a > 0 and 0 <= x <= 1" --
 
 
 _PART = re.compile(r"(?:(-?[\d.]+) <=? )?(\w+)(?: ([<>=])=? (-?[\d.]+))?")

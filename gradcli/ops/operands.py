@@ -17,7 +17,9 @@ Operator = Callable[[Any, Any], Any]
 
 def _both(op: Op) -> tuple[Operator, Operator]:
     """Return the operator of a value before another, and behind it."""
-    return lambda self, other: self.apply_op(op, (self, other), {}), lambda self, other: self.apply_op(op, (other, self), {})
+    return lambda self, other: self.apply_op(
+        op, (self, other), {}
+    ), lambda self, other: self.apply_op(op, (other, self), {})
 
 
 class Operand(Carrier):
@@ -36,7 +38,9 @@ class Operand(Carrier):
 
 
 class Entry(Operand):
-    """A number of a context (mpmath's names, or sympy), with which the definition of a function of entries computes."""
+    """A number of a context (mpmath's names, or sympy), with which the definition of a function of
+    entries computes.
+    """
 
     __slots__ = ("m", "value")
 
@@ -44,7 +48,9 @@ class Entry(Operand):
         self.m, self.value = m, value
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Entry:
-        rule = op.symbolic if op.symbolic is not None and hasattr(self.m, "Symbol") else op.reference
+        rule = (
+            op.symbolic if op.symbolic is not None and hasattr(self.m, "Symbol") else op.reference
+        )
         return Entry(self.m, rule(self.m, *map(self._number, operands), **static))
 
     def _number(self, operand: Any) -> Any:
@@ -52,7 +58,11 @@ class Entry(Operand):
             return operand.value
         if isinstance(operand, Constant):
             return operand.reference(self.m)
-        return (self.m.Rational if hasattr(self.m, "Symbol") else self.m.mpf)(operand) if isinstance(operand, float) else operand
+        return (
+            (self.m.Rational if hasattr(self.m, "Symbol") else self.m.mpf)(operand)
+            if isinstance(operand, float)
+            else operand
+        )
 
 
 class Opened(Operand):
@@ -78,7 +88,11 @@ class Opened(Operand):
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         found = self.m.apply(op, static, list(map(self._entries, operands)))
         made = type(self)
-        return tuple(made(self.m, part) for part in found) if isinstance(found, tuple) else made(self.m, found)
+        return (
+            tuple(made(self.m, part) for part in found)
+            if isinstance(found, tuple)
+            else made(self.m, found)
+        )
 
     def _entries(self, operand: Any) -> Any:
         if operand is None:
@@ -88,4 +102,8 @@ class Opened(Operand):
         if isinstance(operand, Constant):
             return self.m.constant(operand)
         array = np.asarray(operand)
-        return self.m.map(lambda x: self.m.m.mpf(float(x)), array) if array.dtype.kind == "f" else array.astype(object)
+        return (
+            self.m.map(lambda x: self.m.m.mpf(float(x)), array)
+            if array.dtype.kind == "f"
+            else array.astype(object)
+        )

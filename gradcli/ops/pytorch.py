@@ -1,4 +1,6 @@
-"""The treatment of an operation on tensors by PyTorch: what it calls the node, what it keeps, what it refuses and in which words."""
+"""The treatment of an operation on tensors by PyTorch: what it calls the node, what it keeps, what
+it refuses and in which words.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import numpy as np
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.text import FORM
 
-# -- dtypes that are refused ------------------------------------------------------------------------------------
+# -- dtypes that are refused
+# ------------------------------------------------------------------------------------
 
 
 _WHOLE = "biu"  # kinds of NumPy's dtypes
@@ -21,7 +24,11 @@ _WHOLE = "biu"  # kinds of NumPy's dtypes
 
 def only_floats(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
     """Refuse whole numbers, of which the result would be none."""
-    return RuntimeError(f"the dtype must be one of floats, not {dtype.name}") if dtype.kind in _WHOLE else None
+    return (
+        RuntimeError(f"the dtype must be one of floats, not {dtype.name}")
+        if dtype.kind in _WHOLE
+        else None
+    )
 
 
 def no_booleans(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
@@ -50,7 +57,8 @@ def no_division_by_zero(dtype: np.dtype[Any], operands: Sequence[Any]) -> Except
     return no_booleans(dtype, operands)
 
 
-# -- what nodes are called --------------------------------------------------------------------------------------
+# -- what nodes are called
+# --------------------------------------------------------------------------------------
 
 
 def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
@@ -67,7 +75,7 @@ def node_of_getitem(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
     return "Select" if any(isinstance(part, int) for part in static["index"]) else "Slice"
 
 
-# -- What PyTorch's graph records of an operation --------------------------------------------------
+# -- What PyTorch's graph records of an operation ------------------------------------------------
 
 
 Namer = Callable[[Sequence[Any], Mapping[str, Any]], str]
@@ -76,11 +84,19 @@ _STARTS = re.compile("(?:^|_|(?<=[0-9]))([a-z])")
 
 @cache
 def naming(record: Op | Composite) -> str | Namer:
-    """PyTorch's name of the nodes of an operation or a function, without its ending, or how it follows from operands and parameters."""
-    return record.torch.backward or _STARTS.sub(lambda start: start[1].upper(), FORM.sub("", record.name))
+    """PyTorch's name of the nodes of an operation or a function, without its ending, or how it
+    follows from operands and parameters.
+    """
+    return record.torch.backward or _STARTS.sub(
+        lambda start: start[1].upper(), FORM.sub("", record.name)
+    )
 
 
-def node_name(record: Op | Composite, operands: Sequence[Any] = (), static: Mapping[str, Any] = MappingProxyType({})) -> str:
+def node_name(
+    record: Op | Composite,
+    operands: Sequence[Any] = (),
+    static: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
     """``AddBackward0``: the operands are arrays and numbers."""
     name = naming(record)
     return f"{name(operands, static) if callable(name) else name}Backward0"
@@ -88,7 +104,8 @@ def node_name(record: Op | Composite, operands: Sequence[Any] = (), static: Mapp
 
 @lru_cache(4096)
 def kept_places(op: Op, operands: int, wanted: int) -> tuple[list[int], list[int]]:
-    """Return what is kept when derivatives by the wanted operands will be taken, and what is not: 0 is the result, 1 the first operand.
+    """Return what is kept when derivatives by the wanted operands will be taken, and what is not: 0
+    is the result, 1 the first operand.
 
     wanted  a bit for each operand, that of the first one the highest
     """

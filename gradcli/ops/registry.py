@@ -1,4 +1,6 @@
-"""Every operation and composite by its names: where records are made, and where everything else finds them."""
+"""Every operation and composite by its names: where records are made, and where everything else
+finds them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from gradcli.ops.counting import nodes_for, room_for
 from gradcli.ops.facts import SAME, Choice, Function, Kink, noted_kink
 from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, group_fields
 from gradcli.ops.text import FORM, IN_HEADERS
-from gradcli.ops.writing import OfSciPy, Shape, axes_of, need_axes, one_axis, shape_by_example, witness
+from gradcli.ops.writing import (
+    OfSciPy,
+    Shape,
+    axes_of,
+    need_axes,
+    one_axis,
+    shape_by_example,
+    witness,
+)
 
 __all__ = [  # what records are written with: here, and from where it is
     "OPERATORS",
@@ -61,7 +71,15 @@ __all__ = [  # what records are written with: here, and from where it is
     "witness",
 ]  # fmt: skip
 
-ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
+ROOMS = (
+    "elementwise",
+    "reductions",
+    "arrays",
+    "linalg",
+    "nn",
+    "special",
+    "stats",
+)  # in the order of the documentation
 
 LIBRARIES = {NUMPY, TORCH, SCIPY, JAX, MATH}
 
@@ -72,7 +90,9 @@ OPERATORS: dict[str, Op] = {}  # of the language, between two operands
 
 
 def register(record: Any) -> Any:
-    """Add an operation or a composite under its name and aliases; each name belongs to one of them."""
+    """Add an operation or a composite under its name and aliases; each name belongs to one
+    of them.
+    """
     for name in (record.name, *record.aliases):
         if name in _BY_NAME:
             raise ValueError(f"{name!r} is already {_BY_NAME[name]}")
@@ -94,7 +114,10 @@ def families() -> tuple[ModuleType, ...]:
     found = []
     for room in ROOMS:
         package = import_module(f"gradcli.ops.{room}")
-        found += [import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__)]
+        found += [
+            import_module(f"{package.__name__}.{module.name}")
+            for module in pkgutil.iter_modules(package.__path__)
+        ]
     return (*found, import_module("gradcli.ops.structure"))
 
 
@@ -132,7 +155,10 @@ def record_named(name: str) -> Op | Composite:
 
 @cache
 def general(op: Op) -> Composite:
-    """The function made of operations that an operation is where a call gives more than it takes: NumPy's form of it, or its definition."""
+    """The function made of operations that an operation is where a call gives more than it takes:
+
+    NumPy's form of it, or its definition.
+    """
     found = _COMPOSITES.get(f"numpy_{op.name}")
     if found is None:
         assert op.definition is not None, op
@@ -145,7 +171,9 @@ def _by_name(record: Any) -> tuple[Function, tuple[str]]:
 
 
 for _record in (Op, Composite):
-    copyreg.pickle(_record, _by_name)  # a record is what has its name, in other processes and in copies
+    copyreg.pickle(
+        _record, _by_name
+    )  # a record is what has its name, in other processes and in copies
 
 
 def public_names() -> list[str]:
@@ -166,12 +194,16 @@ KINDS = {"Alike", "Arrays", "Index", "Number", "Stated"}
 def composite(names: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
     """Register a function made of operations."""
     fields = {"public": not FORM.match(names), **record}
-    found: Composite = register(Composite(names, signature, doc, definition=body, **group_fields(fields, "torch")))
+    found: Composite = register(
+        Composite(names, signature, doc, definition=body, **group_fields(fields, "torch"))
+    )
     return found
 
 
 def signature_of(body: Function) -> str:
-    """Return the signature that a definition has by its parameters, their kinds, and which have defaults."""
+    """Return the signature that a definition has by its parameters, their kinds, and which have
+    defaults.
+    """
     code, kinds = body.__code__, body.__annotations__
     count = code.co_argcount
     needed = count - len(body.__defaults__ or ())
@@ -186,7 +218,10 @@ def signature_of(body: Function) -> str:
 
 
 def function(
-    names: str = "", vjp: Function | None = None, partials: Sequence[Function | None] | None = None, **record: Any
+    names: str = "",
+    vjp: Function | None = None,
+    partials: Sequence[Function | None] | None = None,
+    **record: Any,
 ) -> Callable[[Function], Any]:
     """Register a function by its definition, which this decorates.
 
@@ -205,7 +240,11 @@ def function(
 
     def define(body: Function) -> Any:
         code, defaults = body.__code__, body.__kwdefaults__ or {}
-        about = f"{body.__doc__ or ''} >>> {record.pop('example')}" if "example" in record else body.__doc__ or ""
+        about = (
+            f"{body.__doc__ or ''} >>> {record.pop('example')}"
+            if "example" in record
+            else body.__doc__ or ""
+        )
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         called, signature = names or body.__name__.rstrip("_"), signature_of(body)
         is_node = vjp is not None or partials is not None or "forward" in record
@@ -217,14 +256,36 @@ def function(
             **record,
         }
         if partials is not None:
-            own: dict[str, Any] = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
+            own: dict[str, Any] = (
+                {"definition": body} if "forward" in record else {"definition": body, "parts": body}
+            )
             entries = {"forward": body, **fields, **own}
-            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
+            return elementwise(
+                called,
+                signature,
+                entries.pop("forward"),
+                partial(_of_entries, body),
+                *partials,
+                doc=about,
+                **entries,
+            )
         if is_node:
-            own = {"reference": partial(_open_body, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
-            parts = {} if "axes" in record or "core_dims" in record else {"parts": body}  # LAPACK is faster than loops
-            return register(Op(called, signature, about, **group_fields({**own, **parts, **fields})))
-        return register(Composite(called, signature, about, definition=body, **group_fields(fields, "torch")))
+            own = {
+                "reference": partial(_open_body, body),
+                "definition": body,
+                "kind": "structural",
+                "vjp": vjp,
+                "forward": body,
+            }
+            parts = (
+                {} if "axes" in record or "core_dims" in record else {"parts": body}
+            )  # LAPACK is faster than loops
+            return register(
+                Op(called, signature, about, **group_fields({**own, **parts, **fields}))
+            )
+        return register(
+            Composite(called, signature, about, definition=body, **group_fields(fields, "torch"))
+        )
 
     return define
 
@@ -236,7 +297,9 @@ def _open_body(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
 
 def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function of entries is of numbers of a context."""
-    entry = import_module("gradcli.ops.operands").Entry  # operators of operands are operations, which are made here
+    entry = import_module(
+        "gradcli.ops.operands"
+    ).Entry  # operators of operands are operations, which are made here
     return body(*[entry(m, x) for x in operands], **static).value
 
 
@@ -246,7 +309,9 @@ def _call_in_context(name: str, m: Any, *operands: Any, **static: Any) -> Any:
 
 
 def is_number(parameter: Any) -> bool:
-    """Return whether a parameter is a number; in its place may stand what has a derivative, whose value no body branches on."""
+    """Return whether a parameter is a number; in its place may stand what has a derivative, whose
+    value no body branches on.
+    """
     return isinstance(parameter, (int, float))
 
 
@@ -260,17 +325,32 @@ def elementwise(
     kind: Kind = "smooth",
     **record: Any,
 ) -> Op:
-    """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all
-    operands, and is right to 4 units, and a flat one rounds nothing. Its reference may be the name of mpmath's function.
+    """Register an operation that works entry by entry, with one partial for each operand; a smooth
+    one commonly needs all operands, and is right to 4 units, and a flat one rounds nothing. Its
+    reference may be the name of mpmath's function.
     """
     if isinstance(reference, str):
         reference = partial(_call_in_context, reference)
-    record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    record = {
+        **(
+            {"saves": signature, "ulps": 4}
+            if kind == "smooth"
+            else {"ulps": 0}
+            if kind == "flat"
+            else {}
+        ),
+        **record,
+    }
     name = names.split(maxsplit=1)[0]
     if name in IN_HEADERS:
         places = [f"{{{place}}}" for place in range(len(signature.split()))]
         record = {"c": f"g_{name}({', '.join(places)})", **record}
-    own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
+    own: dict[str, Any] = {
+        "forward": forward,
+        "reference": reference,
+        "kind": kind,
+        "partials": partials or None,
+    }
     op: Op = register(Op(names, signature, doc, **own, **group_fields(record)))
     return op
 
@@ -278,7 +358,9 @@ def elementwise(
 piecewise, flat = partial(elementwise, kind="piecewise"), partial(elementwise, kind="flat")
 
 
-def structural(names: str, signature: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
+def structural(
+    names: str, signature: str, forward: Function, reference: Function, *, doc: str, **record: Any
+) -> Op:
     """Register any other operation, with its VJP."""
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural"}
     op: Op = register(Op(names, signature, doc, **own, **group_fields(record)))

@@ -23,13 +23,26 @@ def _back(wanted: Any, cotangent: Any, out: Any, x: Any, **_: Any) -> tuple[Any]
     return (cotangent,)
 
 
-_IDENTITY: dict[str, Any] = {"vjp": _back, "shape": _same, "ulps": 0, "algebra": "identity", "public": False}
-_NAMED: dict[str, Any] = {**_IDENTITY, "parts": None, "written": "{x}", "simpler": lambda out, x, **_: x}
+_IDENTITY: dict[str, Any] = {
+    "vjp": _back,
+    "shape": _same,
+    "ulps": 0,
+    "algebra": "identity",
+    "public": False,
+}
+_NAMED: dict[str, Any] = {
+    **_IDENTITY,
+    "parts": None,
+    "written": "{x}",
+    "simpler": lambda out, x, **_: x,
+}
 
 
 @function(**_NAMED)
 def alias(x: Any, *, name: str = "", serial: int = 0) -> Any:
-    """x under a name and an identity of its own, so that something can be differentiated with respect to it."""
+    """x under a name and an identity of its own, so that something can be differentiated with
+    respect to it.
+    """
     return x
 
 
@@ -77,11 +90,15 @@ def with_values(x: Any, values: Any) -> Any:
 
 
 def _clone(x: Any) -> Any:
-    repeats = isinstance(x, np.ndarray) and 0 in x.strides  # several entries in one place of memory, each with its own in the copy
+    repeats = (
+        isinstance(x, np.ndarray) and 0 in x.strides
+    )  # several entries in one place of memory, each with its own in the copy
     return np.array(x, order="C" if repeats else "K")[()]
 
 
-clone: Op = structural("clone", "x", _clone, witness("arrays.same"), **_IDENTITY, doc="A copy of x.", numpy="{0}")
+clone: Op = structural(
+    "clone", "x", _clone, witness("arrays.same"), **_IDENTITY, doc="A copy of x.", numpy="{0}"
+)
 
 
 def _to_int(x: Any) -> Any:

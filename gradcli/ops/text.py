@@ -1,4 +1,7 @@
-"""How operations are written: as text of the language, in LaTeX, in Python on floats. Another language is a field more."""
+"""How operations are written: as text of the language, in LaTeX, in Python on floats.
+
+Another language is a field more.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from typing import Any, ClassVar
 from gradcli.ops.facts import Fixed
 from gradcli.ops.writing import axes_of
 
-# The rules of the language's grammar from `expression` to `atom`, each as the power by which its operators bind.
+# The rules of the language's grammar from `expression` to `atom`, each as the power by which its
+# operators bind.
 (
     EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, MASK, MASKED, SUM, TERM, ARGUMENT, PRODUCT, UNARY, POWER, ROOT, ATOM,
 ) = range(15)  # fmt: skip
@@ -25,22 +29,31 @@ BINDING = {
 # Python's operators by the signs, and the number of operands, that operations are written with.
 _SIGNS = "== != < <= > >= + - * / // % ** @"
 _FUNCTIONS = "eq ne lt le gt ge add sub mul truediv floordiv mod pow matmul"
-BY_SIGN = {(sign, 2): getattr(operator, name) for sign, name in zip(_SIGNS.split(), _FUNCTIONS.split(), strict=True)}
+BY_SIGN = {
+    (sign, 2): getattr(operator, name)
+    for sign, name in zip(_SIGNS.split(), _FUNCTIONS.split(), strict=True)
+}
 BY_SIGN["-", 1] = operator.neg
 LARGEST_ARRAY = 64  # entries that are written out
 
 _AT_LEAST = {"sum": SUM, "term": TERM, "power": POWER, "atom": ATOM}
 
 
-# Functions that Python's math has from the C library, whose last bit may not be NumPy's, and for whose names LaTeX has commands.
-_IN_MATH = "exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+# Functions that Python's math has from the C library, whose last bit may not be NumPy's, and for
+# whose names LaTeX has commands.
+_IN_MATH = (
+    "exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+)
 _IN_LATEX = "max min exp log sin cos tan sec csc cot sinh cosh tanh coth det"
 IN_MATH, IN_LATEX = frozenset(_IN_MATH.split()), frozenset(_IN_LATEX.split())
 # Functions that the headers in plans/native have under their names.
 _IN_HEADERS = (
-    "acos acosh acoth acsc asec asech asin asinh atan atan2 atanh cbrt ceil chain copysign cos cosh csch entr erf erfc exp exp2 expm1 "
-    "floor floor_divide fmod heaviside hypot isfinite isinf isnan log log10 log1p log2 log_ndtr logaddexp logit maximum minimum ndtr "
-    "pow remainder sech sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc where xlog1py xlogy"
+    "acos acosh acoth acsc asec asech asin asinh atan atan2 atanh cbrt ceil chain copysign cos "
+    "cosh csch entr erf erfc exp exp2 expm1 "
+    "floor floor_divide fmod heaviside hypot isfinite isinf isnan log log10 log1p log2 log_ndtr "
+    "logaddexp logit maximum minimum ndtr "
+    "pow remainder sech sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc where "
+    "xlog1py xlogy"
 )
 IN_HEADERS = frozenset(_IN_HEADERS.split())
 
@@ -78,7 +91,11 @@ class Piece(tuple[str, int]):
         return self.in_brackets() if self[0][:1].isdigit() else self.at(ATOM)
 
     def __format__(self, wanted: str) -> str:
-        """In a template: ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds together less, ``{x:base}`` as above."""
+        """In a template:
+
+        ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds together less,
+        ``{x:base}`` as above.
+        """
         if not wanted:
             return self[0]
         return self.base() if wanted == "base" else self.at(_AT_LEAST[wanted])
@@ -107,24 +124,32 @@ Exported = str | Callable[..., str] | Mapping[tuple[bool, ...], str] | None
 
 
 class Text(Fixed):
-    """How an operation is written. A form is a template (of operands and static parameters by their names, see `Piece`), or a function
-    of the operands' pieces and the static parameters, which gives a text and how tightly it holds together, or raises `Unprintable`;
-    or there is one for each tuple of values of the static parameters, with ``...`` for all others.
+    """How an operation is written.
 
-    written      its form in the language, where it is not NAME(operands, parameter=value); or an operator alone, between two operands
-                 or before one: the language reads that as this operation, if it is public
+    A form is a template (of operands and static parameters by their names, see `Piece`), or a
+    function of the operands' pieces and the static parameters, which gives a text and how tightly
+    it holds together, or raises `Unprintable`; or there is one for each tuple of values of the
+    static parameters, with ``...`` for all others.
+
+    written      its form in the language, where it is not NAME(operands, parameter=value); or an
+                 operator alone, between two operands or before one: the language reads that as this
+                 operation, if it is public
     latex        its form in LaTeX, where it is not its name with the operands in brackets
-    c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
-                 or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
-                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both
-                 types of floats; by default the one of its name. Exported code for single numbers has that of NumPy where there is
-                 none, as far as the language has its functions
-    numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy, and functions of exports/library): a
-                 template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
-                 shapes and the static parameters that gives one. By default the call of the ufunc, or of SciPy's function, that
-                 ``forward`` is; empty: none
-    torch        the same for PyTorch; by default NumPy's under its names. For JAX it is NumPy's under JAX's names, or this one where that
-                 has a function which JAX lacks, and this names nothing of PyTorch
+    c            in C, entry by entry: a template of the operands by their places, of the type
+                 ``real``, or ``int`` where they are truths; or a function of the static parameters
+                 that gives one. With operands that may be left out there is one for each tuple of
+                 which are given. It calls functions of the headers in plans/native only, which have
+                 all of them for both types of floats; by default the one of its name. Exported code
+                 for single numbers has that of NumPy where there is none, as far as the language
+                 has its functions
+    numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy,
+                 and functions of exports/library): a template of the operands by their places, or
+                 one for each tuple of which are given, or a function of the operands' shapes and
+                 the static parameters that gives one. By default the call of the ufunc, or of
+                 SciPy's function, that ``forward`` is; empty: none
+    torch        the same for PyTorch; by default NumPy's under its names. For JAX it is NumPy's
+                 under JAX's names, or this one where that has a function which JAX lacks, and this
+                 names nothing of PyTorch
     """
 
     written: ByStatic | None = None
@@ -140,19 +165,26 @@ class Text(Fixed):
 
     @property
     def transparent(self) -> bool:
-        """Return whether it is written as its operand is: it is about the program, not about numbers."""
+        """Return whether it is written as its operand is: it is about the program, not about
+        numbers.
+        """
         return self.written == "{x}"
 
     @property
     def on_floats(self) -> str:
-        """The template of Python's floats, to the bit: C's, if it has operators and functions that are the same; empty if there is none."""
+        """The template of Python's floats, to the bit:
+
+        C's, if it has operators and functions that are the same; empty if there is none.
+        """
         text = self.c if isinstance(self.c, str) else ""
         for call, same in _IN_PYTHON.items():
             text = text.replace(call, same)
         return "" if "g_" in text else text[1:-1] if text.startswith("(") else text
 
     def in_c(self, given: Sequence[bool], **static: Any) -> str:
-        """The template of C for the operands that are given, which it counts without those that are not; empty if there is none."""
+        """The template of C for the operands that are given, which it counts without those that are
+        not; empty if there is none.
+        """
         form = self.c.get(tuple(given), "") if isinstance(self.c, Mapping) else self.c
         return form if isinstance(form, str) else form(**static)
 
@@ -160,7 +192,13 @@ class Text(Fixed):
 def number_in_c(value: float) -> str:
     """A number in C, to the bit."""
     number = float(value)
-    written = '__builtin_nan("")' if math.isnan(number) else number.hex() if math.isfinite(number) else "__builtin_inf()"
+    written = (
+        '__builtin_nan("")'
+        if math.isnan(number)
+        else number.hex()
+        if math.isfinite(number)
+        else "__builtin_inf()"
+    )
     sign = "-" if number == -math.inf else ""
     return f"((real){sign}{written})"
 
@@ -203,11 +241,15 @@ def indexed_in_latex(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
 # from.
 
 
-FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
+FORM = re.compile(
+    "^(torch|numpy|scipy|jax|math|old|named)_"
+)  # before the name of a function in the form that a library has of it
 
 
 class Expansion:
-    """One call: the function's name, what it was given (in any nesting), what it gave, and the calls in its body in their order."""
+    """One call: the function's name, what it was given (in any nesting), what it gave, and the
+    calls in its body in their order.
+    """
 
     __slots__ = ("given", "inner", "name", "result")
 
@@ -241,7 +283,7 @@ def calls_in(function: Callable[[], Any]) -> list[Expansion]:
     return calls
 
 
-# -- Texts of operations on arrays for libraries of arrays, in NumPy's words -----------------------
+# -- Texts of operations on arrays for libraries of arrays, in NumPy's words ---------------------
 
 
 def list_shapes(shapes: Sequence[Any]) -> str:
@@ -289,7 +331,9 @@ def fits_along(shapes: Sequence[Any], axis: int) -> bool:
     if not shapes[0]:
         return False
     place = axis % len(shapes[0])
-    return all(m == n for i, (m, n) in enumerate(zip(shapes[0], shapes[1], strict=True)) if i != place)
+    return all(
+        m == n for i, (m, n) in enumerate(zip(shapes[0], shapes[1], strict=True)) if i != place
+    )
 
 
 def runs_backwards(index: Sequence[Any]) -> bool:

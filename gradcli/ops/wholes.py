@@ -1,7 +1,8 @@
-"""Running sums of whole arrays, products, equations and factors of whole matrices, and how cotangents go back through them.
+"""Running sums of whole arrays, products, equations and factors of whole matrices, and how
+cotangents go back through them.
 
-Small products are computed in long double. Large ones, and what NumPy leaves to LAPACK, are doubles, by which the judge knows that the
-reference is no finer than these.
+Small products are computed in long double. Large ones, and what NumPy leaves to LAPACK, are
+doubles, by which the judge knows that the reference is no finer than these.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ _MOST = 2**22  # multiplications in long double, which take 6 ns each
 
 def product(x: Any, y: Any) -> Any:
     """x @ y of matrices."""
-    many = math.prod((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *x.shape[-2:], y.shape[-1])) > _MOST
+    many = (
+        math.prod((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *x.shape[-2:], y.shape[-1]))
+        > _MOST
+    )
     return np.matmul(*(z.astype(np.float64) for z in (x, y))) if many else np.matmul(x, y)
 
 
@@ -105,7 +109,9 @@ def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
     return solve_corrected(_part(x, upper, unitriangular) + unitriangular * np.eye(x.shape[-1]), y)
 
 
-def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
+def _triangular_back(
+    c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool
+) -> tuple[Any, Any]:
     back = _substitute(transpose(x), c, not upper, unitriangular)
     return _part(-product(back, transpose(out)), upper, unitriangular), back
 
@@ -114,10 +120,15 @@ SOLVE_TRIANGULAR = Formulas(_substitute, _triangular_back)
 
 
 def _by_inverse(c: Any, x: Any) -> tuple[Any]:
-    return (c[..., None, None] * transpose(solve_corrected(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),)
+    return (
+        c[..., None, None]
+        * transpose(solve_corrected(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),
+    )
 
 
-SLOGDET = Formulas(lambda x: np.linalg.slogdet(doubles_of(x)), lambda c, out, x: _by_inverse(c[1], x))
+SLOGDET = Formulas(
+    lambda x: np.linalg.slogdet(doubles_of(x)), lambda c, out, x: _by_inverse(c[1], x)
+)
 DET = Formulas(lambda x: np.linalg.det(doubles_of(x)), lambda c, out, x: _by_inverse(c * out, x))
 
 
@@ -130,7 +141,10 @@ def _cholesky(x: Any, upper: bool) -> Any:
 
 
 def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
-    """With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I. Murray, 2016)."""
+    """With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I.
+
+    Murray, 2016).
+    """
     lower, by_l = (transpose(out), transpose(c)) if upper else (out, c)
     inner = product(transpose(lower), by_l)
     half = solve_corrected(transpose(lower), (np.tril(inner) + np.tril(inner, -1)) / 2)
@@ -142,7 +156,9 @@ CHOLESKY = Formulas(_cholesky, _cholesky_back)
 
 
 def _eigh_back(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
-    """dV = V W with W[i, j] = F[i, j]/(values[j] - values[i]), F = V.T dA V; the values change by its diagonal."""
+    """dV = V W with W[i, j] = F[i, j]/(values[j] - values[i]), F = V.T dA V; the values change by
+    its diagonal.
+    """
     (by_values, by_vectors), (values, vectors) = c, out
     one = np.eye(values.shape[-1])
     inner = by_values[..., None] * one

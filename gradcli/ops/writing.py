@@ -1,4 +1,6 @@
-"""Words that records are written with: references that are found late, shapes by example, functions of SciPy, axes."""
+"""Words that records are written with: references that are found late, shapes by example, functions
+of SciPy, axes.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,13 @@ Shape = tuple[int, ...]
 
 
 class Witness:
-    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called.
+    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is
+    imported when it is first called.
 
-    work  of functions of matrices: scalar operations for each entry of the largest array, times the rows of the first one
-    ends  where it is the end of an iteration, so that in balls it is no enclosure of the true value: in words
+    work  of functions of matrices: scalar operations for each entry of the largest array, times the
+          rows of the first one
+    ends  where it is the end of an iteration, so that in balls it is no enclosure of the true
+          value: in words
     """
 
     def __init__(self, file: str, name: str, work: int, ends: str) -> None:
@@ -26,7 +31,9 @@ class Witness:
 
     @cached_property
     def function(self) -> Function:
-        function: Function = getattr(import_module(f"gradcli.ops.references.{self.file}"), self.name)
+        function: Function = getattr(
+            import_module(f"gradcli.ops.references.{self.file}"), self.name
+        )
         return function
 
     def __call__(self, *arguments: Any, **static: Any) -> Any:
@@ -34,13 +41,18 @@ class Witness:
 
 
 def witness(place: str, work: int = 1, ends: str = "") -> Function:
-    """The reference of a name in a file of the room of witnesses: ``witness("arrays.transpose")``."""
+    """The reference of a name in a file of the room of witnesses:
+
+    ``witness("arrays.transpose")``.
+    """
     file, _, name = place.partition(".")
     return Witness(file, name, work, ends)
 
 
 def shape_by_example(forward: Function) -> Function:
-    """Shape rule for operations that only move entries: run them on entries of no bytes, which take neither memory nor time."""
+    """Shape rule for operations that only move entries: run them on entries of no bytes, which take
+    neither memory nor time.
+    """
     nothing = np.dtype([])
 
     def shape(*shapes: Shape, **static: Any) -> Shape:
@@ -77,11 +89,16 @@ def need_axes(name: str, x: Any, least: int, most: int | None = None) -> None:
         first = "at least " if most is None else f"{least} to " if least < most else ""
         last = least if most is None else most
         wanted = f"{first}one axis" if last == 1 else f"{first}{last} axes"
-        raise ShapeError(f"{name} needs an array of {wanted}, not {f'of shape {tuple(x.shape)}' if ndim else 'a number'}")
+        raise ShapeError(
+            f"{name} needs an array of {wanted}, not "
+            f"{f'of shape {tuple(x.shape)}' if ndim else 'a number'}"
+        )
 
 
 def one_axis(axis: Any, ndim: int) -> int:
-    """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any axis."""
+    """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any
+    axis.
+    """
     if isinstance(axis, (tuple, list)) and len(axis) != 1:
         raise MistypedArgumentError(f"one axis is wanted here, not {axis}")
     return next(iter(axes_of(axis, ndim)), 0)

@@ -1,7 +1,7 @@
 """Writing a schedule as a straight-line function of Python that calls NumPy, and compiling it.
 
-A program that assumes all to be finite computes numbers as Python floats, whose operations raise where NumPy gives infinities
-or NaN; whoever runs it goes another way when it raises.
+A program that assumes all to be finite computes numbers as Python floats, whose operations raise
+where NumPy gives infinities or NaN; whoever runs it goes another way when it raises.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ def write_source(
     threads: int | None = None,
     functions: Mapping[Nest, CompiledNest] | None = None,
 ) -> Source:
-    """The text of a function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
+    """The text of a function of the leaves' values, and of arrays that take results, which gives
+    the roots' values and the checks.
 
-    The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
-    shape). The checks are numbers that are all finite if the results are, and none unless ``checked``. At most so many
-    ``threads`` share a loop.
+    The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of
+    the right dtype and shape). The checks are numbers that are all finite if the results are, and
+    none unless ``checked``. At most so many ``threads`` share a loop.
     """
     source = Source(precision, assume_finite=assume_finite, exact=exact, threads=threads)
     Writer(source, roots, steps, checked=checked, functions=functions or {}).write(leaves)
@@ -66,14 +67,24 @@ class Writer:
     """Writes one program."""
 
     def __init__(
-        self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool, functions: Mapping[Nest, CompiledNest]
+        self,
+        source: Source,
+        roots: Sequence[Expr],
+        steps: Sequence[Step],
+        *,
+        checked: bool,
+        functions: Mapping[Nest, CompiledNest],
     ) -> None:
         self.functions = functions  # of nests that are compiled; NumPy runs the others
         self.nested: set[Expr] = set()  # stored by them
         self.source, self.roots, self.steps = source, list(roots), steps
         self.checks = source.new("q") if checked else None
-        self.floats: set[Expr] = set()  # Python's floats and booleans, which only ufuncs take for NumPy's
-        self.ends: dict[int, list[Expr]] = {}  # large arrays, by the step after which nobody reads them
+        self.floats: set[Expr] = (
+            set()
+        )  # Python's floats and booleans, which only ufuncs take for NumPy's
+        self.ends: dict[
+            int, list[Expr]
+        ] = {}  # large arrays, by the step after which nobody reads them
         for node, place in last_uses(steps, roots).items():
             if over_threshold(node):
                 self.ends.setdefault(place, []).append(node)
@@ -106,7 +117,11 @@ class Writer:
         for node in nest.stored:
             source.names[node] = name = source.new("v")
             made = source.array(node)
-            source.add(f"{name} = {made}" if node not in targets else f"{name} = {made} if {targets[node]} is None else {targets[node]}")
+            source.add(
+                f"{name} = {made}"
+                if node not in targets
+                else f"{name} = {made} if {targets[node]} is None else {targets[node]}"
+            )
         if nest in self.functions:
             self._call(nest)
         else:
@@ -121,7 +136,10 @@ class Writer:
         totals = "".join(f"{source.names[node]}, " for node in nest.totals)
         stored = ", ".join(source.names[node] for node in nest.stored)
         source.called.append(self.functions[nest].text)
-        call = f"{source.constant(self.functions[nest])}([{', '.join(inputs)}], [{stored}], {self.checks})"
+        call = (
+            f"{source.constant(self.functions[nest])}([{', '.join(inputs)}], [{stored}], "
+            f"{self.checks})"
+        )
         source.add(f"{totals}= {call}" if totals else call)
 
     def _operation(self, node: Expr) -> None:
@@ -138,7 +156,11 @@ class Writer:
 
     def _operand(self, node: Expr, operand: Expr) -> str:
         name = self.source.name(operand)
-        return f"{self.source.scalar(operand.kind)}({name})" if operand in self.floats and not makes_new(node) else name
+        return (
+            f"{self.source.scalar(operand.kind)}({name})"
+            if operand in self.floats and not makes_new(node)
+            else name
+        )
 
     def _delete(self, place: int) -> None:
         """Let go of large arrays after their last use."""
@@ -153,17 +175,25 @@ class Writer:
             for root in dict.fromkeys(self.roots):
                 if root.kind == FLOAT and not self._is_stored(root):
                     name = source.name(root)
-                    source.add(f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})")
+                    source.add(
+                        f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})"
+                    )
         results = []
         seen: set[Expr] = set()
         for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
-                results.append(source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})")
+                results.append(
+                    source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})"
+                )
             elif root in seen or not (self._is_stored(root) or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:
-                results.append(name if self._is_stored(root) else f"({name} if {out} is None else delivered({name}, {out}))")
+                results.append(
+                    name
+                    if self._is_stored(root)
+                    else f"({name} if {out} is None else delivered({name}, {out}))"
+                )
             seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
 

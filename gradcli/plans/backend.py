@@ -1,8 +1,11 @@
-"""Who runs a plan's loops: NumPy, or native code that the machine's compiler makes. It is counted, never timed.
+"""Who runs a plan's loops:
 
-A compilation takes as long as some hundred million operations on entries, and longer the more operations a program has. It is worth it
-where the program does more than that, in all calls that are thought of. What is there already, in a cache or in memory, makes no
-difference: the same input has the same bits.
+NumPy, or native code that the machine's compiler makes. It is counted, never timed.
+
+A compilation takes as long as some hundred million operations on entries, and longer the more
+operations a program has. It is worth it where the program does more than that, in all calls that
+are thought of. What is there already, in a cache or in memory, makes no difference: the same input
+has the same bits.
 """
 
 from __future__ import annotations
@@ -20,7 +23,11 @@ from gradcli.ops.structure import output
 # how much a plan has to do.
 
 
-BLOCK_THRESHOLD = 1 << 12  # entries above which an array is worked on in blocks: temporaries of 64 kB come from the system, page by page
+BLOCK_THRESHOLD = (
+    1 << 12
+    # entries above which an array is worked on in blocks: temporaries of 64 kB come from the
+    # system, page by page
+)
 
 
 def additions(node: Expr) -> int:
@@ -34,8 +41,9 @@ def over_threshold(node: Expr) -> bool:
 
 
 class Work(NamedTuple):
-    """Work of one call: about how many additions take its time (for each operation the entries that it goes over, times its
-    cost), and how many operations there are."""
+    """Work of one call: about how many additions take its time (for each operation the entries that
+    it goes over, times its cost), and how many operations there are.
+    """
 
     additions: int
     operations: int
@@ -48,7 +56,9 @@ def work_of(roots: Sequence[Expr]) -> Work:
 
 
 def steps(node: Expr) -> int:
-    """How many entries an operation goes over: of its result, or of an operand that it reduces; of a product, all terms of all sums."""
+    """How many entries an operation goes over: of its result, or of an operand that it reduces; of
+    a product, all terms of all sums.
+    """
     if node.op is None or node.op is output:
         return 0
     return steps_of(node.op, node.shape, shapes_of(node))
@@ -66,10 +76,12 @@ def compilation(work: Work) -> int:
 
 
 def choose_backend(backend: str, work: Work, calls: int = ONCE) -> str:
-    """ "numpy" or "native": what is asked for, and of "auto" what a count says, or "numpy" where no compiler works.
+    """ "numpy" or "native": what is asked for, and of "auto" what a count says, or "numpy" where no
+    compiler works.
 
     work   of one call
-    calls  how often it is thought to be done: native code is for additions in all that outweigh a compilation
+    calls  how often it is thought to be done: native code is for additions in all that outweigh a
+           compilation
     Raises NativeError for native code that is asked for without a compiler.
     """
     if backend == "numpy" or (backend == "auto" and work.additions * calls < compilation(work)):
@@ -88,16 +100,26 @@ def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) ->
         return f"{backend}, as asked for"
     if asked == "native":
         return f"{backend}: {hindrance}"
-    counted = f"{calls} x {work.additions:,} additions" if calls > 1 else f"{work.additions:,} additions"
-    needed = f"the {compilation(work):,} that outweigh a compilation of {work.operations} operations"
+    counted = (
+        f"{calls} x {work.additions:,} additions" if calls > 1 else f"{work.additions:,} additions"
+    )
+    needed = (
+        f"the {compilation(work):,} that outweigh a compilation of {work.operations} operations"
+    )
     if work.additions * calls < compilation(work):
         return f"{backend}: {counted} are fewer than {needed}"
     outweighed = f"{counted} are no fewer than {needed}"
-    return f"{backend}: {outweighed}" if backend == "native" else f"{backend}: {hindrance}, but {outweighed}"
+    return (
+        f"{backend}: {outweighed}"
+        if backend == "native"
+        else f"{backend}: {hindrance}, but {outweighed}"
+    )
 
 
 def insist(backend: str) -> None:
-    """Raise NativeError, which says what to install, where native code is asked for and no compiler works."""
+    """Raise NativeError, which says what to install, where native code is asked for and no compiler
+    works.
+    """
     if backend == "native":
         from gradcli.plans.native.compiler import find_compiler, missing
 

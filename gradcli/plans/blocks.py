@@ -1,7 +1,8 @@
-"""Writing a nest for NumPy: a function that computes a block of slices at a time, every item by one call.
+"""Writing a nest for NumPy: a function that computes a block of slices at a time, every item by one
+call.
 
-Results of calls go into registers, which are given by liveness, so that a handful of buffers serves any expression. All arrays of a block
-lie in one frame of axes.
+Results of calls go into registers, which are given by liveness, so that a handful of buffers serves
+any expression. All arrays of a block lie in one frame of axes.
 """
 
 from __future__ import annotations
@@ -30,8 +31,15 @@ from gradcli.plans.threads import in_turn, together
 class Frame:
     """Places for the axes of arrays, as they lie in memory."""
 
-    def __init__(self, outer: Axis, accesses: Iterable[tuple[Sequence[Axis | None], Shape]], others: Iterable[Axis]) -> None:
-        """Take arrays in memory, whose shapes' places run along axes, and others that may not be among these."""
+    def __init__(
+        self,
+        outer: Axis,
+        accesses: Iterable[tuple[Sequence[Axis | None], Shape]],
+        others: Iterable[Axis],
+    ) -> None:
+        """Take arrays in memory, whose shapes' places run along axes, and others that may not be
+        among these.
+        """
         self.outer = outer
         order = _as_in_memory(accesses)
         self.axes = tuple(dict.fromkeys((*order, outer, *others)))
@@ -43,7 +51,10 @@ class Frame:
     def shape(self, axes: Iterable[Axis]) -> str:
         """The shape of an array of n slices with those axes, as text."""
         present = set(axes)
-        extents = [("n" if axis is self.outer else str(axis.extent)) if axis in present else "1" for axis in self.axes]
+        extents = [
+            ("n" if axis is self.outer else str(axis.extent)) if axis in present else "1"
+            for axis in self.axes
+        ]
         return f"({', '.join(extents)},)"
 
     def size(self, axes: Iterable[Axis]) -> int:
@@ -66,8 +77,12 @@ class Frame:
             name += f"[{', '.join(':' if axis in axes else 'None' for axis in self.axes)}]"
         return name
 
-    def back(self, name: str, item_axes: Iterable[Axis], parts: Sequence[Axis | None], shape: Shape) -> str:
-        """An array in the frame, without the outer axis, as one whose places run along ``parts``."""
+    def back(
+        self, name: str, item_axes: Iterable[Axis], parts: Sequence[Axis | None], shape: Shape
+    ) -> str:
+        """An array in the frame, without the outer axis, as one whose places run along
+        ``parts``.
+        """
         axes = self.in_order(item_axes)
         name += f"[{', '.join(':' if axis in axes else '0' for axis in self.axes)}]"
         order = [axes.index(part) for part in parts if part is not None]
@@ -84,21 +99,30 @@ def _as_in_memory(accesses: Iterable[tuple[Sequence[Axis | None], Shape]]) -> li
         for place, axis in enumerate(axes):
             if axis not in order:
                 later = [order.index(other) for other in axes[place + 1 :] if other in order]
-                before = order.index(axes[place - 1]) + 1 if place else min(later, default=len(order))
+                before = (
+                    order.index(axes[place - 1]) + 1 if place else min(later, default=len(order))
+                )
                 order.insert(before, axis)
     return order
 
 
-# -- Memory for the registers of blocks, kept between calls ----------------------------------------
+# -- Memory for the registers of blocks, kept between calls --------------------------------------
 #
 # What is given back to the system costs a page fault for each of its pages when it comes again:
 # more than the work on ten thousand entries.
 
 
-# Sums are added up block by block, so that their last bits depend on the size of blocks. It is the same everywhere, then, for the
-# caches of today's processors, rather than that of the cache which happens to be there.
-ROOM = 5 * (1 << 20) // 8  # bytes that the registers and views of a block may take, to stay in a second-level cache of 1 MiB
-SHARED_ROOM = 5 * (1 << 25) // 8  # the same for the blocks of all threads, in a third-level cache of 32 MiB
+# Sums are added up block by block, so that their last bits depend on the size of blocks. It is the
+# same everywhere, then, for the caches of today's processors, rather than that of the cache which
+# happens to be there.
+ROOM = (
+    5 * (1 << 20) // 8
+    # bytes that the registers and views of a block may take, to stay in a second-level cache of 1
+    # MiB
+)
+SHARED_ROOM = (
+    5 * (1 << 25) // 8
+)  # the same for the blocks of all threads, in a third-level cache of 32 MiB
 
 _LINE = 64  # bytes of a cache line
 _kept: list[np.ndarray] = []  # for the loops that run at once
@@ -107,8 +131,8 @@ _kept: list[np.ndarray] = []  # for the loops that run at once
 def places(sizes: list[int]) -> list[int]:
     """Return where registers of these sizes in bytes begin, and where the last one ends.
 
-    They begin in cache lines of their own, at different distances from the start of a page: what is stored in one is not
-    taken for what is loaded from another.
+    They begin in cache lines of their own, at different distances from the start of a page: what is
+    stored in one is not taken for what is loaded from another.
     """
     begins = [0]
     for size in sizes:
@@ -141,9 +165,15 @@ def _aligned_buffer(size: int) -> np.ndarray:
 # into places.
 
 
-BLOCK_SIZE = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
+BLOCK_SIZE = (
+    12 << 10
+    # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB
+    # come from mmap
+)
 _WORTH = 24  # additions on such blocks, in whose time it pays to wake a thread
-SHARED_BLOCK_SIZE = 1 << 16  # entries of a block for several threads: they hand over the interpreter's lock at every call
+SHARED_BLOCK_SIZE = (
+    1 << 16
+)  # entries of a block for several threads: they hand over the interpreter's lock at every call
 _PARTS = 64  # into which slices are shared where each part has arrays of totals of its own
 
 
@@ -179,10 +209,21 @@ class BlockWriter:
         self._views: dict[Any, str] = {}
         self._bytes = 0  # of what is read and written in place, for each slice
         accesses: list[tuple[Sequence[Axis | None], Shape]] = []
-        accesses += [(view.places, node.shape) for node, view in (*nest.outputs.items(), *nest.given.values())]
-        accesses += [(item.places, item.node.shape) for item in nest.items if item.what == "read" and item.node is not None]
-        self.frame = Frame(nest.outer, accesses, [axis for item in self.computed for axis in item.space])
-        self.last_use = {need: item for item in nest.items if item not in nest.given for need in item.needs}
+        accesses += [
+            (view.places, node.shape)
+            for node, view in (*nest.outputs.items(), *nest.given.values())
+        ]
+        accesses += [
+            (item.places, item.node.shape)
+            for item in nest.items
+            if item.what == "read" and item.node is not None
+        ]
+        self.frame = Frame(
+            nest.outer, accesses, [axis for item in self.computed for axis in item.space]
+        )
+        self.last_use = {
+            need: item for item in nest.items if item not in nest.given for need in item.needs
+        }
 
     def operations(self) -> None:
         """Write the calls of all items."""
@@ -202,7 +243,11 @@ class BlockWriter:
 
     def _compute(self, item: Item) -> None:
         names = [self.names[need] for need in item.needs]
-        ended = [need for need in dict.fromkeys(item.needs) if self.last_use[need] is item and need in self.held]
+        ended = [
+            need
+            for need in dict.fromkeys(item.needs)
+            if self.last_use[need] is item and need in self.held
+        ]
         for need in ended:
             self.free.setdefault(self._key(need), []).append(self.held.pop(need))
         if item.what == "fold":
@@ -223,7 +268,9 @@ class BlockWriter:
             given = iter(names)
             names = [next(given) if there else "None" for there in item.present]
         if isinstance(item.op.forward, np.ufunc) and not item.static and self._varies(item):
-            self.body.append(self.source.apply(item.op, item.static, item.kind, names, self._target(item)))
+            self.body.append(
+                self.source.apply(item.op, item.static, item.kind, names, self._target(item))
+            )
         else:
             self._result(item, self.source.apply(item.op, item.static, item.kind, names))
 
@@ -231,7 +278,11 @@ class BlockWriter:
         """A reduction, and what blocks add up to: a list of numbers, or an array."""
         fold, is_total = self._call(fold_of(item).ufunc), item in self.totals
         dtype = "dtype" if item.kind == BOOL and item.fold in (SUM, PRODUCT) else "None"
-        axes = None if is_total and not item.axes else tuple(map(self.frame.places.__getitem__, self.frame.in_order(item.over)))
+        axes = (
+            None
+            if is_total and not item.axes
+            else tuple(map(self.frame.places.__getitem__, self.frame.in_order(item.over)))
+        )
         text = f"{fold}.reduce({names[0]}, {axes}, {dtype}"
         whole = f"{text}, None, True)"
         if is_total and not item.axes:
@@ -243,13 +294,16 @@ class BlockWriter:
             self.sums.append(total)
             part = self.source.new("t")
             self.body.append(f"{part} = {whole}")
-            self.body.append(f"{total} = {part} if {total} is None else {fold}({total}, {part}, out={total})")
+            self.body.append(
+                f"{total} = {part} if {total} is None else {fold}({total}, {part}, out={total})"
+            )
         elif self._varies(item):
             self.body.append(f"{text}, {self._target(item)}, True)")
         else:
             self._result(item, whole)
 
-    # -- arrays ---------------------------------------------------------------------------------------------------
+    # -- arrays
+    # ---------------------------------------------------------------------------------------------------
 
     def view(self, node: Expr, parts: Sequence[Axis | None]) -> str:
         """The block's part of an array, in the frame."""
@@ -260,14 +314,20 @@ class BlockWriter:
                 whole = self.source.new("w")
                 self.source.add(f"{whole} = {text}")
                 text = whole
-            self._views[key] = self._slices(text, self.frame.places[self.nest.outer], node, parts) if self.nest.outer in parts else text
+            self._views[key] = (
+                self._slices(text, self.frame.places[self.nest.outer], node, parts)
+                if self.nest.outer in parts
+                else text
+            )
         return self._views[key]
 
     def _slices(self, name: str, place: int, node: Expr, axes: Sequence[Axis | None]) -> str:
         """The block's slices of an array, whose outer axis is in a place."""
         block = self.source.new("x")
         self.body.insert(0, f"{block} = {name}[{':, ' * place}i:j]")
-        self._bytes += self._itemsize(node.kind) * self.frame.size(axis for axis in axes if axis is not None)
+        self._bytes += self._itemsize(node.kind) * self.frame.size(
+            axis for axis in axes if axis is not None
+        )
         return block
 
     def _itemsize(self, kind: str) -> int:
@@ -305,12 +365,17 @@ class BlockWriter:
             if self.checks is not None and node.kind == FLOAT:
                 if not self.sizes:
                     self.sizes.append(self.source.new("q"))
-                self.body.append(f"{self.sizes[0]}.append(total({self.names[item]}, None))")  # BLAS's dot has threads that get into our way
+                self.body.append(
+                    f"{self.sizes[0]}.append(total({self.names[item]}, None))"
+                )  # BLAS's dot has threads that get into our way
 
-    # -- the function ---------------------------------------------------------------------------------------------
+    # -- the function
+    # ---------------------------------------------------------------------------------------------
 
     def function(self) -> None:
-        """The function of some slices in a row, which gives lists of what blocks add up to, and its call for all of them."""
+        """The function of some slices in a row, which gives lists of what blocks add up to, and its
+        call for all of them.
+        """
         source = self.source
         step, part, shared = self._step()
         name = source.new("blocks")
@@ -339,23 +404,40 @@ class BlockWriter:
         taken = "".join(f"{made}, " for made in (*lists, *self.sums))
         several = shared and source.threads != 1
         most = f", {source.threads}" if several and source.threads else ""
-        call = f"{source.constant(together if several else in_turn)}({name}, {self.nest.outer.extent}, {part}{most})"
+        call = (
+            f"{source.constant(together if several else in_turn)}({name}, "
+            f"{self.nest.outer.extent}, {part}{most})"
+        )
         source.add(f"{taken}= {call}" if taken else call)
         if self.sizes:
             source.add(f"{self.checks} += {self.sizes[0]}")
 
     def _step(self) -> tuple[int, int, bool]:
-        """The slices of a block, those that a thread takes at a time, and whether threads share them."""
+        """The slices of a block, those that a thread takes at a time, and whether threads share
+        them.
+        """
         slices, frame = self.nest.outer.extent, self.frame
         entries = {item: frame.size(item.space) for item in self.computed}
-        row = max((frame.size(item.axes) for item in self.nest.items if self._varies(item)), default=1)
-        size = self._bytes + sum(self._itemsize(item.kind) * frame.size(item.axes) for _, item in self.registers)
+        row = max(
+            (frame.size(item.axes) for item in self.nest.items if self._varies(item)), default=1
+        )
+        size = self._bytes + sum(
+            self._itemsize(item.kind) * frame.size(item.axes) for _, item in self.registers
+        )
         size = max(1, size // row)  # bytes that are at work for each entry
         most = max(1, min(SHARED_BLOCK_SIZE, SHARED_ROOM // (4 * size)))
         blocks = slices * row // most
-        work = sum((additions_of(item.op) if item.op is not None else 1) * count for item, count in entries.items())
+        work = sum(
+            (additions_of(item.op) if item.op is not None else 1) * count
+            for item, count in entries.items()
+        )
         # a block is a slice at least, and each thread has registers of its own
-        shared = most >= SHARED_BLOCK_SIZE // 2 and row <= most and blocks >= 4 and blocks * work >= _WORTH * row
+        shared = (
+            most >= SHARED_BLOCK_SIZE // 2
+            and row <= most
+            and blocks >= 4
+            and blocks * work >= _WORTH * row
+        )
         step = max(1, (most if shared else min(BLOCK_SIZE, ROOM // size)) // row)
         if not shared:
             return step, slices, False
@@ -366,7 +448,9 @@ class BlockWriter:
         if not self.registers:
             return None
         source = self.source
-        sizes = [self._itemsize(item.kind) * self.frame.size(item.axes) for _, item in self.registers]
+        sizes = [
+            self._itemsize(item.kind) * self.frame.size(item.axes) for _, item in self.registers
+        ]
         begins = places([step * size for size in sizes])
         memory = source.new("m")
         source.add(f"{memory} = {source.constant(take)}({begins[-1]})", 2)
@@ -387,7 +471,10 @@ class BlockWriter:
             joined = f"{self._call(functools.reduce)}({fold}, {name})"
             source.add(f"{value} = {self.frame.back(joined, item.axes, view.places, node.shape)}")
         else:
-            source.add(f"{value} = {fold}.reduce({name}, None, {source.constant(numpy_dtype(item.kind, source.precision))})")
+            source.add(
+                f"{value} = {fold}.reduce({name}, None, "
+                f"{source.constant(numpy_dtype(item.kind, source.precision))})"
+            )
             if node.shape:
                 source.add(f"{value} = {value}.reshape({node.shape})")
 

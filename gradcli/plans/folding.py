@@ -1,9 +1,11 @@
-"""Folding a graph for speed: constants, identities that hold to rounding, and shapes that broadcasting implies.
+"""Folding a graph for speed: constants, identities that hold to rounding, and shapes that
+broadcasting implies.
 
-Unlike `simplify`, which writes for people, nothing here cancels: every result is the original's to a few units in the last
-place as long as everything on the way is finite and normal. Elsewhere a fold that assumes all to be finite may differ (a
-product in another order overflows; a cotangent of zero meets an infinite partial): whoever runs one that is ``risky`` looks at
-its results and, if any is not finite, runs a fold that does not.
+Unlike `simplify`, which writes for people, nothing here cancels: every result is the original's to
+a few units in the last place as long as everything on the way is finite and normal. Elsewhere a
+fold that assumes all to be finite may differ (a product in another order overflows; a cotangent of
+zero meets an infinite partial): whoever runs one that is ``risky`` looks at its results and, if any
+is not finite, runs a fold that does not.
 """
 
 from __future__ import annotations
@@ -21,11 +23,16 @@ from gradcli.ops.calling.inputs import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.spec import Op
 
-_MODERATE = 2.0**10  # coefficients that may move through a product: what it costs in the subnormal range is bounded
+_MODERATE = (
+    2.0**10
+)  # coefficients that may move through a product: what it costs in the subnormal range is bounded
 
 
 class Folder(Transcription[Expr]):
-    """Folds nodes of one graph into another. A folded node may have a smaller shape, which broadcasts to the old one."""
+    """Folds nodes of one graph into another.
+
+    A folded node may have a smaller shape, which broadcasts to the old one.
+    """
 
     def __init__(self, graph: Graph, *, assume_finite: bool) -> None:
         self.graph = graph
@@ -60,10 +67,14 @@ class Folder(Transcription[Expr]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         reshapes = op.algebra == "reshaping"
-        if op.leaves_unchanged or (reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
+        if op.leaves_unchanged or (
+            reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)
+        ):
             return self.done[node.operand]
         if not op.elementwise:
-            return self.graph.apply(op, [None if o is None else self._shape_node(o) for o in node.operands], node.static)
+            return self.graph.apply(
+                op, [None if o is None else self._shape_node(o) for o in node.operands], node.static
+            )
         numbers = [constant_of(o) for o in operands if o is not None]
         if None not in numbers and node.kind != INT:
             with np.errstate(all="ignore"):
@@ -81,12 +92,17 @@ class Folder(Transcription[Expr]):
             return node
         value = constant_value(node.payload, numpy_dtype(FLOAT, "float64"), FLOAT)
         alike = not value.ndim or (value.size and (value == value.flat[0]).all())
-        return self._number(value.flat[0] if value.ndim else value) if alike else self.graph.constant(value)
+        return (
+            self._number(value.flat[0] if value.ndim else value)
+            if alike
+            else self.graph.constant(value)
+        )
 
     def _number(self, value: float) -> Expr:
         return self.graph.constant(float(value))
 
-    # -- sums ---------------------------------------------------------------------------------------------------
+    # -- sums
+    # ---------------------------------------------------------------------------------------------------
 
     def _sum(self, x: Expr, y: Expr) -> Expr:
         if _is_negative_zero(x):
@@ -104,13 +120,20 @@ class Folder(Transcription[Expr]):
             return x
         return self._sum(x, y.operand) if y.op is arithmetic.neg else None
 
-    # -- products -----------------------------------------------------------------------------------------------
+    # -- products
+    # -----------------------------------------------------------------------------------------------
 
     def _may_move(self, a: float, b: float) -> bool:
-        """Return whether two coefficients may become one, or move outward, without changing more than rounding."""
+        """Return whether two coefficients may become one, or move outward, without changing more
+        than rounding.
+        """
         if abs(a) == 1 or (abs(b) == 1 and math.isfinite(a)):
             return True
-        if not (math.isfinite(a * b) and min(abs(a), abs(b)) >= 1 / _MODERATE and max(abs(a), abs(b)) <= _MODERATE):
+        if not (
+            math.isfinite(a * b)
+            and min(abs(a), abs(b)) >= 1 / _MODERATE
+            and max(abs(a), abs(b)) <= _MODERATE
+        ):
             return False
         if (abs(a) < 1) != (abs(b) < 1):
             if not self.assume_finite:
@@ -136,7 +159,9 @@ class Folder(Transcription[Expr]):
             return self._scale(a, y)
         if v is None:
             return self._scale(b, x)
-        if a == b == 1 or not (self.assume_finite and max(abs(a), abs(b)) <= _MODERATE and self._may_move(a, b)):
+        if a == b == 1 or not (
+            self.assume_finite and max(abs(a), abs(b)) <= _MODERATE and self._may_move(a, b)
+        ):
             return self._times(x, y)
         self.risky = self.risky or abs(a * b) != 1
         return self._scale(a * b, self._times(u, v))
@@ -152,7 +177,9 @@ class Folder(Transcription[Expr]):
         return self.graph.apply(arithmetic.mul, _order_operands(x, y))
 
     def _chain(self, cotangent: Expr, partial: Expr) -> Expr:
-        """A product that is zero where the cotangent is that of a branch not taken, whatever the partial is there."""
+        """A product that is zero where the cotangent is that of a branch not taken, whatever the
+        partial is there.
+        """
         constant, factor = constant_of(cotangent), constant_of(partial)
         if constant or (factor is not None and math.isfinite(factor)):
             return self._product(cotangent, partial)
@@ -161,7 +188,9 @@ class Folder(Transcription[Expr]):
             return self._product(cotangent, partial)
         if cotangent.op is logic.where and 0 in map(constant_of, cotangent.operands[1:]):
             condition, *branches = cotangent.operands
-            passed = [x if x is None or constant_of(x) == 0 else self._chain(x, partial) for x in branches]
+            passed = [
+                x if x is None or constant_of(x) == 0 else self._chain(x, partial) for x in branches
+            ]
             return self.graph.apply(logic.where, (condition, *passed))
         return self._open_product(cotangent, partial)
 
@@ -189,7 +218,9 @@ class Folder(Transcription[Expr]):
         if exponent is None or abs(exponent) not in _SIMPLE_POWERS:
             return None
         if not float(exponent).is_integer():
-            if not self.assume_finite or not x.shape:  # a number's power is C's, whose root of -0 is 0
+            if (
+                not self.assume_finite or not x.shape
+            ):  # a number's power is C's, whose root of -0 is 0
                 return None
             self.risky = True  # the root of -inf, and of -0
         power = _SIMPLE_POWERS[abs(exponent)](self, x)
@@ -245,5 +276,7 @@ def _split(node: Expr) -> tuple[float, Expr | None]:
 
 
 def _order_operands(x: Expr, y: Expr) -> tuple[Expr, Expr]:
-    """The operands of what commutes, in one order, numbers first: equal products become one node."""
+    """The operands of what commutes, in one order, numbers first: equal products become one
+    node.
+    """
     return (x, y) if (not x.is_constant, x.index) <= (not y.is_constant, y.index) else (y, x)

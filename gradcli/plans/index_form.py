@@ -1,8 +1,10 @@
 """The index form of a graph: every entry of a result as an expression of indices along named axes.
 
-A node of the graph has a shape, whose extents say nothing of each other. Here an `Axis` is shared by all that runs along it: an operation
-on entries makes the axes of its operands one, a reduction ends one, a transpose changes nothing but the order of names. What is left of a
-program is operations on entries, reductions along axes, and reading (`Item`), which loops can do in any order (nests.py).
+A node of the graph has a shape, whose extents say nothing of each other. Here an `Axis` is shared
+by all that runs along it: an operation on entries makes the axes of its operands one, a reduction
+ends one, a transpose changes nothing but the order of names. What is left of a program is
+operations on entries, reductions along axes, and reading (`Item`), which loops can do in any order
+(nests.py).
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ from gradcli.plans.backend import over_threshold
 
 
 class Axis:
-    """Extent that indices run along. Axes that were found to be one are told apart no longer (`same`)."""
+    """Extent that indices run along.
+
+    Axes that were found to be one are told apart no longer (`same`).
+    """
 
     __slots__ = ("_joined", "extent")
 
@@ -51,7 +56,9 @@ class Axis:
 
 
 def _resolve(part: Any) -> Any:
-    """Return what stands in a place of a shape, where it is an axis that is told apart no longer, too."""
+    """Return what stands in a place of a shape, where it is an axis that is told apart no longer,
+    too.
+    """
     return part.same if isinstance(part, Axis) else part
 
 
@@ -62,10 +69,11 @@ Axes = tuple["Axis | None", ...]  # of a shape's places; None where the extent i
 class Item:
     """One entry, as an expression of indices.
 
-    what   "map": an operation on entries, ``op`` with ``static``; "fold": what ``fold`` makes of all
-           entries of its operand along the axes ``over``; "read": an entry of the whole value of ``node``, whose places have indices along
-           axes, or whole numbers that items say (``parts``); "number": a constant, ``node``; "put": the first operand where the index along
-           the axis ``over`` is the second, and zero elsewhere
+    what   "map": an operation on entries, ``op`` with ``static``; "fold": what ``fold`` makes of
+           all entries of its operand along the axes ``over``; "read": an entry of the whole value
+           of ``node``, whose places have indices along axes, or whole numbers that items say
+           (``parts``); "number": a constant, ``node``; "put": the first operand where the index
+           along the axis ``over`` is the second, and zero elsewhere
     axes   the axes that its value varies along
     present  of an operation: which operands are given
     """
@@ -124,7 +132,9 @@ class Item:
 
 @dataclass(eq=False, repr=False, slots=True)
 class View:
-    """An item as an array: which of its axes, or of further ones along which it is repeated, stands in which place of a shape."""
+    """An item as an array: which of its axes, or of further ones along which it is repeated, stands
+    in which place of a shape.
+    """
 
     item: Item
     places: Axes
@@ -156,21 +166,31 @@ class Indices:
         self._known: dict[Any, Item] = {}
         self._along: dict[Axis, set[Item | View]] = {}
 
-    # -- what is there --------------------------------------------------------------------------------------------
+    # -- what is there
+    # --------------------------------------------------------------------------------------------
 
     def read(self, node: Expr) -> View:
-        """The entries of a node that is computed as a whole; every time along axes of its own, which may turn out to be others'."""
+        """The entries of a node that is computed as a whole; every time along axes of its own,
+        which may turn out to be others'.
+        """
         places = tuple(Axis(n) if n != 1 else None for n in node.shape)
         if node.is_constant and not node.shape:
             return View(self._number(node), places)
-        return View(self._new(Item("read", [a for a in places if a], node.kind, node=node, parts=places)), places)
+        return View(
+            self._new(Item("read", [a for a in places if a], node.kind, node=node, parts=places)),
+            places,
+        )
 
     def join_reads(self) -> None:
-        """Let arrays that are read again be read along the same axes, wherever no item would meet itself: loops over them can be one."""
+        """Let arrays that are read again be read along the same axes, wherever no item would meet
+        itself: loops over them can be one.
+        """
         first: dict[Expr, Item] = {}
         for item in self.items:
             if item.what == "read" and item.node is not None:
-                for one, other in zip(first.setdefault(item.node, item).parts, item.parts, strict=True):
+                for one, other in zip(
+                    first.setdefault(item.node, item).parts, item.parts, strict=True
+                ):
                     if isinstance(one, Axis) and isinstance(other, Axis):
                         with suppress(Conflict):
                             self.join(one, other)
@@ -186,9 +206,17 @@ class Indices:
             self._along.setdefault(axis, set()).add(item)
         return item
 
-    # -- entries --------------------------------------------------------------------------------------------------
+    # -- entries
+    # --------------------------------------------------------------------------------------------------
 
-    def map(self, op: Op, views: Sequence[View], static: Any, kind: str, present: Sequence[bool] = (True, True)) -> View:
+    def map(
+        self,
+        op: Op,
+        views: Sequence[View],
+        static: Any,
+        kind: str,
+        present: Sequence[bool] = (True, True),
+    ) -> View:
         """An operation on entries. Raises Conflict where an array would meet itself."""
         places = self._broadcast(views)
         operands = [view.item for view in views]
@@ -197,14 +225,33 @@ class Indices:
                 if one.what == "put":
                     value, place = one.operands
                     picked = self.picked_item(other, one.over[0], place)
-                    return View(self.put_item(self.map_items(op, (value, picked), static, kind, present), place, one.over[0]), places)
+                    return View(
+                        self.put_item(
+                            self.map_items(op, (value, picked), static, kind, present),
+                            place,
+                            one.over[0],
+                        ),
+                        places,
+                    )
         return View(self.map_items(op, operands, static, kind, present), places)
 
-    def map_items(self, op: Op, operands: Sequence[Item], static: Any, kind: str, present: Sequence[bool]) -> Item:
+    def map_items(
+        self, op: Op, operands: Sequence[Item], static: Any, kind: str, present: Sequence[bool]
+    ) -> Item:
         key = (op, tuple(operands), tuple(static.items()), tuple(present))
         if key not in self._known:
             axes = [axis for operand in operands for axis in operand.axes]
-            self._known[key] = self._new(Item("map", dict.fromkeys(axes), kind, op=op, static=static, operands=operands, present=present))
+            self._known[key] = self._new(
+                Item(
+                    "map",
+                    dict.fromkeys(axes),
+                    kind,
+                    op=op,
+                    static=static,
+                    operands=operands,
+                    present=present,
+                )
+            )
         return self._known[key]
 
     def _broadcast(self, views: Sequence[View]) -> Axes:
@@ -220,7 +267,10 @@ class Indices:
         return self._apart(places)
 
     def _apart(self, places: Sequence[Axis | None]) -> Axes:
-        """The axes of a shape's places. Raises Conflict if one stands in two of them: that would be a diagonal."""
+        """The axes of a shape's places.
+
+        Raises Conflict if one stands in two of them: that would be a diagonal.
+        """
         found = tuple(None if axis is None else axis.same for axis in places)
         axes = [axis for axis in found if axis is not None]
         if len({*axes}) < len(axes):
@@ -228,7 +278,9 @@ class Indices:
         return found
 
     def hold(self, view: View) -> None:
-        """Let the axes of a view's places be told apart from now on, also those along which it is only repeated."""
+        """Let the axes of a view's places be told apart from now on, also those along which it is
+        only repeated.
+        """
         for axis in self._apart(view.places):
             if axis is not None:
                 self._along.setdefault(axis, set()).add(view)
@@ -245,19 +297,34 @@ class Indices:
         one.join(other)
         self._along[one] = ours | others
 
-    # -- axes -----------------------------------------------------------------------------------------------------
+    # -- axes
+    # -----------------------------------------------------------------------------------------------------
 
     def fold_axes(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
-        """Return what a fold makes of all entries along axes: a sum of what is repeated is as many times as much."""
-        if fold is not SUM and any(place is not None and place.same not in view.item.axes for place in view.places):
+        """Return what a fold makes of all entries along axes: a sum of what is repeated is as many
+        times as much.
+        """
+        if fold is not SUM and any(
+            place is not None and place.same not in view.item.axes for place in view.places
+        ):
             raise NoLoop
         gone = axes_of(axis, len(view.places))
-        places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
-        over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
+        places = tuple(
+            None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone
+        )
+        over = [
+            place.same for i, place in enumerate(view.places) if i in gone and place is not None
+        ]
         item = self._fold(view.item, fold, [place for place in over if place in view.item.axes])
         count = math.prod(place.extent for place in over if place not in view.item.axes)
         if count != 1:
-            item = self.map_items(arithmetic.mul, (self._number(Graph().constant(float(count))), item), {}, item.kind, (True, True))
+            item = self.map_items(
+                arithmetic.mul,
+                (self._number(Graph().constant(float(count))), item),
+                {},
+                item.kind,
+                (True, True),
+            )
         return View(item, places)
 
     def _fold(self, item: Item, fold: Fold, over: Sequence[Axis]) -> Item:
@@ -268,14 +335,21 @@ class Indices:
         key = (fold, item, tuple(over))
         if key not in self._known:
             axes = [axis for axis in item.axes if axis not in over]
-            self._known[key] = self._new(Item("fold", axes, item.kind, fold=fold, operands=(item,), over_=over))
+            self._known[key] = self._new(
+                Item("fold", axes, item.kind, fold=fold, operands=(item,), over_=over)
+            )
         return self._known[key]
 
     def arrange(self, view: View, order: Sequence[int | None]) -> View:
-        """The places of a shape in another order; None is a new one of extent 1. Those left out must be of extent 1."""
+        """The places of a shape in another order; None is a new one of extent 1.
+
+        Those left out must be of extent 1.
+        """
         if any(axis is not None for i, axis in enumerate(view.places) if i not in order):
             raise NoLoop
-        return View(view.item, tuple(None if place is None else view.places[place] for place in order))
+        return View(
+            view.item, tuple(None if place is None else view.places[place] for place in order)
+        )
 
     def reshape(self, view: View, shape: Shape) -> View:
         """Another shape of the same extents but for those of 1."""
@@ -288,7 +362,12 @@ class Indices:
     def repeat(self, view: View, shape: Shape) -> View:
         """Repeated along new axes, or those of extent 1."""
         old = (None,) * (len(shape) - len(view.places)) + view.places
-        return View(view.item, tuple(a if a is not None or n == 1 else Axis(n) for a, n in zip(old, shape, strict=True)))
+        return View(
+            view.item,
+            tuple(
+                a if a is not None or n == 1 else Axis(n) for a, n in zip(old, shape, strict=True)
+            ),
+        )
 
     def product(self, x: View, y: View, kind: str = FLOAT) -> View:
         """Entries times entries."""
@@ -307,7 +386,8 @@ class Indices:
         old = [place for place, part in enumerate(index) if part is not None]
         return self.arrange(view, [*old, *range(len(index), len(view.places))])
 
-    # -- entries that whole numbers choose ------------------------------------------------------------------------
+    # -- entries that whole numbers choose
+    # ------------------------------------------------------------------------
 
     def pick(self, view: View, index: View, axis: int) -> View:
         """x[index[i], ...] along an axis, with one index for each of the others."""
@@ -329,15 +409,26 @@ class Indices:
         if axis not in item.axes:
             return item
         if item.what == "read":
-            parts = [index if isinstance(part, Axis) and part.same is axis else part for part in item.parts]
+            parts = [
+                index if isinstance(part, Axis) and part.same is axis else part
+                for part in item.parts
+            ]
             key = ("read", item.node, tuple(map(_resolve, parts)))
             if key not in self._known:
                 axes = dict.fromkeys([*(a for a in item.axes if a is not axis), *index.axes])
-                self._known[key] = self._new(Item("read", axes, item.kind, node=item.node, parts=parts))
+                self._known[key] = self._new(
+                    Item("read", axes, item.kind, node=item.node, parts=parts)
+                )
             return self._known[key]
         if item.what == "map":
             assert item.op is not None
-            return self.map_items(item.op, [self.picked_item(o, axis, index) for o in item.operands], item.static, item.kind, item.present)
+            return self.map_items(
+                item.op,
+                [self.picked_item(o, axis, index) for o in item.operands],
+                item.static,
+                item.kind,
+                item.present,
+            )
         raise NoLoop
 
     def put(self, view: View, index: View, axis: int, shape: Shape) -> View:
@@ -365,9 +456,17 @@ def _refuse_parts(index: tuple[Any, ...]) -> None:
 
 
 def _refuse_unchecked(index: Item, extent: int) -> None:
-    """Raise NoLoop for indices that may not be places of an axis: NumPy counts from the end, and refuses what lies beyond."""
+    """Raise NoLoop for indices that may not be places of an axis:
+
+    NumPy counts from the end, and refuses what lies beyond.
+    """
     node = index.node
-    if index.what != "read" or node is None or node.op is not class_labels or node.static["classes"] != extent:
+    if (
+        index.what != "read"
+        or node is None
+        or node.op is not class_labels
+        or node.static["classes"] != extent
+    ):
         raise NoLoop
 
 
@@ -379,7 +478,9 @@ Parts = Sequence[Axis | Item | None]
 
 
 def merge_axes(items: Sequence[Item], views: Sequence[View]) -> None:
-    """Make one axis of two wherever everything that runs along either runs along both, one after the other in memory."""
+    """Make one axis of two wherever everything that runs along either runs along both, one after
+    the other in memory.
+    """
     while (pair := next(_candidates(items, views), None)) is not None:
         _merge(*pair, items, views)
 
@@ -407,7 +508,9 @@ def _are_one(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View
             return False
     for parts in _accesses(items, views):
         there = [part for part in parts if part is not None]
-        if (one in there) != (other in there) or (one in there and there.index(other) != there.index(one) + 1):
+        if (one in there) != (other in there) or (
+            one in there and there.index(other) != there.index(one) + 1
+        ):
             return False
     return True
 
@@ -416,19 +519,33 @@ def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View])
     """The merged axis takes the place of the second one."""
     merged = Axis(one.extent * other.extent)
     for item in items:
-        item.axes_ = tuple(a for a in _replace_axis(item.axes_, one, other, merged) if isinstance(a, Axis))
-        item.over_ = tuple(a for a in _replace_axis(item.over_, one, other, merged) if isinstance(a, Axis))
+        item.axes_ = tuple(
+            a for a in _replace_axis(item.axes_, one, other, merged) if isinstance(a, Axis)
+        )
+        item.over_ = tuple(
+            a for a in _replace_axis(item.over_, one, other, merged) if isinstance(a, Axis)
+        )
         item.parts = tuple(_replace_axis(item.parts, one, other, merged))
     for view in views:
-        view.places = tuple(a if isinstance(a, Axis) else None for a in _replace_axis(view.places, one, other, merged))
+        view.places = tuple(
+            a if isinstance(a, Axis) else None
+            for a in _replace_axis(view.places, one, other, merged)
+        )
 
 
-def _replace_axis(parts: Iterable[Axis | Item | None], one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
-    return [None if part is one else merged if part is other else part for part in map(_resolve, parts)]
+def _replace_axis(
+    parts: Iterable[Axis | Item | None], one: Axis, other: Axis, merged: Axis
+) -> list[Axis | Item | None]:
+    return [
+        None if part is one else merged if part is other else part for part in map(_resolve, parts)
+    ]
 
 
 def shape_along(parts: Parts) -> tuple[int, ...]:
-    """The shape of an array whose axes are merged: None stands for an extent of 1, and for what the next axis has taken in."""
+    """The shape of an array whose axes are merged:
+
+    None stands for an extent of 1, and for what the next axis has taken in.
+    """
     return tuple(part.extent if isinstance(part, Axis) else 1 for part in parts)
 
 
@@ -440,7 +557,9 @@ LARGEST_CORE = 1 << 10  # products of matrices with more entries beside the long
 
 
 def in_order(roots: Sequence[Expr]) -> list[Expr]:
-    """The nodes that roots need, operands first, by what they are made of: they may be of several graphs, whose indices say nothing."""
+    """The nodes that roots need, operands first, by what they are made of: they may be of several
+    graphs, whose indices say nothing.
+    """
     found: dict[Expr, None] = {}
     stack = [(root, False) for root in reversed(roots)]
     while stack:
@@ -449,12 +568,18 @@ def in_order(roots: Sequence[Expr]) -> list[Expr]:
             found[node] = None
         elif node not in found:
             stack.append((node, True))
-            stack += [(operand, False) for operand in reversed(node.operands) if operand is not None and operand not in found]
+            stack += [
+                (operand, False)
+                for operand in reversed(node.operands)
+                if operand is not None and operand not in found
+            ]
     return list(found)
 
 
 class Expander(Transcription[Expr]):
-    """Large operations by their parts, with what a value and its derivative have in common computed once."""
+    """Large operations by their parts, with what a value and its derivative have in common computed
+    once.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -475,7 +600,11 @@ class Expander(Transcription[Expr]):
         return self.graph.constant(node.payload)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        if op.parts is not None and op.outputs == 1 and any(operand is not None and over_threshold(operand) for operand in operands):
+        if (
+            op.parts is not None
+            and op.outputs == 1
+            and any(operand is not None and over_threshold(operand) for operand in operands)
+        ):
             self.changed = True
             made: Expr = op.parts(*operands, **node.static)
             return made
@@ -490,8 +619,10 @@ class Reader:
     """
 
     def __init__(self, order: Sequence[Expr], *, in_c: bool, as_it_is: bool = False) -> None:
-        """``in_c``: operations must have a text in C, or any on entries will do; ``as_it_is``: axes do not become fewer, and all products
-        of matrices, and what takes entries by indices, are loops."""
+        """``in_c``: operations must have a text in C, or any on entries will do; ``as_it_is``: axes
+        do not become fewer, and all products of matrices, and what takes entries by indices, are
+        loops.
+        """
         self.in_c, self.as_it_is = in_c, as_it_is
         self.indices = Indices()
         self.views: dict[Expr, View] = {}
@@ -520,17 +651,23 @@ class Reader:
             raise NoLoop
         if op.indices and not self.as_it_is:  # NumPy takes entries one by one as fast
             raise NoLoop
-        if op.adds == "products" and not (self.as_it_is or (self.in_c and _is_small(node))):  # large ones are BLAS's, and all are NumPy's
+        if op.adds == "products" and not (
+            self.as_it_is or (self.in_c and _is_small(node))
+        ):  # large ones are BLAS's, and all are NumPy's
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):
-            views = [self._operand(operand, apart) for operand in node.operands if operand is not None]
+            views = [
+                self._operand(operand, apart) for operand in node.operands if operand is not None
+            ]
             try:
                 found = self._make(node, op, views, present)
                 self.indices.hold(found)
                 return found
             except Conflict:
-                computed = [o for o in node.operands if o is not None and o in self.views and o not in apart]
+                computed = [
+                    o for o in node.operands if o is not None and o in self.views and o not in apart
+                ]
                 if not computed:
                     raise NoLoop from None
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))

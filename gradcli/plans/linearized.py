@@ -1,6 +1,8 @@
-"""Derivatives in many directions, which lie along an axis: what does not depend on the direction is computed once.
+"""Derivatives in many directions, which lie along an axis: what does not depend on the direction is
+computed once.
 
-A direction is a tangent of variables, which is pushed forwards, or a cotangent of a result, which is pulled back.
+A direction is a tangent of variables, which is pushed forwards, or a cotangent of a result, which
+is pulled back.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ class Batched(Rebuilding):
         if node not in self.moving:
             return super().operation(node, op, operands)
         given = [
-            x if x is None else self._in_front(x, old in self.moving, node, op) for x, old in zip(operands, node.operands, strict=True)
+            x if x is None else self._in_front(x, old in self.moving, node, op)
+            for x, old in zip(operands, node.operands, strict=True)
         ]
         if op.elementwise:
             return self.graph.apply(op, given, node.static)
@@ -50,7 +53,9 @@ class Batched(Rebuilding):
         return made
 
     def _in_front(self, x: Expr, moves: bool, node: Expr, op: Op) -> Expr:
-        """An operand of a node with the axis of directions in front, of one entry where it is the same in all."""
+        """An operand of a node with the axis of directions in front, of one entry where it is the
+        same in all.
+        """
         own = x.shape[1:] if moves else x.shape
         between = (1,) * (len(node.shape) - len(own) if op.elementwise else 0)
         shape = (self.extent if moves else 1, *between, *own)
@@ -69,12 +74,24 @@ class Runs(NamedTuple):
     backend: str = "auto"
     threads: int | None = None
 
-    def plan(self, subject: Any, leaves: Sequence[Expr], calls: int = OFTEN, derived: int = 0) -> Plan:
-        return Plan(subject, leaves, self.precision, backend=self.backend, threads=self.threads, calls=calls, derived=derived)
+    def plan(
+        self, subject: Any, leaves: Sequence[Expr], calls: int = OFTEN, derived: int = 0
+    ) -> Plan:
+        return Plan(
+            subject,
+            leaves,
+            self.precision,
+            backend=self.backend,
+            threads=self.threads,
+            calls=calls,
+            derived=derived,
+        )
 
 
 def push_tangents(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:
-    """The derivatives of nodes in the direction of tangents, in one walk: zeros for those that do not move."""
+    """The derivatives of nodes in the direction of tangents, in one walk: zeros for those that do
+    not move.
+    """
     found = interpret(reachable(outs), Tangents(), dict(tangents))
     return [zeros_like(out) if found[out] is None else found[out] for out in outs]
 
@@ -82,7 +99,8 @@ def push_tangents(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[E
 class Linearized:
     """Nodes, and the derivatives of some in directions that are given later.
 
-    Where something is not finite, what is computed besides is what it is; the derivatives may be anything that is not finite.
+    Where something is not finite, what is computed besides is what it is; the derivatives may be
+    anything that is not finite.
 
     shapes  of a direction
     """
@@ -98,12 +116,18 @@ class Linearized:
         back: bool,
         times: int,
     ) -> None:
-        """``beside`` is computed besides; directions are of ``wrt``, or if ``back`` of ``outs``; a call has so many ``times``."""
+        """``beside`` is computed besides; directions are of ``wrt``, or if ``back`` of ``outs``; a
+        call has so many ``times``.
+        """
         graph = beside[0].graph
         self._beside, self._times = len(beside), times
         self.shapes = [x.shape for x in (outs if back else wrt)]
         directions = [graph.leaf("direction", shape) for shape in self.shapes]
-        ends = vjp(outs[0], wrt, directions[0]) if back else push_tangents(outs, dict(zip(wrt, directions, strict=True)))
+        ends = (
+            vjp(outs[0], wrt, directions[0])
+            if back
+            else push_tangents(outs, dict(zip(wrt, directions, strict=True)))
+        )
         roots, moving = [*beside, *ends], set(directions)
         for node in reachable(ends):
             if not moving.isdisjoint(node.operands):
@@ -112,7 +136,10 @@ class Linearized:
         self._many = -(-times // max(groups, 1))  # directions at once
         inner = Graph(graph.limits)
         table = {leaf: inner.leaf("taken", leaf.shape, leaf.kind) for leaf in leaves}
-        table |= {direction: inner.leaf("directions", (self._many, *direction.shape)) for direction in directions}
+        table |= {
+            direction: inner.leaf("directions", (self._many, *direction.shape))
+            for direction in directions
+        }
         taken = [*table.values()]
         try:
             interpret(reachable(roots), Batched(inner, moving, self._many), table)
@@ -121,14 +148,20 @@ class Linearized:
         else:
             self._is_batched = True
             rows = [
-                table[end] if end in moving else inner.apply(broadcast_to, (table[end],), {"shape": (self._many, *end.shape)})
+                table[end]
+                if end in moving
+                else inner.apply(broadcast_to, (table[end],), {"shape": (self._many, *end.shape)})
                 for end in ends
             ]
             roots = [*(table[node] for node in beside), *rows]
         self._plan = runs.plan(Nodes(roots), taken, OFTEN * -(-times // self._many))
 
-    def __call__(self, values: Sequence[Any], directions: Sequence[np.ndarray]) -> tuple[list[Any], list[np.ndarray]]:
-        """Return what is computed besides, and the derivatives: a row for each direction, as directions are given."""
+    def __call__(
+        self, values: Sequence[Any], directions: Sequence[np.ndarray]
+    ) -> tuple[list[Any], list[np.ndarray]]:
+        """Return what is computed besides, and the derivatives: a row for each direction, as
+        directions are given.
+        """
         beside: list[Any] = []
         whole: list[np.ndarray] = []
         for turn in range(0, self._times, self._many):
@@ -138,11 +171,16 @@ class Linearized:
             beside, ends = found[: self._beside], found[self._beside :]
             if self._is_batched and self._many == self._times:
                 return beside, ends
-            whole = whole or [np.empty((self._times, *np.shape(end)[self._is_batched :]), np.asarray(end).dtype) for end in ends]
+            whole = whole or [
+                np.empty((self._times, *np.shape(end)[self._is_batched :]), np.asarray(end).dtype)
+                for end in ends
+            ]
             for every, end in zip(whole, ends, strict=True):
                 every[some] = end
         return beside, whole
 
     def text(self) -> str:
-        at_once = "all directions" if self._many == self._times else f"{self._many} directions at a time"
+        at_once = (
+            "all directions" if self._many == self._times else f"{self._many} directions at a time"
+        )
         return f"for {at_once if self._is_batched else 'each direction'}\n{self._plan.text()}"

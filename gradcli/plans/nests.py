@@ -1,9 +1,10 @@
 """Nests of loops: what a program computes entry by entry, a slice of one long axis after the other.
 
-Items (axes.py) that run along one axis, the outer one, are computed slice by slice: rows of a table, say, or entries of a vector. What a
-slice needs fits into the cache; it is read once and written once. A sum along the outer axis adds up over slices, and what needs it is
-computed by a later nest, which computes again, rather than reads, what the earlier one had of the slice: memory holds inputs, outputs, and
-a few slices.
+Items (axes.py) that run along one axis, the outer one, are computed slice by slice: rows of a
+table, say, or entries of a vector. What a slice needs fits into the cache; it is read once and
+written once. A sum along the outer axis adds up over slices, and what needs it is computed by a
+later nest, which computes again, rather than reads, what the earlier one had of the slice: memory
+holds inputs, outputs, and a few slices.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Nest:
     """Computations on slices along an axis.
 
     items    those of a slice, operands first
-    given    those of them that are read from the whole value of a node, which another step has computed
+    given    those of them that are read from the whole value of a node, which another step has
+             computed
     stored   nodes that become whole arrays, as views of items
     totals   the same of items that all slices add up to
     """
@@ -49,7 +51,13 @@ class Nest:
     @property
     def is_possible(self) -> bool:
         """Return whether no slice needs what all slices add up to."""
-        needed = {need for item in self.items if item not in self.given for need in item.needs if need not in self.given}
+        needed = {
+            need
+            for item in self.items
+            if item not in self.given
+            for need in item.needs
+            if need not in self.given
+        }
         return not any(item.what == "fold" and self.outer in item.over for item in needed)
 
     @property
@@ -61,7 +69,9 @@ Step = Expr | Nest
 
 
 def plan_steps(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
-    """Return what the roots need, as nests and operations on whole arrays, in order; ``in_c``: nests of what can be written in C."""
+    """Return what the roots need, as nests and operations on whole arrays, in order; ``in_c``:
+    nests of what can be written in C.
+    """
     order = in_order(roots)
     if not any(map(over_threshold, order)):
         return [node for node in order if node.op is not None]
@@ -75,7 +85,9 @@ class Planner:
         self.roots, self.order, self.reader = roots, order, reader
         self.outer: dict[Item, Axis] = {}  # of the items of nests
         self.home: dict[Item, Expr] = {}  # the node whose value an item is
-        self.turns: dict[Item, int] = {}  # how many nests in a row must have ended before it can be computed
+        self.turns: dict[
+            Item, int
+        ] = {}  # how many nests in a row must have ended before it can be computed
         self._turns: dict[Expr, int] = {}
         self.nests: dict[tuple[Axis, int], Nest] = {}
         self.whole: set[Expr] = set()
@@ -90,14 +102,23 @@ class Planner:
             self._need(root)
         done: set[tuple[Axis, int]] = set()
         while len(done) < len(self.nests):  # the last ones first, as they want results of others
-            outer, turn = max((key for key in self.nests if key not in done), key=lambda key: key[1])
+            outer, turn = max(
+                (key for key in self.nests if key not in done), key=lambda key: key[1]
+            )
             done.add((outer, turn))
             self._fill(self.nests[outer, turn], turn)
-        steps: list[tuple[int, bool, int, Step]] = [(turn, True, i, nest) for i, ((_, turn), nest) in enumerate(self.nests.items())]
-        steps += [(self._turn(node), False, i, node) for i, node in enumerate(self.order) if node in self.whole]
+        steps: list[tuple[int, bool, int, Step]] = [
+            (turn, True, i, nest) for i, ((_, turn), nest) in enumerate(self.nests.items())
+        ]
+        steps += [
+            (self._turn(node), False, i, node)
+            for i, node in enumerate(self.order)
+            if node in self.whole
+        ]
         return [step for *_, step in sorted(steps, key=lambda entry: entry[:3])]
 
-    # -- which axis -----------------------------------------------------------------------------------------------
+    # -- which axis
+    # -----------------------------------------------------------------------------------------------
 
     def _choose_axes(self) -> None:
         """Give large items, and what runs along their outer axis, that axis."""
@@ -111,8 +132,9 @@ class Planner:
             left = [item for item in left if item not in self.outer]
 
     def _best(self, items: Sequence[Item]) -> Axis:
-        """The axis along which most of the work runs; of several, one with slices enough, without sums that slices wait for, and the
-        first in memory."""
+        """The axis along which most of the work runs; of several, one with slices enough, without
+        sums that slices wait for, and the first in memory.
+        """
         work: dict[Axis, int] = {}
         for item in items:
             for axis in item.space:
@@ -120,14 +142,26 @@ class Planner:
         most = max(work.values())
         places = self._places()
         candidates = [axis for axis, amount in work.items() if amount == most]
-        return min(candidates, key=lambda axis: (axis.extent < _SLICES, self._waits(axis), places.get(axis, 0), -axis.extent))
+        return min(
+            candidates,
+            key=lambda axis: (
+                axis.extent < _SLICES,
+                self._waits(axis),
+                places.get(axis, 0),
+                -axis.extent,
+            ),
+        )
 
     def _waits(self, axis: Axis) -> int:
         """Return how often slices along an axis would wait for what all of them add up to."""
         turns: dict[Item, int] = {}
         for item in self.reader.indices.items:
             turns[item] = max(
-                (turns[need] + (need.what == "fold" and axis in need.over and axis in item.space) for need in item.needs), default=0
+                (
+                    turns[need] + (need.what == "fold" and axis in need.over and axis in item.space)
+                    for need in item.needs
+                ),
+                default=0,
             )
         return max(turns.values(), default=0)
 
@@ -141,7 +175,8 @@ class Planner:
                         found[part] = max(found.get(part, (0, 0)), (item.size, place))
         return {axis: place for axis, (_, place) in found.items()}
 
-    # -- in which order -------------------------------------------------------------------------------------------
+    # -- in which order
+    # -------------------------------------------------------------------------------------------
 
     def _count_turns(self) -> None:
         for node in self.order:
@@ -149,13 +184,17 @@ class Planner:
                 turn = max((self._turn_for(item, need) for need in item.needs), default=0)
                 if item.what == "read" and item.node is not None:
                     turn = max(turn, self._last_turn(item.node))
-                elif item not in self.outer and self.home.get(item) is node:  # which nests are given
+                elif (
+                    item not in self.outer and self.home.get(item) is node
+                ):  # which nests are given
                     turn = max(turn, self._turn(node))
                 self.turns[item] = turn
             self._last_turn(node)  # of operands first, so that nothing recurses
 
     def _is_apart(self, item: Item, need: Item) -> bool:
-        """Return whether another nest must have ended before an item can be computed of one that it needs."""
+        """Return whether another nest must have ended before an item can be computed of one that it
+        needs.
+        """
         is_total = need.what == "fold" and self.outer[need] in need.over
         return self.outer[need] is not self.outer.get(item) or is_total
 
@@ -175,10 +214,14 @@ class Planner:
     def _turn(self, node: Expr) -> int:
         """The turn in which a node is computed as a whole."""
         if node not in self._turns:
-            self._turns[node] = max((self._last_turn(operand) for operand in node.operands if operand is not None), default=0)
+            self._turns[node] = max(
+                (self._last_turn(operand) for operand in node.operands if operand is not None),
+                default=0,
+            )
         return self._turns[node]
 
-    # -- what is stored -------------------------------------------------------------------------------------------
+    # -- what is stored
+    # -------------------------------------------------------------------------------------------
 
     def _need(self, node: Expr) -> None:
         """See to it that a node's whole value is there."""
@@ -197,13 +240,19 @@ class Planner:
                 stack += [operand for operand in node.operands if operand is not None]
 
     def _is_storable(self, node: Expr, view: View) -> bool:
-        """Return whether a nest can write a node's value: one for which an item was made, or a result of stored entries."""
+        """Return whether a nest can write a node's value: one for which an item was made, or a
+        result of stored entries.
+        """
         if view.item not in self.outer or _is_repeated(view):
             return False
-        return self.home.get(view.item) is node or (node in self.roots and self.outer[view.item] in view.item.axes)
+        return self.home.get(view.item) is node or (
+            node in self.roots and self.outer[view.item] in view.item.axes
+        )
 
     def _fill(self, nest: Nest, turn: int) -> None:
-        """Find what a nest computes for its results, and reads: back to what is there before it begins."""
+        """Find what a nest computes for its results, and reads: back to what is there before it
+        begins.
+        """
         largest = max(item.work for item in (view.item for view in nest.outputs.values()))
         ends = [view.item for view in nest.outputs.values()]
         found, stack = set(ends), ends
@@ -221,7 +270,9 @@ class Planner:
             self._need(node)
 
     def _is_given(self, item: Item, outer: Axis, turn: int, largest: int) -> bool:
-        """Return whether a nest reads what another step has computed, rather than computes it for itself."""
+        """Return whether a nest reads what another step has computed, rather than computes it for
+        itself.
+        """
         node = self.home.get(item)
         if node is None or _is_repeated(self.reader.views[node]):
             return False
@@ -254,7 +305,9 @@ _ROOM = 1 << 12  # numbers that a block of slices may keep
 
 @dataclass(eq=False, repr=False)
 class Stage:
-    """A loop over a slice, or over blocks of them: the axes of its loops but for the lane, and what is computed inside."""
+    """A loop over a slice, or over blocks of them: the axes of its loops but for the lane, and what
+    is computed inside.
+    """
 
     axes: tuple[Axis, ...]
     has_lane: bool
@@ -281,10 +334,17 @@ class Layout:
         self.kept: set[Item] = set()
         self._levels = self._late(self._early())
         self.stages = self._stages()
-        kept = sum(math.prod(a.extent for a in item.axes if a is not nest.outer) for item in self.kept)
-        self.block = max(16, min(_BLOCK, _ROOM // max(kept, 1) // 16 * 16)) if self.lane is nest.outer else _ROWS
+        kept = sum(
+            math.prod(a.extent for a in item.axes if a is not nest.outer) for item in self.kept
+        )
+        self.block = (
+            max(16, min(_BLOCK, _ROOM // max(kept, 1) // 16 * 16))
+            if self.lane is nest.outer
+            else _ROWS
+        )
 
-    # -- axes -----------------------------------------------------------------------------------------------------
+    # -- axes
+    # -----------------------------------------------------------------------------------------------------
 
     def _best_lane(self) -> Axis:
         """The axis along which most of what is read and written lies side by side."""
@@ -303,17 +363,29 @@ class Layout:
         return found + [view.places for view in self.nest.stored.values()]
 
     def _short_axes(self) -> frozenset[Axis]:
-        axes = {axis for item in self.computed for axis in item.space} - {self.nest.outer, self.lane}
+        axes = {axis for item in self.computed for axis in item.space} - {
+            self.nest.outer,
+            self.lane,
+        }
         found: set[Axis] = set()
         for axis in sorted(axes, key=lambda axis: axis.extent):
-            copies = max(math.prod(a.extent for a in item.space if a in found or a is axis) for item in self.computed)
+            copies = max(
+                math.prod(a.extent for a in item.space if a in found or a is axis)
+                for item in self.computed
+            )
             if axis.extent <= _WRITTEN_OUT and copies <= _MOST_COPIES:
                 found.add(axis)
         return frozenset(found)
 
     def space(self, item: Item) -> frozenset[Axis]:
-        """The axes of an item's loops inside of a slice; with blocks of slices, all have the lane."""
-        return frozenset(axis for axis in item.space if axis is not self.nest.outer and axis not in self.written_out)
+        """The axes of an item's loops inside of a slice; with blocks of slices, all have
+        the lane.
+        """
+        return frozenset(
+            axis
+            for axis in item.space
+            if axis is not self.nest.outer and axis not in self.written_out
+        )
 
     def is_summed_up(self, item: Item) -> bool:
         """Return whether an item is known only after a loop."""
@@ -328,13 +400,17 @@ class Layout:
                 self.computed.append(item)
             self.stored.setdefault(item, []).append((node, view))
 
-    # -- stages ---------------------------------------------------------------------------------------------------
+    # -- stages
+    # ---------------------------------------------------------------------------------------------------
 
     def _early(self) -> dict[Item, int]:
         """The first level at which each item can be computed."""
         levels: dict[Item, int] = {}
         for item in self.computed:
-            levels[item] = max((levels[need] + self._waits(item, need) for need in item.needs if need in levels), default=0)
+            levels[item] = max(
+                (levels[need] + self._waits(item, need) for need in item.needs if need in levels),
+                default=0,
+            )
         return levels
 
     def _waits(self, item: Item, need: Item) -> bool:
@@ -345,7 +421,9 @@ class Layout:
         last = max(early.values(), default=0)
         levels = dict.fromkeys(early, last)
         is_needed: set[Item] = set()
-        totals = [item for item in self.computed if item.what == "fold" and self.nest.outer in item.over]
+        totals = [
+            item for item in self.computed if item.what == "fold" and self.nest.outer in item.over
+        ]
         for item in reversed(self.computed):
             if item in totals:
                 continue
@@ -369,7 +447,12 @@ class Layout:
             loops = sorted(space - {self.lane}, key=self._rank)
             stage = Stage(tuple(loops), self.lane is self.nest.outer or self.lane in space)
             stage.items = items
-            self.kept.update(need for item in items for need in item.needs if need in self._levels and need not in items)
+            self.kept.update(
+                need
+                for item in items
+                for need in item.needs
+                if need in self._levels and need not in items
+            )
             stages.append(stage)
         return stages
 

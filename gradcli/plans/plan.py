@@ -1,11 +1,18 @@
 """Plans: a value and its gradients as one program, compiled once for shapes and run many times.
 
-value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──read in index form──▶ nests, and operations on whole arrays
-                                                                                             └──write──▶ Python that calls NumPy, or C
+value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──read in index form──▶ nests,
+and operations on whole arrays
+                                                                                             └──write──▶
+                                                                                             Python
+                                                                                             that
+                                                                                             calls
+                                                                                             NumPy,
+                                                                                             or C
 
-A plan gives what the forward pass and the sweep give, to a few units in the last place. Its speculative program assumes that
-all is finite. Where something is not, the result is computed again: by the conservative one, in blocks, with zeros for branches
-not taken, if the program is nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep.
+A plan gives what the forward pass and the sweep give, to a few units in the last place. Its
+speculative program assumes that all is finite. Where something is not, the result is computed
+again: by the conservative one, in blocks, with zeros for branches not taken, if the program is
+nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep.
 Where all arrays are small, a program of Python's floats comes before all these (unrolling.py).
 """
 
@@ -34,7 +41,10 @@ from gradcli.plans.unrolling import unroll, unrolled_text
 
 
 def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr, int]) -> int:
-    """The most bytes that a schedule holds beside its inputs. Loops need no more than their blocks beside what they store."""
+    """The most bytes that a schedule holds beside its inputs.
+
+    Loops need no more than their blocks beside what they store.
+    """
     ends: dict[int, list[Expr]] = {}
     for node, place in last_uses.items():
         ends.setdefault(place, []).append(node)
@@ -50,15 +60,22 @@ def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr
         live += sum(made.values())
         most = max(most, live)
         live -= sum(sizes.pop(node, 0) for node in ends.get(place, ()))
-    copied = sum(size_of(root) for root in dict.fromkeys(roots) if sizes.get(root, 0) == 0)  # views, and inputs, are results as copies
+    copied = sum(
+        size_of(root) for root in dict.fromkeys(roots) if sizes.get(root, 0) == 0
+    )  # views, and inputs, are results as copies
     return max(most, live + copied)
 
 
-_DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the engine holds all intermediate values
+_DECIDED = (
+    1 << 23
+    # entries of all inputs up to which zero times infinity is decided: the engine holds all
+    # intermediate values
+)
 
 
 class Plan:
-    """The results of a subject, such as a value and its gradients, as a function of the values of leaves.
+    """The results of a subject, such as a value and its gradients, as a function of the values of
+    leaves.
 
     leaves  those that take values, in order
     backend who runs the loops: "numpy", "native", or "auto", for which a count decides (backend.py)
@@ -90,7 +107,9 @@ class Plan:
             self._speculative = compile_source(self._write(roots, risky))
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
-        """The results: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
+        """The results: new arrays, or those of ``out`` (contiguous, of the right dtype and shape,
+        no inputs).
+        """
         if self._unrolled is not None:
             try:
                 found = self._unrolled(*values, *out) if out else self._unrolled(*values)
@@ -101,7 +120,9 @@ class Plan:
         try:
             results, checks = self._speculative(*values, *out)
         except (ArithmeticError, ValueError, TypeError):
-            pass  # Python's floats raise where NumPy has an infinity or NaN; what is wrong indeed raises again
+            # Python's floats raise where NumPy has an infinity or NaN; what is wrong indeed raises
+            # again
+            pass
         else:
             if not checks or np.isfinite(checks).all():
                 return results
@@ -109,7 +130,11 @@ class Plan:
             return self._interpret(values, out)
         results = self._conservative(*values, *out)[0]
         open_ = any(has_nan(gradient) for gradient in results[1:])
-        return self._interpret(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
+        return (
+            self._interpret(values, out)
+            if open_ and sum(map(np.size, values)) <= _DECIDED
+            else results
+        )
 
     @property
     def is_unrolled(self) -> bool:
@@ -119,7 +144,9 @@ class Plan:
     def text(self) -> str:
         """The program for people to read, and why it runs where it does."""
         roots, risky = self._fold(assume_finite=True)
-        small = unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
+        small = (
+            unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
+        )
         source = self._write(roots, risky) if small is None else small
         return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
@@ -140,17 +167,30 @@ class Plan:
             except NativeError:
                 if self.asked == "native":
                     raise
-                source, self._hindrance = None, "C cannot be compiled"  # there may be no room for a compiler's files
+                source, self._hindrance = (
+                    None,
+                    "C cannot be compiled",
+                )  # there may be no room for a compiler's files
             if source is not None:
                 return source
             self.backend = "numpy"
         expander = Expander(Graph(self.subject.graph.limits))
         roots = expander.expand(roots)
-        has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
+        has_floats = any(
+            not leaf.shape for leaf in self.leaves
+        )  # whose infinities are made otherwise than NumPy's
         checked = risky or expander.changed or has_floats or self.subject.decides
         steps = plan_steps(roots, in_c=False)
         self.memory = most_held(steps, roots, last_uses(steps, roots))
-        return write_source(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
+        return write_source(
+            self.leaves,
+            roots,
+            steps,
+            self.precision,
+            assume_finite=True,
+            checked=checked,
+            threads=self.threads,
+        )
 
     def _native(self, roots: Sequence[Expr]) -> Source | None:
         """The program with its nests in C; None if it has none, or needs one that cannot be run."""
@@ -164,24 +204,48 @@ class Plan:
         self.memory = most_held(steps, roots, last_uses(steps, roots))
         functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
         return write_source(
-            self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions
+            self.leaves,
+            roots,
+            steps,
+            self.precision,
+            assume_finite=True,
+            checked=True,
+            threads=self.threads,
+            functions=functions,
         )
 
     @cached_property
     def _conservative(self) -> Compiled | None:
-        """The program that does not assume all to be finite, if it is nothing but loops, and beside them what works entry by entry."""
+        """The program that does not assume all to be finite, if it is nothing but loops, and beside
+        them what works entry by entry.
+        """
         roots, _ = self._fold(assume_finite=False)
         steps = plan_steps(roots, in_c=False)
-        plain = all(node.op is None or node.op.elementwise or node.op.linear for node in reachable(roots))
+        plain = all(
+            node.op is None or node.op.elementwise or node.op.linear for node in reachable(roots)
+        )
         if not plain or not any(isinstance(step, Nest) for step in steps):
             return None
         return compile_source(
-            write_source(self.leaves, roots, steps, self.precision, assume_finite=False, checked=False, threads=self.threads)
+            write_source(
+                self.leaves,
+                roots,
+                steps,
+                self.precision,
+                assume_finite=False,
+                checked=False,
+                threads=self.threads,
+            )
         )
 
     def _interpret(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         """Array by array."""
-        given = {leaf: np.asarray(value)[()] for leaf, value in zip(self.leaves, values, strict=True)}
+        given = {
+            leaf: np.asarray(value)[()] for leaf, value in zip(self.leaves, values, strict=True)
+        }
         results = self.subject.interpret(given, self.precision)
         outs = [*out, *[None] * (len(results) - len(out))]
-        return [deliver(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
+        return [
+            deliver(result, array) if np.ndim(result) else result
+            for result, array in zip(results, outs, strict=True)
+        ]

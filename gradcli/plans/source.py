@@ -1,6 +1,7 @@
 """Python text in the making: names for values and constants, and calls of operations.
 
-Names are ours, never the user's: ``v1`` values, ``r1`` registers (buffers of one block), ``k1`` constants and functions.
+Names are ours, never the user's: ``v1`` values, ``r1`` registers (buffers of one block), ``k1``
+constants and functions.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums
 from gradcli.ops.spec import Op
 
-# -- A program for people to read: its functions and constants under names that say what they are --
+# -- A program for people to read: its functions and constants under names that say what they are -
 #
 # Names and text of the user's are not in a program, and do not come into it here: parameters of
 # operations are shown if they are numbers.
@@ -37,7 +38,10 @@ _OURS = re.compile(r"\bk\d+\b")
 
 def listing(lines: list[str], constants: Mapping[str, Any]) -> str:
     """Lines of a program, whose constants are known by their names there."""
-    return "\n".join(_OURS.sub(lambda name: _constant_text(constants.get(name[0], name[0])), line) for line in lines)
+    return "\n".join(
+        _OURS.sub(lambda name: _constant_text(constants.get(name[0], name[0])), line)
+        for line in lines
+    )
 
 
 def name_with_numbers(name: str, static: Mapping[str, Any]) -> str:
@@ -47,7 +51,9 @@ def name_with_numbers(name: str, static: Mapping[str, Any]) -> str:
 
 
 def _constant_text(value: Any) -> str:
-    """A constant: a number as it is, a function by its name, what is larger by its dtype and shape."""
+    """A constant: a number as it is, a function by its name, what is larger by its dtype
+    and shape.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, np.dtype):
@@ -63,7 +69,7 @@ def _is_plain(part: Any) -> bool:
     return part is None or isinstance(part, (bool, int, float))
 
 
-# -- Arrays for results, taken again when nobody has them any more ---------------------------------
+# -- Arrays for results, taken again when nobody has them any more -------------------------------
 #
 # Memory that comes from the system costs a page fault for each of its pages: more than most of
 # what is computed there. A plan keeps the arrays of its last two calls (the results of one are
@@ -72,7 +78,9 @@ def _is_plain(part: Any) -> bool:
 # together keep so much and no more.
 
 
-RETURNED = 1 << 16  # bytes from which on memory is given back to the system, to be taken page by page the next time
+RETURNED = (
+    1 << 16
+)  # bytes from which on memory is given back to the system, to be taken page by page the next time
 _CALLS = 2  # whose arrays are kept
 _MOST = 1 << 28  # bytes that are kept in all, beside those of the plan that runs
 
@@ -114,7 +122,11 @@ class Results:
                 array = kept.pop(0)  # so that no other thread looks at the same time
             except IndexError:
                 break
-            if array.shape != shape or array.dtype != dtype or not (array.flags.carray and array.flags.owndata):
+            if (
+                array.shape != shape
+                or array.dtype != dtype
+                or not (array.flags.carray and array.flags.owndata)
+            ):
                 continue  # somebody has changed what it is
             is_free = sys.getrefcount(array) <= _NOBODY
             kept.append(array)
@@ -138,7 +150,10 @@ class Results:
 
 
 class Keepers:
-    """The plans that keep arrays. Where these are too much, all plans but the one that runs let go of theirs."""
+    """The plans that keep arrays.
+
+    Where these are too much, all plans but the one that runs let go of theirs.
+    """
 
     def __init__(self) -> None:
         self._counted = 0  # bytes made since then, and what was kept: what is kept is no more
@@ -158,13 +173,23 @@ class Keepers:
 _keepers = Keepers()
 
 
-_BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
+_BY_KEYWORD = (
+    np.maximum,
+    np.minimum,
+)  # where a third operand is to be more to choose from, some day
 
 
 class Source:
     """Lines of a function, and the names that they mention."""
 
-    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        precision: str,
+        *,
+        assume_finite: bool,
+        exact: bool = False,
+        threads: int | None = None,
+    ) -> None:
         self.precision = precision
         self.threads = threads  # at most, that share a loop; None for as many as there are cores
         self.dtype = numpy_dtype(FLOAT, precision)
@@ -211,7 +236,9 @@ class Source:
         return value if value.dtype == self.dtype else value.astype(self.dtype)
 
     def on_floats(self, node: Expr) -> str | None:
-        """A scalar operation as an expression of Python, if it is one that gives what NumPy gives (but for last bits) or raises."""
+        """A scalar operation as an expression of Python, if it is one that gives what NumPy gives
+        (but for last bits) or raises.
+        """
         if not self.assume_finite or node.shape or self.precision != "float64":
             return None
         assert node.op is not None
@@ -262,13 +289,26 @@ class Source:
             return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
         return self.apply(node.op, node.static, node.kind, operands)
 
-    def apply(self, op: Op, static: Mapping[str, Any], kind: str, operands: Sequence[str], out: str | None = None) -> str:
-        """An operation with its parameters on arrays; with ``out``, which only ufuncs take, into a buffer."""
+    def apply(
+        self,
+        op: Op,
+        static: Mapping[str, Any],
+        kind: str,
+        operands: Sequence[str],
+        out: str | None = None,
+    ) -> str:
+        """An operation with its parameters on arrays; with ``out``, which only ufuncs take, into a
+        buffer.
+        """
         forward: Callable[..., Any] = op.forward
         is_ufunc = isinstance(forward, np.ufunc)
         if static:
             forward = functools.partial(forward, **static)
-        given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
+        given = (
+            [*operands]
+            if out is None
+            else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
+        )
         name = self.constant(forward)
         if not is_ufunc:
             self.labels[name] = name_with_numbers(op.name, static)
@@ -280,7 +320,9 @@ class Source:
         return "\n\n".join([*self.called, listing(self.lines, {**self.namespace, **self.labels})])
 
     def compile(self, name: str) -> Callable[..., Any]:
-        exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)  # our own text, without a word of the user's
+        exec(
+            compile("\n".join(self.lines), "<plan>", "exec"), self.namespace
+        )  # our own text, without a word of the user's
         function: Callable[..., Any] = self.namespace[name]
         return function
 
@@ -305,7 +347,9 @@ class Subject(Protocol):
 
     @property
     def decides(self) -> bool:
-        """Return whether `interpret` gives other results than the roots, array by array, where something is not finite."""
+        """Return whether `interpret` gives other results than the roots, array by array, where
+        something is not finite.
+        """
         ...
 
     def interpret(self, given: Mapping[Expr, Any], precision: str) -> list[Any]: ...
@@ -319,7 +363,9 @@ class Gradients:
     beside  nodes that are results in place of the value
     """
 
-    def __init__(self, root: Expr, wrt: Sequence[Expr], seed: Expr | None = None, beside: Sequence[Expr] = ()) -> None:
+    def __init__(
+        self, root: Expr, wrt: Sequence[Expr], seed: Expr | None = None, beside: Sequence[Expr] = ()
+    ) -> None:
         self.root, self.wrt, self.seed = root, list(wrt), seed
         self.beside = list(beside) or [root]
         self.graph = root.graph
@@ -328,13 +374,20 @@ class Gradients:
     def roots(self) -> list[Expr]:
         """The value, and the gradients that the sweep makes of the graph."""
         seed = ones_like(self.root) if self.seed is None else self.seed
-        found = backward(reachable([self.root]), {self.root: seed}, self.wrt, itself) if self.wrt else {}
+        found = (
+            backward(reachable([self.root]), {self.root: seed}, self.wrt, itself)
+            if self.wrt
+            else {}
+        )
         return [*self.beside, *(found[x] if x in found else zeros_like(x) for x in self.wrt)]
 
     @property
     def decides(self) -> bool:
         """Return where a cotangent of zeros ends the sweep, the program goes on."""
-        return bool(self.wrt) and any(not (node.op is None or node.op.elementwise or node.op.linear) for node in reachable([self.root]))
+        return bool(self.wrt) and any(
+            not (node.op is None or node.op.elementwise or node.op.linear)
+            for node in reachable([self.root])
+        )
 
     def interpret(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """Compute by the forward pass and the sweep."""
@@ -343,10 +396,15 @@ class Gradients:
         seed = np.ones_like(value) if self.seed is None else given[self.seed]
         try:
             with np.errstate(all="ignore"):
-                found = gradients(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
+                found = gradients(
+                    reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__
+                )
         except (ValueError, ArithmeticError) as error:
             raise EvaluationError(f"the gradient has no value: {error}") from None
-        return [*(table[node] for node in self.beside), *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
+        return [
+            *(table[node] for node in self.beside),
+            *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt),
+        ]
 
 
 class Nodes:

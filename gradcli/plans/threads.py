@@ -1,4 +1,7 @@
-"""Sharing the blocks of a loop among threads: NumPy lets go of the interpreter's lock while it works on a block."""
+"""Sharing the blocks of a loop among threads:
+
+NumPy lets go of the interpreter's lock while it works on a block.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,13 @@ from typing import Any
 import numpy as np
 
 Lists = tuple[list[Any], ...]
-Blocks = Callable[[int, int, int], Lists]  # of blocks from a row, up to a row, of so many rows each: what they add to each list
+Blocks = Callable[
+    [int, int, int], Lists
+]  # of blocks from a row, up to a row, of so many rows each: what they add to each list
 
-_MOST = 8  # threads that find the lock free often enough, when NumPy's work on a block takes some ten times longer than its call
+# threads that find the lock free often enough, when NumPy's work on a block takes some ten times
+# longer than its call
+_MOST = 8
 
 
 def in_turn(blocks: Blocks, rows: int, step: int) -> list[list[Any]]:
@@ -27,7 +34,9 @@ def in_turn(blocks: Blocks, rows: int, step: int) -> list[list[Any]]:
 
 
 def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -> list[list[Any]]:
-    """The same by several threads, with the same lists, however many they are. Nothing runs any more when it ends, in any way.
+    """The same by several threads, with the same lists, however many they are.
+
+    Nothing runs any more when it ends, in any way.
 
     threads   how many at most, this one among them; None for as many as there are cores
     """
@@ -70,7 +79,9 @@ def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -
             turns.clear()
             while helping:
                 with suppress(IndexError):  # it has done in the meantime
-                    helping[0].acquire()  # nobody else waits for it, so it need not be released again
+                    helping[
+                        0
+                    ].acquire()  # nobody else waits for it, so it need not be released again
             break
         except BaseException as error:
             problems.append(error)
@@ -78,7 +89,8 @@ def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -
         try:
             raise problems[0]
         finally:
-            problems.clear()  # its traceback has this frame, which would keep the call's arrays alive
+            # its traceback has this frame, which would keep the call's arrays alive
+            problems.clear()
     return _join(found, blocks, whole, rows)
 
 
@@ -102,7 +114,9 @@ def cores() -> int:
 
 
 def _threads() -> int:
-    """Return as many threads as this process has cores, or as ``OMP_NUM_THREADS`` allows, as for NumPy's products of matrices."""
+    """Return as many threads as this process has cores, or as ``OMP_NUM_THREADS`` allows, as for
+    NumPy's products of matrices.
+    """
     said = os.environ.get("OMP_NUM_THREADS", "")
     if said.isdecimal() and int(said):
         return min(int(said), _MOST)
@@ -115,4 +129,6 @@ def _pool() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a forked process
+    os.register_at_fork(
+        after_in_child=_pool.cache_clear
+    )  # threads do not live on in a forked process

@@ -1,6 +1,8 @@
-"""Programs on small arrays, entry by entry: for a handful of entries Python's floats are several times as fast as NumPy's calls.
+"""Programs on small arrays, entry by entry: for a handful of entries Python's floats are several
+times as fast as NumPy's calls.
 
-Operations that move, sum and multiply entries run on arrays of nodes of a graph of numbers, and so unroll themselves.
+Operations that move, sum and multiply entries run on arrays of nodes of a graph of numbers, and so
+unroll themselves.
 """
 
 from __future__ import annotations
@@ -30,9 +32,11 @@ _LONGEST = 3_000  # operations on floats: a longer program takes too long to com
 
 
 def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Unrolled | None:
-    """A function of the leaves' values, and of arrays that take results, which gives the roots' values.
+    """A function of the leaves' values, and of arrays that take results, which gives the roots'
+    values.
 
-    The last roots, ``derived``, are derivatives in given directions: what these do not move contributes nothing.
+    The last roots, ``derived``, are derivatives in given directions: what these do not move
+    contributes nothing.
 
     It gives None where these are not all finite, and raises where Python's floats do.
     """
@@ -41,7 +45,11 @@ def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> U
 
 
 def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Source | None:
-    """Its text. There is none for programs without arrays, with large ones, or with operations that floats do not have."""
+    """Its text.
+
+    There is none for programs without arrays, with large ones, or with operations that floats do
+    not have.
+    """
     # operands first: the indices of leaves, which may be of another graph, say nothing here
     nodes = sorted(reachable([*leaves, *roots]), key=lambda node: node.op is not None)
     if not _is_worth_it(nodes, roots) or any(root.kind != FLOAT for root in roots):
@@ -51,12 +59,23 @@ def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 
         return None
     if derived:
         _without_zeros(entries, roots[len(roots) - derived :])
-    steps = [node for node in reachable([entry for root in roots for entry in entries[root].flat]) if node.op is not None]
-    return _write(leaves, roots, entries, steps) if all(step.op is not None and step.op.in_python for step in steps) else None
+    steps = [
+        node
+        for node in reachable([entry for root in roots for entry in entries[root].flat])
+        if node.op is not None
+    ]
+    return (
+        _write(leaves, roots, entries, steps)
+        if all(step.op is not None and step.op.in_python for step in steps)
+        else None
+    )
 
 
 def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
-    """Return whether all can be done on floats, in less time than NumPy takes. What has no axes is done on floats in any case."""
+    """Return whether all can be done on floats, in less time than NumPy takes.
+
+    What has no axes is done on floats in any case.
+    """
     calls = work = 0
     for node in nodes:
         op = node.op
@@ -65,7 +84,9 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
         size = math.prod(node.shape)
         if not 0 < size <= (_MOST if op is None or _work(node) or op.in_python else _MOST_MOVED):
             return False
-        if op is not None and (node.shape or any(operand is not None and operand.shape for operand in node.operands)):
+        if op is not None and (
+            node.shape or any(operand is not None and operand.shape for operand in node.operands)
+        ):
             calls += 1
             work += _work(node)
     stored = sum(math.prod(root.shape) for root in roots if root.shape)
@@ -73,8 +94,12 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
 
 
 def takes_objects(op: Op) -> bool:
-    """Return whether the forward pass does with arrays of objects, by their + and *, what it does with floats."""
-    return bool((op.moves and op.result == "same") or op.adds or op in (shapes.scatter_add, products.outer))
+    """Return whether the forward pass does with arrays of objects, by their + and *, what it does
+    with floats.
+    """
+    return bool(
+        (op.moves and op.result == "same") or op.adds or op in (shapes.scatter_add, products.outer)
+    )
 
 
 def _work(node: Expr) -> int:
@@ -86,7 +111,9 @@ def _work(node: Expr) -> int:
 def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
     """The value of every node as an array of nodes that are numbers."""
     graph = Graph()
-    numbers = np.frompyfunc(lambda entry: entry if isinstance(entry, Expr) else graph.constant(float(entry)), 1, 1)
+    numbers = np.frompyfunc(
+        lambda entry: entry if isinstance(entry, Expr) else graph.constant(float(entry)), 1, 1
+    )
     entries: dict[Expr, np.ndarray] = {}
     for node in nodes:
         op = node.op
@@ -94,9 +121,13 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
         if op is None:
             found: Any = _entries_of(graph, node)
         elif op.in_python:
-            found = np.frompyfunc(lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1)(*operands)
+            found = np.frompyfunc(
+                lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1
+            )(*operands)
         elif op is shapes.scatter_add:
-            found = op.forward(operands[0][()], **node.static)  # a number, not an array without axes, is stored in an array of objects
+            found = op.forward(
+                operands[0][()], **node.static
+            )  # a number, not an array without axes, is stored in an array of objects
         else:
             found = op.forward(*operands, **node.static)
         if found is None:
@@ -112,7 +143,11 @@ class _WithoutZeros(Rebuilding):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         role = op.algebra
-        zeros = [place for place, operand in enumerate(operands) if operand.is_constant and operand.payload == 0]
+        zeros = [
+            place
+            for place, operand in enumerate(operands)
+            if operand.is_constant and operand.payload == 0
+        ]
         if zeros:
             if role in ("product", "chain", "negation") or (role == "quotient" and zeros == [0]):
                 return self.graph.constant(0.0)
@@ -120,7 +155,11 @@ class _WithoutZeros(Rebuilding):
                 rest: Expr = operands[1 - zeros[0]]
                 return rest
         elif role == "product":
-            ones = [place for place, operand in enumerate(operands) if operand.is_constant and operand.payload == 1]
+            ones = [
+                place
+                for place, operand in enumerate(operands)
+                if operand.is_constant and operand.payload == 1
+            ]
             if ones:
                 other: Expr = operands[1 - ones[0]]
                 return other
@@ -140,14 +179,23 @@ def _without_zeros(entries: dict[Expr, np.ndarray], roots: Sequence[Expr]) -> No
 def _entries_of(graph: Graph, node: Expr) -> Any:
     """The entries of a leaf or a constant, if all are finite floats."""
     if not node.is_constant:
-        return np.frompyfunc(lambda _: graph.leaf("entry", ()), 1, 1)(np.zeros(node.shape)) if node.kind == FLOAT else None
+        return (
+            np.frompyfunc(lambda _: graph.leaf("entry", ()), 1, 1)(np.zeros(node.shape))
+            if node.kind == FLOAT
+            else None
+        )
     if node.kind != FLOAT:
         return None
     value = constant_value(node.payload, np.dtype(np.float64), FLOAT)
     return value.astype(object) if np.isfinite(value).all() else None
 
 
-def _write(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Expr, np.ndarray], steps: Sequence[Expr]) -> Source:
+def _write(
+    leaves: Sequence[Expr],
+    roots: Sequence[Expr],
+    entries: Mapping[Expr, np.ndarray],
+    steps: Sequence[Expr],
+) -> Source:
     source = Source("float64", assume_finite=True)
     values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)

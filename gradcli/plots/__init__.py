@@ -1,1 +1,3 @@
-"""Expressions over ranges of their names: values and derivatives in columns, and where kinks, jumps, poles and gaps are."""
+"""Expressions over ranges of their names: values and derivatives in columns, and where kinks,
+jumps, poles and gaps are.
+"""

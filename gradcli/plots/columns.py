@@ -1,7 +1,8 @@
-"""A query as a function of columns: its value and derivatives at many points at once, by the engine's own forward pass and sweep.
+"""A query as a function of columns: its value and derivatives at many points at once, by the
+engine's own forward pass and sweep.
 
-What depends on the names entry by entry is rebuilt over leaves that are columns, once. Anything else, as a
-matrix of the names, is computed point by point on one graph.
+What depends on the names entry by entry is rebuilt over leaves that are columns, once. Anything
+else, as a matrix of the names, is computed point by point on one graph.
 """
 
 from __future__ import annotations
@@ -57,12 +58,27 @@ class Columns:
     work     scalar operations of a point, by count
     """
 
-    def __init__(self, scope: Scope, root: Expr, moving: Mapping[str, Expr | None], wrt: Mapping[str, Expr | None]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        root: Expr,
+        moving: Mapping[str, Expr | None],
+        wrt: Mapping[str, Expr | None],
+    ) -> None:
         self.scope, self.root, self.moving, self.wrt = scope, root, moving, wrt
         self.order = reachable([root])
-        self.leaves = list(dict.fromkeys(leaf for leaf in (*moving.values(), *wrt.values()) if leaf is not None and leaf in self.order))
+        self.leaves = list(
+            dict.fromkeys(
+                leaf
+                for leaf in (*moving.values(), *wrt.values())
+                if leaf is not None and leaf in self.order
+            )
+        )
         self.entrywise = self._is_entrywise()
-        self.work = sum(math.prod(node.shape) if node.op is None or node.op.outputs == 1 else 1 for node in self.order)
+        self.work = sum(
+            math.prod(node.shape) if node.op is None or node.op.outputs == 1 else 1
+            for node in self.order
+        )
 
     def _is_entrywise(self) -> bool:
         depends = set(self.leaves)
@@ -77,10 +93,16 @@ class Columns:
 
     @np.errstate(all="ignore")
     def __call__(self, *columns: Any) -> Points:
-        """The values and derivatives at points, of which each column has the numbers of one name."""
+        """The values and derivatives at points, of which each column has the numbers of one
+        name.
+        """
         given = [np.asarray(column, np.float64) for column in columns]
         shape = (len(given[0]), *self.root.shape)
-        points = Points(np.full(shape, np.nan), {name: np.full(shape, np.nan) for name in self.wrt}, np.zeros(shape, bool))
+        points = Points(
+            np.full(shape, np.nan),
+            {name: np.full(shape, np.nan) for name in self.wrt},
+            np.zeros(shape, bool),
+        )
         fill, step = (self._together, _LENGTH) if self.entrywise else (self._alone, 1)
         for start in range(0, len(given[0]), step):
             part = slice(start, start + step)
@@ -88,12 +110,18 @@ class Columns:
         return points
 
     def along(self, name: str, fixed: Mapping[str, float]) -> Probe:
-        """The values and the slopes along a name, a column for each entry of the result; the others are fixed."""
+        """The values and the slopes along a name, a column for each entry of the result; the others
+        are fixed.
+        """
         entries = math.prod(self.root.shape)
 
         def probe(xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            found = self(*(xs if other == name else np.full(len(xs), fixed[other]) for other in self.moving))
-            return found.values.reshape(len(xs), entries), found.slopes[name].reshape(len(xs), entries)
+            found = self(
+                *(xs if other == name else np.full(len(xs), fixed[other]) for other in self.moving)
+            )
+            return found.values.reshape(len(xs), entries), found.slopes[name].reshape(
+                len(xs), entries
+            )
 
         return probe
 
@@ -115,14 +143,20 @@ class Columns:
         points.inside[part] = np.broadcast_to(in_range(order, found), (_LENGTH, *shape))[:count]
         adjoints: dict[Any, Any] = {}
         if self.wrt and root.shape == (_LENGTH, *shape):
-            adjoints = gradients(order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__)
+            adjoints = gradients(
+                order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__
+            )
         for name, asked in self.wrt.items():
             slope = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
-            points.slopes[name][part] = 0.0 if slope is None else np.broadcast_to(slope, (_LENGTH, *shape))[:count]
+            points.slopes[name][part] = (
+                0.0 if slope is None else np.broadcast_to(slope, (_LENGTH, *shape))[:count]
+            )
 
     @cached_property
     def _wide(self) -> tuple[dict[Expr, Expr], Expr, list[Expr]]:
-        """The same expression over columns: they have an axis for the points before those of the result."""
+        """The same expression over columns: they have an axis for the points before those of the
+        result.
+        """
         shape = (_LENGTH, *self.root.shape)
         leaves = {leaf: self.root.graph.leaf(leaf.payload.name, shape) for leaf in self.leaves}
         (root,) = rebuild([self.root], leaves, self.root.graph)
@@ -130,12 +164,19 @@ class Columns:
 
     def _alone(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
         """One point, and the derivatives of each entry of the result by themselves."""
-        given = {leaf: column[0] for leaf, column in zip(self.moving.values(), columns, strict=True) if leaf is not None}
+        given = {
+            leaf: column[0]
+            for leaf, column in zip(self.moving.values(), columns, strict=True)
+            if leaf is not None
+        }
         try:
             found = forward([self.root], {**self.scope.values, **given}, "float64", self.order)
         except (EvaluationError, ValueError, ArithmeticError):
             return  # no value at all, as the inverse of a singular matrix
-        points.values[part], points.inside[part] = found[self.root], np.all(in_range(self.order, found))
+        points.values[part], points.inside[part] = (
+            found[self.root],
+            np.all(in_range(self.order, found)),
+        )
         shape = self.root.shape
         for place, index in enumerate(np.ndindex(shape)) if self.wrt else ():
             seed = one_hot(place, shape) if shape else np.float64(1.0)

@@ -1,4 +1,6 @@
-"""Points at which a function is drawn: more of them where it bends, and none across what is not smooth. Work is counted."""
+"""Points at which a function is drawn: more of them where it bends, and none across what is not
+smooth. Work is counted.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,21 @@ _SUSPECTS = 1024  # intervals that are looked into
 _FEW = 2_000  # points, of which each is computed for itself
 _STANDS_OUT = 3.0  # times as much as beside it
 _ROUNDING = 1e-9  # relative: smaller changes of a slope are none
-_TURNS = 0.3  # of the largest slope, or of a rise that slopes do not explain: such a change is looked into
+# of the largest slope, or of a rise that slopes do not explain: such a change is looked into
+_TURNS = 0.3
 _SEEN = 1e-3  # of the height
-_ROUNDS, _FLAT = 9, 0.0015  # how often intervals are halved, and how far a curve may be from a line, of its height
+_ROUNDS, _FLAT = (
+    9,
+    0.0015,
+)  # how often intervals are halved, and how far a curve may be from a line, of its height
 _NEARER = 14  # points towards a place, each half as far
 _BESIDE = 1e-7  # of the range: points on both sides of a place that is known beforehand
 
 
 class Samples(NamedTuple):
-    """Points in order, with values and slopes, a column for an entry of the result; and for each entry what is not smooth."""
+    """Points in order, with values and slopes, a column for an entry of the result; and for each
+    entry what is not smooth.
+    """
 
     xs: Array
     values: Array
@@ -31,7 +39,16 @@ class Samples(NamedTuple):
     places: list[list[Place]]
 
 
-def sample(probe: Probe, begin: float, end: float, entries: int, known: Iterable[float], budget: int, *, log: bool = False) -> Samples:
+def sample(
+    probe: Probe,
+    begin: float,
+    end: float,
+    entries: int,
+    known: Iterable[float],
+    budget: int,
+    *,
+    log: bool = False,
+) -> Samples:
     """A function over a range.
 
     known    where it may be not smooth
@@ -56,19 +73,32 @@ def sample(probe: Probe, begin: float, end: float, entries: int, known: Iterable
     return Samples(xs, values, slopes, places)
 
 
-def _first_points(begin: float, end: float, even: int, uneven: int, known: Iterable[float], log: bool) -> Array:
-    """Points to begin with: at round numbers, and at others, so that nothing that repeats itself is met at one phase only."""
+def _first_points(
+    begin: float, end: float, even: int, uneven: int, known: Iterable[float], log: bool
+) -> Array:
+    """Points to begin with: at round numbers, and at others, so that nothing that repeats itself is
+    met at one phase only.
+    """
     if begin == end:
         return np.array([begin])
     shares = (np.arange(uneven) + 0.1 + 0.8 * ((np.arange(uneven) * _GOLDEN) % 1.0)) / uneven
     between = begin * (end / begin) ** shares if log else begin + (end - begin) * shares
     around = [x + side * _BESIDE * (end - begin) for x in known for side in (-1.0, 0.0, 1.0)]
-    xs = np.unique(np.concatenate([evenly(begin, end, even, log), between, [0.0], np.array(around, np.float64)])) + 0.0
+    xs = (
+        np.unique(
+            np.concatenate(
+                [evenly(begin, end, even, log), between, [0.0], np.array(around, np.float64)]
+            )
+        )
+        + 0.0
+    )
     return xs[(begin <= xs) & (xs <= end)]
 
 
 def _suspects(xs: Array, values: Array, slopes: Array, most: int) -> tuple[Array, Array, Array]:
-    """The intervals in which something may be: defined at one end only, or bent more than those beside them."""
+    """The intervals in which something may be: defined at one end only, or bent more than those
+    beside them.
+    """
     widths = np.diff(xs)[:, None]
     with np.errstate(all="ignore"):
         turned = np.abs(np.diff(slopes, axis=0))
@@ -93,7 +123,9 @@ def _suspects(xs: Array, values: Array, slopes: Array, most: int) -> tuple[Array
 
 
 def _standing_out(rates: Array) -> Array:
-    """Return how many times as large each is as what is on one side of it, two and three further; 0 where that is not much."""
+    """Return how many times as large each is as what is on one side of it, two and three further; 0
+    where that is not much.
+    """
     rates = np.where(np.isfinite(rates), rates, 1e300)
     padded = np.pad(rates, ((3, 3), (0, 0)), mode="edge")
     before, after = np.maximum(padded[:-6], padded[1:-5]), np.maximum(padded[5:-1], padded[6:])
@@ -114,7 +146,9 @@ def _towards(places: list[list[Place]], begin: float, end: float, xs: Array) -> 
     return np.array([x for x in found if begin <= x <= end], np.float64)
 
 
-def _with(probe: Probe, xs: Array, values: Array, slopes: Array, more: Array) -> tuple[Array, Array, Array]:
+def _with(
+    probe: Probe, xs: Array, values: Array, slopes: Array, more: Array
+) -> tuple[Array, Array, Array]:
     """Points with others among them."""
     new = np.setdiff1d(more, xs)
     if not new.size:
@@ -122,11 +156,17 @@ def _with(probe: Probe, xs: Array, values: Array, slopes: Array, more: Array) ->
     added, turned = probe(new)
     every = np.concatenate([xs, new])
     order = np.argsort(every, kind="stable")
-    return every[order], np.concatenate([values, added])[order], np.concatenate([slopes, turned])[order]
+    return (
+        every[order],
+        np.concatenate([values, added])[order],
+        np.concatenate([slopes, turned])[order],
+    )
 
 
 def _bends(xs: Array, values: Array, slopes: Array, places: list[list[Place]], log: bool) -> Array:
-    """The middles of intervals in which a curve in view, of the value or the slope, is not a line to the eye; the worst first."""
+    """The middles of intervals in which a curve in view, of the value or the slope, is not a line
+    to the eye; the worst first.
+    """
     lows, highs = xs[:-1], xs[1:]
     middles = np.sqrt(lows * highs) if log else lows + (highs - lows) / 2
     across = np.zeros((len(lows), values.shape[1]), bool)
@@ -139,8 +179,15 @@ def _bends(xs: Array, values: Array, slopes: Array, places: list[list[Place]], l
         with np.errstate(all="ignore"):
             rates = np.diff(heights, axis=0) / (highs - lows)[:, None]
             beside = np.abs(np.diff(np.pad(rates, ((1, 1), (0, 0)), mode="edge"), axis=0))
-            off = np.maximum(beside[:-1], beside[1:]) * (highs - lows)[:, None] / 8 / np.maximum(high - low, 1e-300)
-            seen = (np.minimum(heights[1:], heights[:-1]) <= high) & (np.maximum(heights[1:], heights[:-1]) >= low)
+            off = (
+                np.maximum(beside[:-1], beside[1:])
+                * (highs - lows)[:, None]
+                / 8
+                / np.maximum(high - low, 1e-300)
+            )
+            seen = (np.minimum(heights[1:], heights[:-1]) <= high) & (
+                np.maximum(heights[1:], heights[:-1]) >= low
+            )
         off = np.where(np.isfinite(off) & seen & ~across, off, 0.0)
         worst = np.maximum(worst, off.max(axis=1, initial=0.0))
     worst[(middles <= lows) | (middles >= highs) | (highs - lows < 1e-6 * (xs[-1] - xs[0]))] = 0.0
@@ -150,7 +197,9 @@ def _bends(xs: Array, values: Array, slopes: Array, places: list[list[Place]], l
 
 
 def view(heights: Array) -> tuple[float, float]:
-    """The part of an axis that shows what a curve does: all of it, or most, if a few points took nearly all."""
+    """The part of an axis that shows what a curve does: all of it, or most, if a few points took
+    nearly all.
+    """
     finite = np.sort(heights[np.isfinite(heights)])
     if not finite.size:
         return 0.0, 1.0

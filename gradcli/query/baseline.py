@@ -1,4 +1,6 @@
-"""Known failures: recorded once, by what the cases say and never by where they stand, and excused from then on."""
+"""Known failures: recorded once, by what the cases say and never by where they stand, and excused
+from then on.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _MOST = 10  # entries that are shown
 
 
 class Identities:
-    """Identities of the cases of a run; those that are equal in everything are numbered as they come."""
+    """Identities of the cases of a run; those that are equal in everything are numbered as they
+    come.
+    """
 
     def __init__(self, baseline: Path | None) -> None:
         self.roots: dict[Path, Path] = {}  # the folder of the project of each folder
@@ -37,13 +41,19 @@ class Identities:
         return replace(identity, number=self._tally.add(identity.digest))
 
     def _file(self, outcome: Outcome) -> str:
-        """The file from the folder of its project: that of the nearest pyproject.toml, else its repository, else the baseline's folder."""
+        """The file from the folder of its project: that of the nearest pyproject.toml, else its
+        repository, else the baseline's folder.
+        """
         if outcome.file is None or outcome.file.startswith("<"):
             return outcome.suite
         path = Path(absolute(outcome.file))
         if path.parent not in self.roots:
             project = nearest(path.parent)
-            self.roots[path.parent] = project.parent if project is not None else repository(path.parent) or self._otherwise
+            self.roots[path.parent] = (
+                project.parent
+                if project is not None
+                else repository(path.parent) or self._otherwise
+            )
         try:
             return Path(os.path.relpath(path, self.roots[path.parent])).as_posix()
         except ValueError:  # on another drive
@@ -60,19 +70,31 @@ class KnownFailure(NamedTuple):
         """Return the entry in a baseline, without what says nothing."""
         id = None if self.case.id is None else json.loads(self.case.id)
         entry = {**vars(self.case), "id": id, "rule": self.rule}
-        return {name: value for name, value in entry.items() if value is not None and (name, value) != ("number", 1)}
+        return {
+            name: value
+            for name, value in entry.items()
+            if value is not None and (name, value) != ("number", 1)
+        }
 
     @classmethod
     def read(cls, entry: dict[str, Any]) -> KnownFailure:
         rule, id = entry.pop("rule"), entry.pop("id", None)
-        return cls(Identity(**{"given": None, **entry}, id=None if id is None else json.dumps(id, sort_keys=True)), str(rule))
+        return cls(
+            Identity(
+                **{"given": None, **entry},
+                id=None if id is None else json.dumps(id, sort_keys=True),
+            ),
+            str(rule),
+        )
 
     @property
     def order(self) -> str:
         return json.dumps(self.entry(), ensure_ascii=False)
 
     def __str__(self) -> str:
-        name = "" if self.case.id is None else f" ({one_line(id_text(json.loads(self.case.id)), 60)})"
+        name = (
+            "" if self.case.id is None else f" ({one_line(id_text(json.loads(self.case.id)), 60)})"
+        )
         return f"{printable(self.case.file)}{name}: {one_line(self.case.text, 100)} [{self.rule}]"
 
 
@@ -88,8 +110,11 @@ class Baseline:
 
     @classmethod
     def load(cls, path: str | None, recording: bool, words: Sequence[str]) -> Baseline:
-        """The baseline that is named, if one is. Raises InputError for what cannot be read, with the command that records it anew:
-        that of these words."""
+        """The baseline that is named, if one is.
+
+        Raises InputError for what cannot be read, with the command that records it anew: that of
+        these words.
+        """
         if path is None:
             return cls()
         file = Path(path)
@@ -98,19 +123,39 @@ class Baseline:
         command = f"record it anew: {shell_command('gradcli', 'check', '--update', *words)}"
         try:
             with open_data(file, path, stream=is_handed_over(path)) as stream:
-                data = parse_array(read_within(stream, path, DEFAULT).decode("utf-8-sig"), f"the baseline '{file}'", DEFAULT)
+                data = parse_array(
+                    read_within(stream, path, DEFAULT).decode("utf-8-sig"),
+                    f"the baseline '{file}'",
+                    DEFAULT,
+                )
             version = data.get("version")
-            entries = {KnownFailure.read(entry) for entry in data["known"]} if version == VERSION else set()
+            entries = (
+                {KnownFailure.read(entry) for entry in data["known"]}
+                if version == VERSION
+                else set()
+            )
         except InputError as error:
             error.help = error.help or command
             raise
         except FileNotFoundError:
             raise InputError(f"there is no baseline '{file}'", help=command) from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ) as error:
+            reason = (
+                error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            )
             raise InputError(f"cannot read the baseline '{file}': {reason}", help=command) from None
         if version != VERSION:
-            raise InputError(f"the baseline '{file}' is of version {version!r}, not {VERSION}", help=command)
+            raise InputError(
+                f"the baseline '{file}' is of version {version!r}, not {VERSION}", help=command
+            )
         return cls(file, entries)
 
     def apply(self, outcome: Outcome) -> Outcome:
@@ -129,16 +174,30 @@ class Baseline:
         return replace(outcome, status=XFAILED, reason="in the baseline")
 
     def close(self, roots: set[Path], partial: bool) -> Iterator[str]:
-        """Return what is to be said at the end, when a recording is saved: of entries that nothing matches, too. Raises OutputError."""
+        """Return what is to be said at the end, when a recording is saved: of entries that nothing
+        matches, too. Raises OutputError.
+        """
         if self.path is None:
             return
         if self.recording:
-            written = [failure.entry() for failure in sorted(self.entries, key=lambda failure: failure.order)]
-            text = json.dumps({"version": VERSION, "known": written}, indent=1, ensure_ascii=False) + "\n"
+            written = [
+                failure.entry()
+                for failure in sorted(self.entries, key=lambda failure: failure.order)
+            ]
+            text = (
+                json.dumps({"version": VERSION, "known": written}, indent=1, ensure_ascii=False)
+                + "\n"
+            )
             write_whole(self.path, text.encode("utf-8", "backslashreplace"))
-            yield f"{printable(str(self.path))}: {len(written)} known failure{'s' * (len(written) != 1)}"
+            yield (
+                f"{printable(str(self.path))}: {len(written)} known "
+                f"failure{'s' * (len(written) != 1)}"
+            )
         elif not partial:
-            stale = sorted((f for f in self.entries - self._met if self._is_over(f, roots)), key=lambda failure: failure.order)
+            stale = sorted(
+                (f for f in self.entries - self._met if self._is_over(f, roots)),
+                key=lambda failure: failure.order,
+            )
             if stale:
                 count = f"{len(stale)} of {len(self.entries)} entries match no failure any more"
                 yield f"note: {printable(str(self.path))}: {count}; --update leaves them out"
@@ -147,6 +206,12 @@ class Baseline:
                     yield f"  and {len(stale) - _MOST} more"
 
     def _is_over(self, failure: KnownFailure, roots: set[Path]) -> bool:
-        """Return whether an entry that was not met is about a file of this run, or about none that there is."""
+        """Return whether an entry that was not met is about a file of this run, or about none that
+        there is.
+        """
         file = failure.case.file
-        return file in self._files or file.startswith("<") or not any((root / file).exists() for root in roots)
+        return (
+            file in self._files
+            or file.startswith("<")
+            or not any((root / file).exists() for root in roots)
+        )

@@ -1,4 +1,6 @@
-"""Arguments of the Python API, checked and converted: names, values, and options, each refused by its name."""
+"""Arguments of the Python API, checked and converted: names, values, and options, each refused by
+its name.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,18 @@ if TYPE_CHECKING:
     from gradcli.batch.compilation import CompilationCache
 
 
-_UNSAID = ("dialect", "precision", "threads", "timeout")  # options that are None where they are not given
-_ELSEWHERE = {"digits": "precision", "grad": "mode", "jacobian": "mode", "hessian": "mode"}  # what people write, and what they mean
+_UNSAID = (
+    "dialect",
+    "precision",
+    "threads",
+    "timeout",
+)  # options that are None where they are not given
+_ELSEWHERE = {
+    "digits": "precision",
+    "grad": "mode",
+    "jacobian": "mode",
+    "hessian": "mode",
+}  # what people write, and what they mean
 _WORDS = re.compile(rf"#[^\n]*|({NAME})")
 _RESERVED = ("if", "else", "and", "or", "not")
 
@@ -36,7 +48,10 @@ _RESERVED = ("if", "else", "and", "or", "not")
 def text_of(expression: Any) -> str:
     """The text of a program. Raises InputTypeError for what is none."""
     if not isinstance(expression, str):
-        raise InputTypeError(f"the expression must be text, not {type(expression).__name__}", help="write str(expression)")
+        raise InputTypeError(
+            f"the expression must be text, not {type(expression).__name__}",
+            help="write str(expression)",
+        )
     return expression
 
 
@@ -45,29 +60,44 @@ def words(expression: str) -> frozenset[str]:
     return frozenset(word for word in _WORDS.findall(normalize(expression)) if word)
 
 
-def bind_values(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]) -> dict[str, Any]:
+def bind_values(
+    at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]
+) -> dict[str, Any]:
     """The values of a call by the names that the expression has for them.
 
-    Of keywords, Python itself makes NFKC, also of raised and lowered letters: a name is found by that form, too.
-    ``how`` says how a value is given by a name that is taken by an option.
+    Of keywords, Python itself makes NFKC, also of raised and lowered letters: a name is found by
+    that form, too. ``how`` says how a value is given by a name that is taken by an option.
     """
     if at is not None and not isinstance(at, Mapping):
-        raise InputTypeError(f"'at' must map names to values, not {type(at).__name__}", help=f"write {how('x')}")
+        raise InputTypeError(
+            f"'at' must map names to values, not {type(at).__name__}", help=f"write {how('x')}"
+        )
     found: dict[str, Any] = {}
     by_form = cache(lambda: _by_form(known))
     for given in (at or {}, keywords):
         for name, value in given.items():
             place = name if isinstance(name, str) and name in known else _spell(name, by_form, how)
             if place in found:
-                why = "it is one name in two spellings" if given is at else "in a dictionary and as a keyword"
-                raise UsageError(f"the name '{place}' is bound twice: {why}", help="leave one of them out")
+                why = (
+                    "it is one name in two spellings"
+                    if given is at
+                    else "in a dictionary and as a keyword"
+                )
+                raise UsageError(
+                    f"the name '{place}' is bound twice: {why}", help="leave one of them out"
+                )
             found[place] = value
     return found
 
 
 def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
-    """The values that are given by names, by these as they are read. Raises UsageError for one name in two spellings."""
-    found = {normalize(name) if isinstance(name, str) else name: value for name, value in given.items()}
+    """The values that are given by names, by these as they are read.
+
+    Raises UsageError for one name in two spellings.
+    """
+    found = {
+        normalize(name) if isinstance(name, str) else name: value for name, value in given.items()
+    }
     if len(found) < len(given):
         raise UsageError(f"'{what}' has a name twice: it is one name in two spellings")
     return found
@@ -75,47 +105,78 @@ def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
 
 def _by_form(known: Collection[str]) -> dict[str, str]:
     """Words by what NFKC makes of them; where that is one for several, the first."""
-    return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)} | {word: word for word in known}
+    return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)} | {
+        word: word for word in known
+    }
 
 
 def _spell(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[[str], str]) -> str:
     if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(NAME, normalize(name)):
-        raise InputTypeError(f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}")
+        raise InputTypeError(
+            f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}"
+        )
     plain = normalize(name)
     return by_form().get(plain) or by_form().get(compose(name, "NFKC"), plain)
 
 
 def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, ...] | None:
-    """The names that an option lists, as the expression spells them. Raises InputTypeError for what is none."""
+    """The names that an option lists, as the expression spells them.
+
+    Raises InputTypeError for what is none.
+    """
     if given is None:
         return None
-    listed = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    listed = (
+        given.split(",")
+        if isinstance(given, str)
+        else list(given)
+        if isinstance(given, Iterable)
+        else [given]
+    )
     if not all(isinstance(name, str) for name in listed):
-        raise InputTypeError(f"'{option}' must be names, not {given!r}", help=f'write {option}="x, y"')
+        raise InputTypeError(
+            f"'{option}' must be names, not {given!r}", help=f'write {option}="x, y"'
+        )
     forms: dict[str, str] = {}
     names = names_of(listed) or ()
     if not {*names} <= {*known}:
         forms = _by_form(known)
-    return tuple(name if name in known else forms.get(compose(name, "NFKC"), name) for name in names)
+    return tuple(
+        name if name in known else forms.get(compose(name, "NFKC"), name) for name in names
+    )
 
 
 def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...]:
-    """The names that positional arguments are, each perhaps several with commas between them. Raises InputTypeError for what are none."""
+    """The names that positional arguments are, each perhaps several with commas between them.
+
+    Raises InputTypeError for what are none.
+    """
     for text in texts:
-        if not isinstance(text, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalize(text).split(",")):
-            raise InputTypeError(f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'")
+        if not isinstance(text, str) or not all(
+            re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalize(text).split(",")
+        ):
+            raise InputTypeError(
+                f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'"
+            )
     return tuple(name for text in texts for name in names_given("names", text, known) or ())
 
 
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
     """Covariances by the names that they are of. Raises InputTypeError."""
     if cov is not None and not isinstance(cov, Mapping):
-        raise InputTypeError(f"'cov' must map names to covariances, not {type(cov).__name__}", help='write cov={"a,b": 0.02}')
+        raise InputTypeError(
+            f"'cov' must map names to covariances, not {type(cov).__name__}",
+            help='write cov={"a,b": 0.02}',
+        )
     return [(names_given("cov", names, known) or (), value) for names, value in (cov or {}).items()]
 
 
-def refuse_unknown(keywords: Iterable[str], known: Collection[str], options: Collection[str], what: str) -> None:
-    """Raise for keywords that are neither options nor names of the expression: somebody's misspelt option, or name."""
+def refuse_unknown(
+    keywords: Iterable[str], known: Collection[str], options: Collection[str], what: str
+) -> None:
+    """Raise for keywords that are neither options nor names of the expression: somebody's misspelt
+    option, or name.
+    """
     for name in keywords:
         if name in known or compose(name, "NFKC") in _by_form(known):
             continue
@@ -131,7 +192,9 @@ class UnknownArgument(UnknownNameError, TypeError):
 
 
 def value_of(name: str, value: Any, copy: bool = True) -> Any:
-    """A value as an array of real numbers or booleans; files that are mapped stay where they are."""
+    """A value as an array of real numbers or booleans; files that are mapped stay where
+    they are.
+    """
     if isinstance(value, np.memmap) and value.dtype.kind in "fiub":
         return value
     return numbers(value, f"the value of '{name}'", booleans=True, copy=copy)
@@ -145,21 +208,32 @@ def entries_of(why: Any) -> list[str]:
     return entries
 
 
-def mode_of(mode: str, directions: Mapping[str, Any], known: Collection[str]) -> tuple[str, dict[str, Any]]:
-    """The mode, and the tangents of a derivative in a direction. Raises for a direction that is none.
+def mode_of(
+    mode: str, directions: Mapping[str, Any], known: Collection[str]
+) -> tuple[str, dict[str, Any]]:
+    """The mode, and the tangents of a derivative in a direction.
+
+    Raises for a direction that is none.
 
     directions   what is given as ``jvp`` and as ``hvp``, tangents by names or None
     """
     word = next((word for word, direction in directions.items() if direction is not None), mode)
     if word not in directions:
         return mode, {}
-    direction, help = directions[word], f'write {word}={{"x": 1.0}}, the tangent of each name that moves'
+    direction, help = (
+        directions[word],
+        f'write {word}={{"x": 1.0}}, the tangent of each name that moves',
+    )
     if direction is not None and not isinstance(direction, Mapping):
-        raise InputTypeError(f"'{word}' must map names to tangents, not {type(direction).__name__}", help=help)
+        raise InputTypeError(
+            f"'{word}' must map names to tangents, not {type(direction).__name__}", help=help
+        )
     if not direction:
         raise UsageError(f"mode '{word}' needs a direction", help=help)
     tangents = bind_values(direction, {}, known, lambda x: f'{word}={{"{x}": 1.0}}')
-    return word, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
+    return word, {
+        name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()
+    }
 
 
 def seed_of(seed: Any) -> Any:
@@ -167,14 +241,23 @@ def seed_of(seed: Any) -> Any:
 
 
 def option_of(name: str, value: Any) -> Any:
-    """Return the value of an option. Raises InputTypeError, and NativeError for native code without a compiler."""
+    """Return the value of an option.
+
+    Raises InputTypeError, and NativeError for native code without a compiler.
+    """
     if name == "limits" and not isinstance(value, Limits):
         help = 'write gradcli.limits.DEFAULT.raised(["nodes=1000000"])'
-        raise InputTypeError(f"'limits' must be a gradcli.limits.Limits, not {type(value).__name__}", help=help)
+        raise InputTypeError(
+            f"'limits' must be a gradcli.limits.Limits, not {type(value).__name__}", help=help
+        )
     if name == "dtype" and value is not None:
         with suppress(TypeError):
             value = np.dtype(value).name  # which NumPy's dtypes can say, too
-    found = None if value is None and name in _UNSAID else option_value(name, value, f"'{name}'", InputTypeError)
+    found = (
+        None
+        if value is None and name in _UNSAID
+        else option_value(name, value, f"'{name}'", InputTypeError)
+    )
     if name == "backend":
         insist(str(found))
     return found
@@ -186,11 +269,15 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
-    """Raise UsageError for options that exclude each other; ``usual`` is what they are where they are not given."""
+    """Raise UsageError for options that exclude each other; ``usual`` is what they are where they
+    are not given.
+    """
 
     def as_typed(word: str) -> str:
         name, _, value = word.partition("=")
-        is_given = str(given.get(name)) == value if value else given.get(name) is not usual.get(name)
+        is_given = (
+            str(given.get(name)) == value if value else given.get(name) is not usual.get(name)
+        )
         if is_given:
             return word if value else f"'{name}'"
         return f"the mode '{name}'" if given["mode"] == name else ""
@@ -200,7 +287,9 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
 
 @contextmanager
 def naming(known: Collection[str], **options: Any) -> Iterator[None]:
-    """In errors about options that are also names of the expression, say how such a name gets a value."""
+    """In errors about options that are also names of the expression, say how such a name gets a
+    value.
+    """
     try:
         yield
     except UsageError as error:
@@ -211,8 +300,12 @@ def naming(known: Collection[str], **options: Any) -> Iterator[None]:
         raise
 
 
-def in_words_of_api(error: GradcliError, options: Collection[str], how: Callable[[str], str]) -> GradcliError:
-    """The error in the API's words: an option without dashes, and no help to bind a name by a keyword that is an option."""
+def in_words_of_api(
+    error: GradcliError, options: Collection[str], how: Callable[[str], str]
+) -> GradcliError:
+    """The error in the API's words: an option without dashes, and no help to bind a name by a
+    keyword that is an option.
+    """
     error.message = error.message.removeprefix("--")
     for name in options:
         if error.help == f"give it one: {name}=1":
@@ -220,7 +313,7 @@ def in_words_of_api(error: GradcliError, options: Collection[str], how: Callable
     return error
 
 
-# -- Programs in the making: each with the values that are bound from outside, whoever reads it ----
+# -- Programs in the making: each with the values that are bound from outside, whoever reads it --
 
 
 Loader = Callable[[str], Any]  # reads the data file that a program names
@@ -232,8 +325,12 @@ class Programs:
 
     limits: Limits = DEFAULT
     precision: str = "float64"
-    values: dict[str, Any] = field(default_factory=dict)  # they replace what programs bind to the same names
-    deviations: dict[str, Any] = field(default_factory=dict)  # the standard deviations of those that are not exact
+    values: dict[str, Any] = field(
+        default_factory=dict
+    )  # they replace what programs bind to the same names
+    deviations: dict[str, Any] = field(
+        default_factory=dict
+    )  # the standard deviations of those that are not exact
     dialect: str | None = None  # of programs that show none
     piped: Callable[[], bytes] | None = None  # what standard input holds, where it is data
     keeps_text: bool = False  # whether programs keep the text that they read
@@ -274,7 +371,9 @@ class Programs:
         def load(reference: str) -> Any:
             from gradcli.files.arrays import load_array
 
-            return load_array(reference, self.limits, folder, self.piped if folder is None else None)
+            return load_array(
+                reference, self.limits, folder, self.piped if folder is None else None
+            )
 
         return load
 
@@ -286,12 +385,18 @@ class Programs:
         return CompilationCache(self.limits, self.precision)
 
 
-def programs_with(values: Mapping[str, Any], limits: Limits, dtype: str = "float64", dialect: str | None = None) -> Programs:
-    """Return what makes programs with these values: arrays, text with a ``±``, or objects such as `uncertainties` makes."""
+def programs_with(
+    values: Mapping[str, Any], limits: Limits, dtype: str = "float64", dialect: str | None = None
+) -> Programs:
+    """Return what makes programs with these values: arrays, text with a ``±``, or objects such as
+    `uncertainties` makes.
+    """
     programs = Programs(limits, dtype, dialect=dialect)
     for name, value in values.items():
         exact, deviation = value, None
-        if isinstance(value, str) and any(sign in value for sign in ("±", "+/-", "\\pm", "+-", "(")):
+        if isinstance(value, str) and any(
+            sign in value for sign in ("±", "+/-", "\\pm", "+-", "(")
+        ):
             found, deviation = programs.fresh().uncertain(value, name)
             exact = value if deviation is None else found
         elif hasattr(value, "nominal_value") and hasattr(value, "std_dev"):

@@ -1,4 +1,7 @@
-"""Ranges of a program's queries over a box: what `gradcli bound` gives. Names of the box are variables; all others keep their values."""
+"""Ranges of a program's queries over a box: what `gradcli bound` gives.
+
+Names of the box are variables; all others keep their values.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UnknownNameError, UsageError, did_you_mean
+from gradcli.errors import (
+    EvaluationError,
+    ShapeError,
+    TypeMismatchError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+)
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
@@ -24,7 +34,12 @@ if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function, Place, Range
 
 _MOST_NOTES = 12
-_SAID = {"pole": "has a pole", "domain": "has no value", "kink": "has a kink: its derivatives from both sides differ", "jump": "jumps"}
+_SAID = {
+    "pole": "has a pole",
+    "domain": "has no value",
+    "kink": "has a kink: its derivatives from both sides differ",
+    "jump": "jumps",
+}
 
 
 @dataclass(frozen=True)
@@ -36,10 +51,19 @@ class AskedBounds:
     lipschitz: bool = False
 
 
-def bounds(program: Program, lines: Iterable[str], name: str | None, asked: AskedBounds, *, stream: bool = False) -> Iterator[BoundRecord]:
+def bounds(
+    program: Program,
+    lines: Iterable[str],
+    name: str | None,
+    asked: AskedBounds,
+    *,
+    stream: bool = False,
+) -> Iterator[BoundRecord]:
     """A record for each query of a program as its lines come, and for each error."""
     statements = program.statements(lines, name, stream=stream)
-    return answers(BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.box))
+    return answers(
+        BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.box)
+    )
 
 
 def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: AskedBounds) -> None:
@@ -51,7 +75,12 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     refuse_unfit(root)
     variables = variables_of(program, lowered, asked.box)
     try:
-        function = Function(root, {leaf: asked.box[name] for name, leaf in variables.items()}, scope.values, scope.precision)
+        function = Function(
+            root,
+            {leaf: asked.box[name] for name, leaf in variables.items()},
+            scope.values,
+            scope.precision,
+        )
         found = function.ranges(asked.width, asked.lipschitz)
     except Unsupported as error:
         raise EvaluationError(f"its range is not known: {error}") from None
@@ -62,12 +91,20 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     for name in asked.box:
         place = names.index(name) if name in variables else None
         grad = None if place is None else found.grad[place]
-        record.grad[name] = Bound(0.0, 0.0) if place is None else Bound(math.nan, math.nan) if grad is None else _bound_of(grad, names)
+        record.grad[name] = (
+            Bound(0.0, 0.0)
+            if place is None
+            else Bound(math.nan, math.nan)
+            if grad is None
+            else _bound_of(grad, names)
+        )
     record.notes = [*place_notes(program, function, found.places, names)]
     if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
         record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
-    for name, part in zip(["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True):
+    for name, part in zip(
+        ["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True
+    ):
         if part is not None:
             record.notes += _of_range(name, part, names, record.notes)
 
@@ -80,19 +117,32 @@ def box_text(box: Mapping[str, Ends]) -> str:
 def refuse_unfit(root: Expr) -> None:
     """Raise for a result that has no range: an array, or a truth."""
     if root.shape:
-        raise ShapeError(f"a range is that of a number; the result has the shape {root.shape}", help="take one entry, or a sum")
+        raise ShapeError(
+            f"a range is that of a number; the result has the shape {root.shape}",
+            help="take one entry, or a sum",
+        )
     if root.kind != "float":
         raise TypeMismatchError("a range is that of a number; the result is a truth or an index")
 
 
 def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) -> dict[str, Expr]:
-    """The leaves that the names of a box stand for in a query. Raises for names whose values were taken beforehand, or lost."""
+    """The leaves that the names of a box stand for in a query.
+
+    Raises for names whose values were taken beforehand, or lost.
+    """
     scope = program.scope
     taken = {use.leaf for use in lowered.static_uses}
     for name in box:
         if scope.leaves.get(name) in taken:
-            raise UsageError(f"'{name}' is used as a whole number that the program needs beforehand: it has no range")
-    nodes = {node for root in (lowered.value, *(s for sides in lowered.relations for s in sides[1:])) for node in definition_order(root)}
+            raise UsageError(
+                f"'{name}' is used as a whole number that the program needs beforehand: it has no "
+                "range"
+            )
+    nodes = {
+        node
+        for root in (lowered.value, *(s for sides in lowered.relations for s in sides[1:]))
+        for node in definition_order(root)
+    }
     leaves = {name: scope.leaves[name] for name in box if name in scope.leaves}
     return {name: leaf for name, leaf in leaves.items() if leaf in nodes}
 
@@ -101,25 +151,37 @@ def refuse_unknown(mentioned: Collection[str], box: Mapping[str, Ends]) -> None:
     """Raise UnknownNameError for a name of the box that no program mentions."""
     for name in box:
         if name not in mentioned:
-            raise UnknownNameError(f"the expression has no name '{name}'", help=did_you_mean(name, sorted(mentioned)))
+            raise UnknownNameError(
+                f"the expression has no name '{name}'", help=did_you_mean(name, sorted(mentioned))
+            )
 
 
 def _bound_of(found: Range, names: list[str]) -> Bound:
-    points = [None if side.point is None else dict(zip(names, side.point, strict=True)) for side in found]
+    points = [
+        None if side.point is None else dict(zip(names, side.point, strict=True)) for side in found
+    ]
     low, high = (math.nan if side.end is None else side.end for side in found)
     return Bound(low, high, *points)
 
 
-def place_notes(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:
+def place_notes(
+    program: Program, function: Function, found: Iterable[Place], names: list[str]
+) -> Iterator[BoundNote]:
     """Notes on what is the matter in the box, in the user's words."""
-    several = [place for place in found if place.kind not in ("pole", "domain") or not _has_value(program, function, place)]
+    several = [
+        place
+        for place in found
+        if place.kind not in ("pole", "domain") or not _has_value(program, function, place)
+    ]
     for place in several[:_MOST_NOTES]:
         node = function.origins.get(place.cell)
         text = "the expression" if node is None else text_of(program.scope, node)
         said = "has no value, but a limit" if place.removable else _SAID[place.kind]
         kind = "domain" if place.removable else place.kind
         domain = (
-            "" if node is None or node.op is None or kind != "domain" or not node.op.domain else f" ({node.op.name} needs {node.op.domain})"
+            ""
+            if node is None or node.op is None or kind != "domain" or not node.op.domain
+            else f" ({node.op.name} needs {node.op.domain})"
         )
         where = {name: x.floats for name, x in zip(names, place.where, strict=True)}
         yield BoundNote(kind, where, f"{text} {said}{domain}")
@@ -128,7 +190,9 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
 
 
 def _has_value(program: Program, function: Function, place: Place) -> bool:
-    """Tell whether an operation has a value at a place where its formula has none, as xlogy(x, x) at 0."""
+    """Tell whether an operation has a value at a place where its formula has none, as xlogy(x, x)
+    at 0.
+    """
     node = function.origins.get(place.cell)
     if node is None or not all(place.where[k].is_point for k in place.cell.leaves):
         return False
@@ -137,19 +201,34 @@ def _has_value(program: Program, function: Function, place: Place) -> bool:
     return bool(np.isfinite(found).all())
 
 
-def _of_range(what: str, found: Range, names: list[str], known: list[BoundNote]) -> Iterator[BoundNote]:
-    """Infinite ends, but at poles that are told already, and ends that are not as close as was asked for."""
+def _of_range(
+    what: str, found: Range, names: list[str], known: list[BoundNote]
+) -> Iterator[BoundNote]:
+    """Infinite ends, but at poles that are told already, and ends that are not as close as was
+    asked for.
+    """
     open_: dict[str, list[Ends]] = {}
     for side, (word, way) in zip(found, (("lower", "below"), ("upper", "above")), strict=True):
         if side.end is not None and math.isinf(side.end):
-            if not any(note.kind == "pole" and _overlap(note.where, names, side.box) for note in known):
+            if not any(
+                note.kind == "pole" and _overlap(note.where, names, side.box) for note in known
+            ):
                 open_[way] = list(side.box)
         elif not side.tight:
-            yield BoundNote("limit", {}, f"the {word} end of {what} may be further out than was asked for")
+            yield BoundNote(
+                "limit", {}, f"the {word} end of {what} may be further out than was asked for"
+            )
     if open_:
         box = next(iter(open_.values()))
-        yield BoundNote("pole", dict(zip(names, box, strict=True)), f"{what} is not bounded from {' or '.join(open_)}")
+        yield BoundNote(
+            "pole",
+            dict(zip(names, box, strict=True)),
+            f"{what} is not bounded from {' or '.join(open_)}",
+        )
 
 
 def _overlap(where: Mapping[str, Ends], names: list[str], box: Sequence[Ends]) -> bool:
-    return all(where[n][0] <= high and low <= where[n][1] for n, (low, high) in zip(names, box, strict=True))
+    return all(
+        where[n][0] <= high and low <= where[n][1]
+        for n, (low, high) in zip(names, box, strict=True)
+    )

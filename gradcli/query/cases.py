@@ -1,5 +1,7 @@
-"""Cases as `gradcli check` and the pytest plugin decide them: records with what is claimed of them, and cases one at a time, in any order,
-where each gives the same alone as after the others, as pytest's items are to."""
+"""Cases as `gradcli check` and the pytest plugin decide them: records with what is claimed of them,
+and cases one at a time, in any order, where each gives the same alone as after the others, as
+pytest's items are to.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,16 @@ from gradcli.query.free_variables import SampledPoints, in_one_statement, lower_
 from gradcli.query.names import UsedNames, names_among
 from gradcli.query.options import FAIL_ON, Options, Policy
 from gradcli.report.data import id_text
-from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome, given_of
+from gradcli.report.outcomes import (
+    ERROR,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    XFAILED,
+    XPASSED,
+    Outcome,
+    given_of,
+)
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
@@ -50,17 +61,32 @@ LONGEST_NAME = 80  # characters of a case's name
 _MARK = re.compile(r"#\s*+(skip|xfail)\s*+(?::(.*))?$")
 
 
-def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
+def outcome_of(
+    record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON
+) -> Outcome:
     """The outcome of a case: if it passed, and what to say if not."""
     if record.skip is not None:
         return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
     if record.unreached and record.check is not None:
         fails = record.check.worst.word in fail_on  # whatever is expected of it: nobody knows
-        return Outcome(record, name, FAILED if fails else SKIPPED, record.check.reason, seconds, details_of(record, record.check))
+        return Outcome(
+            record,
+            name,
+            FAILED if fails else SKIPPED,
+            record.check.reason,
+            seconds,
+            details_of(record, record.check),
+        )
     details = [] if record.check is None else details_of(record, record.check)
     worst = None if record.check is None else record.check.worst
     false = record.asserted is not None and record.asserted.holds is False
-    status = ERROR if record.error is not None else FAILED if false or (worst is not None and worst.word in fail_on) else PASSED
+    status = (
+        ERROR
+        if record.error is not None
+        else FAILED
+        if false or (worst is not None and worst.word in fail_on)
+        else PASSED
+    )
     outcome = Outcome(record, name, status, record.xfail, seconds, details)
     if record.xfail is not None and not outcome.is_internal:
         outcome.status = XPASSED if status == PASSED else XFAILED
@@ -69,9 +95,20 @@ def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[s
 
 def details_of(record: Record, check: Check) -> list[str]:
     """Lines that explain a verdict, gravest first."""
-    parts: dict[str, VariableCheck] = {**check.variables, **({} if check.value is None else {"value": check.value})}
-    lines = [(claim.verdict, _claim_line(claim)) for claim in check.claims if claim.verdict > Verdict.AGREE]
-    lines += [(part.verdict, _variable_line(name, part)) for name, part in parts.items() if part.verdict > Verdict.AGREE]
+    parts: dict[str, VariableCheck] = {
+        **check.variables,
+        **({} if check.value is None else {"value": check.value}),
+    }
+    lines = [
+        (claim.verdict, _claim_line(claim))
+        for claim in check.claims
+        if claim.verdict > Verdict.AGREE
+    ]
+    lines += [
+        (part.verdict, _variable_line(name, part))
+        for name, part in parts.items()
+        if part.verdict > Verdict.AGREE
+    ]
     if not lines and check.reason:
         lines = [(check.verdict, check.reason)]
     point = " ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
@@ -85,21 +122,47 @@ def _claim_line(claim: Claim) -> str:
     else:
         what = "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
     said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")
-    both = "" if claim.worst is None else _both(claim.worst, said, right, apart=claim.relation in (None, "=="))
-    count = f"{claim.wrong[0]} of {claim.wrong[1]} entries" if both and claim.wrong is not None and claim.wrong[1] > 1 else ""
-    return what + _join_reasons(claim.verdict, both, count, claim.reason, claim.difference and f"difference: {claim.difference}")
+    both = (
+        ""
+        if claim.worst is None
+        else _both(claim.worst, said, right, apart=claim.relation in (None, "=="))
+    )
+    count = (
+        f"{claim.wrong[0]} of {claim.wrong[1]} entries"
+        if both and claim.wrong is not None and claim.wrong[1] > 1
+        else ""
+    )
+    return what + _join_reasons(
+        claim.verdict,
+        both,
+        count,
+        claim.reason,
+        claim.difference and f"difference: {claim.difference}",
+    )
 
 
 def _variable_line(name: str, part: VariableCheck) -> str:
     what = {"value": "the value", "jvp": "the JVP"}.get(name, f"d/d{name}")
-    both = _both(part.worst, "computed") if part.worst is not None and part.verdict is Verdict.MISMATCH else ""
-    count = f"{part.wrong} of {part.entries[1]} entries" if both and part.wrong and part.entries else ""
-    kink = f"{part.kinks[0].sides}, chosen {part.kinks[0].chosen:g}" if part.verdict is Verdict.KINK and part.kinks else ""
+    both = (
+        _both(part.worst, "computed")
+        if part.worst is not None and part.verdict is Verdict.MISMATCH
+        else ""
+    )
+    count = (
+        f"{part.wrong} of {part.entries[1]} entries" if both and part.wrong and part.entries else ""
+    )
+    kink = (
+        f"{part.kinks[0].sides}, chosen {part.kinks[0].chosen:g}"
+        if part.verdict is Verdict.KINK and part.kinks
+        else ""
+    )
     return f"{what}: {_join_reasons(part.verdict, both, count, part.reason, kink)}"
 
 
 def _join_reasons(verdict: Verdict, *parts: str | None) -> str:
-    return ", ".join(part for part in ("" if verdict is Verdict.MISMATCH else verdict.word, *parts) if part)
+    return ", ".join(
+        part for part in ("" if verdict is Verdict.MISMATCH else verdict.word, *parts) if part
+    )
 
 
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
@@ -110,16 +173,25 @@ def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> s
     off = abs(worst.engine - worst.reference)
     if apart and math.isfinite(off) and worst.reference:
         ulps = off / math.ulp(worst.reference)
-        return f"{text} (off by {off:.3g}, relative {off / abs(worst.reference):.3g}, {ulps:.3g} ulp)"
+        return (
+            f"{text} (off by {off:.3g}, relative {off / abs(worst.reference):.3g}, {ulps:.3g} ulp)"
+        )
     return text
 
 
 def marks_of(statement: Statement | GradcliError) -> tuple[str | None, str | None]:
-    """The mark in a comment at the end of a statement: ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason."""
+    """The mark in a comment at the end of a statement:
+
+    ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason.
+    """
     source, span = statement.source, statement.span
     if source is None or span is None:
         return None, None
-    return _marks_in(source, source.line_at(span.end)) or _marks_in(source, source.line_at(span.start)) or (None, None)
+    return (
+        _marks_in(source, source.line_at(span.end))
+        or _marks_in(source, source.line_at(span.start))
+        or (None, None)
+    )
 
 
 @lru_cache(4)
@@ -138,8 +210,12 @@ def line_of(statement: Statement | GradcliError) -> int:
     return 1 if source is None or span is None else source.position(span.start)[0]
 
 
-def check_statement(program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
-    """The record of one statement; what has names without values is checked at points of its domain."""
+def check_statement(
+    program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None
+) -> Record | None:
+    """The record of one statement; what has names without values is checked at points of its
+    domain.
+    """
     skip, xfail = marks_of(statement)
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
         skipped = unrun(statement, id)
@@ -153,13 +229,17 @@ def check_statement(program: Program, statement: Statement | GradcliError, polic
             record = _judge(program, with_ranges(statement, options.over), policy, id)
     else:
         record = _judge(program, statement, policy, id)
-    if record is None or (not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)):
+    if record is None or (
+        not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)
+    ):
         return None
     record.xfail = xfail
     return record
 
 
-def _judge(program: Program, statement: Statement | GradcliError, policy: Policy, id: Any) -> Record | None:
+def _judge(
+    program: Program, statement: Statement | GradcliError, policy: Policy, id: Any
+) -> Record | None:
     """The record of a statement at the values of its names, or at points of its domain."""
     options = policy.options
     sampled: SampledPoints | None = None
@@ -172,7 +252,11 @@ def _judge(program: Program, statement: Statement | GradcliError, policy: Policy
         else:
             fill_statement(program, lowered, record, options)
 
-    with in_one_statement(program.scope) if isinstance(statement, (Query, Assertion)) else nullcontext():
+    with (
+        in_one_statement(program.scope)
+        if isinstance(statement, (Query, Assertion))
+        else nullcontext()
+    ):
         lower = partial(lower_freely, program, listed=options.wrt or ())
         record = run_statement(program, statement, options, id=id, lower=lower, fill=fill)
         return record if sampled is None else sampled.gravest(policy.points, policy.state)
@@ -212,12 +296,14 @@ class CaseNames:
         return name if self._seen[name] == 1 else f"{name} ({self._seen[name]})"
 
 
-# -- JSON Lines records, each to its result: what `eval` and `check` share -------------------------
+# -- JSON Lines records, each to its result: what `eval` and `check` share -----------------------
 
 
 @dataclass(eq=False)
 class RecordLines:
-    """Lines of JSON Lines files to results, as `eval` takes them: nothing is claimed, and the result is that of the last query."""
+    """Lines of JSON Lines files to results, as `eval` takes them: nothing is claimed, and the
+    result is that of the last query.
+    """
 
     kind: ClassVar[type[Any]] = Record
     skips: ClassVar[bool] = False  # whether a record may be left out, and its claims identify it
@@ -228,7 +314,13 @@ class RecordLines:
         """The options of a record that says more than names and a seed. Raises UsageError."""
         return options
 
-    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Any:
+    def decide(
+        self,
+        program: Program,
+        given: InputRecord,
+        parsed: list[Statement | GradcliError],
+        policy: Policy,
+    ) -> Any:
         """The result of the record's program, which has not begun."""
         result: Record | None = None
         for statement in parsed:
@@ -240,7 +332,9 @@ class RecordLines:
         return result or self._without_query(given)
 
     def _without_query(self, given: InputRecord) -> Record:
-        return Record.of_error(ParseError("the program has no query", source=Source(given.expr)), id=given.id)
+        return Record.of_error(
+            ParseError("the program has no query", source=Source(given.expr)), id=given.id
+        )
 
     def results(self, lines: Iterable[str], path: str, policy: Policy) -> Iterator[Any]:
         """The results of a file."""
@@ -248,10 +342,20 @@ class RecordLines:
             if line.strip():
                 yield self.result(line, path, number, policy)
 
-    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None, unreached: str | None = None) -> Any:
-        """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given.
+    def result(
+        self,
+        line: str,
+        path: str,
+        number: int,
+        policy: Policy,
+        folder: Path | None = None,
+        unreached: str | None = None,
+    ) -> Any:
+        """The result of one record, whose data files are in a ``folder``: that of the file, unless
+        another one is given.
 
-        Of one for which no time is left it is what the record says of itself, with the reason why it was ``unreached``.
+        Of one for which no time is left it is what the record says of itself, with the reason why
+        it was ``unreached``.
         """
 
         folder = folder_of(path) if folder is None else folder
@@ -265,14 +369,24 @@ class RecordLines:
             elif unreached is not None:
                 record = left_undecided(Record(given.expr, given.id), unreached)
             else:
-                record = self._of_given(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
+                record = self._of_given(
+                    given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder
+                )
                 record.expr = given.expr
         except Exception as unforeseen:
             error = as_gradcli_error(unforeseen)
             known = known or error.record
             record = self.kind.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
-        record.meta, record.given = known.get("meta"), given_of(known.get("given")) if self.skips else None
-        record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
+        record.meta, record.given = (
+            known.get("meta"),
+            given_of(known.get("given")) if self.skips else None,
+        )
+        record.file, record.line, record.column, record.record_line = (
+            None if path == "-" else path,
+            number,
+            1,
+            True,
+        )
         return record
 
     def _of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Any:
@@ -283,10 +397,25 @@ class RecordLines:
         deviations |= programs.deviations
         options = self.options(given, _options_of(given, policy.options))
         record: Any = None
-        if self.kind is Record and options.bare and not deviations and all(claim.of in {*values, "value"} for claim in given.expect):
-            record, mentioned = programs.cache.in_record(values, Source(given.expr, where), options, given.id), programs.cache.mentioned
+        if (
+            self.kind is Record
+            and options.bare
+            and not deviations
+            and all(claim.of in {*values, "value"} for claim in given.expect)
+        ):
+            record, mentioned = (
+                programs.cache.in_record(values, Source(given.expr, where), options, given.id),
+                programs.cache.mentioned,
+            )
         if record is None:
-            program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect, deviations)
+            program = programs.fresh(
+                policy.state,
+                programs.loader(folder),
+                values,
+                given.dialect,
+                policy.dialect,
+                deviations,
+            )
             program.scope.needed = given.wrt is not None and options.wrt is given.wrt
             record = self._run(program, given, replace(policy, options=options), where)
             self.names.had |= program.scope.leaves.keys()
@@ -296,14 +425,22 @@ class RecordLines:
             self.names.mentioned |= mentioned
         if options.freeze:
             self.names.had |= given.at.keys()
-        if record.error is None and not given.at.keys() <= mentioned:  # names of the command line are another record's, perhaps
+        if (
+            record.error is None and not given.at.keys() <= mentioned
+        ):  # names of the command line are another record's, perhaps
             record.warnings += UsedNames(mentioned=mentioned).warn_unmentioned(given.at, options)
         return record
 
     def _run(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Any:
         """The result of the record's program; ``where`` names the text in messages."""
         lines = text_lines(given.expr)
-        parsed = list(statements(lines if program.text is None else program.text.keep(lines), where, program.scope.limits))
+        parsed = list(
+            statements(
+                lines if program.text is None else program.text.keep(lines),
+                where,
+                program.scope.limits,
+            )
+        )
         program.foresee(lines)
         if not parsed:
             raise ParseError("the record's 'expr' is empty", span=None)
@@ -311,11 +448,14 @@ class RecordLines:
         return self.decide(program, given, parsed, policy)
 
     def _values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
-        """The values of a record that the command line does not replace; their standard deviations are put among others.
+        """The values of a record that the command line does not replace; their standard deviations
+        are put among others.
 
         Texts are constant expressions. Raises InputError.
         """
-        values: dict[str, Any] = {name: value for name, value in given.at.items() if name not in self.programs.values}
+        values: dict[str, Any] = {
+            name: value for name, value in given.at.items() if name not in self.programs.values
+        }
         texts = {name: value for name, value in values.items() if isinstance(value, str)}
         calculator = self.programs.fresh(state, values={}) if texts else None
         for name, value in texts.items():
@@ -323,15 +463,25 @@ class RecordLines:
             try:
                 values[name], deviation = calculator.uncertain(value, name)
             except GradcliError as error:
-                help = error.help if error.code == "ambiguous" else "write a number, or an expression of numbers"
-                raise InputError(f"the value of '{name}' is no number: {error.message}", help=help) from None
+                help = (
+                    error.help
+                    if error.code == "ambiguous"
+                    else "write a number, or an expression of numbers"
+                )
+                raise InputError(
+                    f"the value of '{name}' is no number: {error.message}", help=help
+                ) from None
             if deviation is not None:
                 deviations[name] = deviation
         return values
 
 
-def _refuse_claims_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program) -> None:
-    """Raise UnknownFieldError for a record that expects the gradient of a name that it does not have."""
+def _refuse_claims_of_nothing(
+    given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program
+) -> None:
+    """Raise UnknownFieldError for a record that expects the gradient of a name that it does not
+    have.
+    """
     claimed = [claim.of for claim in given.expect if claim.of != "value"]
     if not claimed:
         return
@@ -339,8 +489,12 @@ def _refuse_claims_of_nothing(given: InputRecord, parsed: Iterable[Statement | G
     names = sorted(bound.union(program.scope.names, mentioned))
     for name in claimed:
         if name not in names:
-            help = did_you_mean(name, names, f"the names are {', '.join(names[:20])}" if names else None)
-            raise UnknownFieldError(f"'expect' has the gradient of '{name}', which the record does not have", help=help)
+            help = did_you_mean(
+                name, names, f"the names are {', '.join(names[:20])}" if names else None
+            )
+            raise UnknownFieldError(
+                f"'expect' has the gradient of '{name}', which the record does not have", help=help
+            )
 
 
 def _options_of(given: InputRecord, options: Options) -> Options:
@@ -355,7 +509,9 @@ def _options_of(given: InputRecord, options: Options) -> Options:
 
 @dataclass(eq=False)
 class CheckedLines(RecordLines):
-    """Records as `check` takes them: with what they expect, within their own tolerances unless the command line has some."""
+    """Records as `check` takes them: with what they expect, within their own tolerances unless the
+    command line has some.
+    """
 
     skips = True
     rtol: float | None
@@ -371,8 +527,16 @@ class CheckedLines(RecordLines):
             atol=given.atol if self.atol is None and given.atol is not None else options.atol,
         )
 
-    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Record:
-        """The first that is wrong in a record's program, else its last query, else its last assert."""
+    def decide(
+        self,
+        program: Program,
+        given: InputRecord,
+        parsed: list[Statement | GradcliError],
+        policy: Policy,
+    ) -> Record:
+        """The first that is wrong in a record's program, else its last query, else its last
+        assert.
+        """
         result: Record | None = None
         for record in records_with_claims(program, parsed, given.expr, policy, given.id):
             if result is None or record.mode != "assert":
@@ -389,9 +553,17 @@ def records_with_claims(
     program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
     save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = check_statement,
 ) -> Iterator[Record]:  # fmt: skip
-    """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
-    last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
-    unclaimed = replace(policy, options=replace(policy.options, claims=())) if policy.options.claims else policy
+    """The records of a program, the policy's claims being about its last query, whose record may be
+    saved, too.
+    """
+    last = max(
+        (i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None
+    )
+    unclaimed = (
+        replace(policy, options=replace(policy.options, claims=()))
+        if policy.options.claims
+        else policy
+    )
     for i, statement in enumerate(parsed):
         record = decide(program, statement, policy if i == last else unclaimed, id=id)
         if record is not None and save is not None and i == last and not record.unreached:
@@ -399,11 +571,19 @@ def records_with_claims(
         if record is not None:
             yield record
     if policy.options.claims and last is None:
-        yield Record.of_error(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
+        yield Record.of_error(
+            ParseError(
+                "the program has no query that the claims could be about", source=Source(text)
+            ),
+            id=id,
+            expr=text,
+        )
 
 
 class Known(NamedTuple):
-    """A baseline's knowledge of a case, which is the ``number``-th of those that are equal to it."""
+    """A baseline's knowledge of a case, which is the ``number``-th of those that are equal
+    to it.
+    """
 
     baseline: Baseline
     number: int
@@ -435,7 +615,9 @@ class RecordCase:
 
 @dataclass(frozen=True, eq=False)
 class Statements:
-    """The place of an item in its program: the statements from ``first`` to ``last`` are its own, ``asked`` the one in question."""
+    """The place of an item in its program: the statements from ``first`` to ``last`` are its own,
+    ``asked`` the one in question.
+    """
 
     runner: Runner
     file: str  # the path as it is shown
@@ -465,7 +647,10 @@ class Statements:
 
 @dataclass(eq=False)
 class Runner:
-    """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
+    """One program for a file.
+
+    Queries leave no trace in it, so that each gives the same alone as after the others.
+    """
 
     folder: Path
     statements: list[Statement | GradcliError]
@@ -496,8 +681,12 @@ class Runner:
 
     def _fresh(self) -> Program:
         programs = Programs()
-        program = programs.fresh(self.policy.state, programs.loader(self.folder), usual=self.policy.dialect)
-        program.scope.dialect.foresee(lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None))
+        program = programs.fresh(
+            self.policy.state, programs.loader(self.folder), usual=self.policy.dialect
+        )
+        program.scope.dialect.foresee(
+            lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None)
+        )
         return program
 
 

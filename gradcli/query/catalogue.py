@@ -1,4 +1,6 @@
-"""The catalogue as data, read from the records: what `gradcli functions` prints and the manual's table is made of."""
+"""The catalogue as data, read from the records: what `gradcli functions` prints and the manual's
+table is made of.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ class Entry:
 
 
 def functions() -> list[tuple[str, Function]]:
-    """Every function with the family it belongs to, by families and then in the order of their files."""
+    """Every function with the family it belongs to, by families and then in the order of their
+    files.
+    """
     records: list[Function] = [*registry().values(), *composites().values()]
     found = [(_family(record), record) for record in records if record.public]
     order = {name: i for i, name in enumerate(_families())}
@@ -76,12 +80,24 @@ def _families() -> Iterator[str]:
 def _family(record: Function) -> str:
     """The file in which a record stands: of those that know it, the one that its rules are from."""
     if isinstance(record, Op):
-        rules = [record.forward, record.reference, record.vjp, record.shape, *(record.partials or ())]
+        rules = [
+            record.forward,
+            record.reference,
+            record.vjp,
+            record.shape,
+            *(record.partials or ()),
+        ]
     else:
         rules = [record.definition]
     origins = [str(getattr(rule, "__module__", "")) for rule in rules]
-    holders = [module.__name__ for module in families() if any(value is record for value in vars(module).values())]
-    home = next((name for name in holders if name in origins), holders[0] if holders else origins[0])
+    holders = [
+        module.__name__
+        for module in families()
+        if any(value is record for value in vars(module).values())
+    ]
+    home = next(
+        (name for name in holders if name in origins), holders[0] if holders else origins[0]
+    )
     return home.rsplit(".", 1)[-1]
 
 
@@ -93,7 +109,9 @@ def summary(record: Function) -> str:
 
 
 def search(words: Sequence[str]) -> list[tuple[str, Function]]:
-    """The functions that have all words in their names, aliases or descriptions, those with all of them in a name first."""
+    """The functions that have all words in their names, aliases or descriptions, those with all of
+    them in a name first.
+    """
     wanted = [word.lower() for word in words]
     ranked = []
     for family, record in functions():
@@ -113,11 +131,16 @@ def find_function(name: str) -> tuple[Function, str]:
         return registry()[short], short
     if signature is None:
         known = [n for _, r in functions() for n in (r.name, *r.aliases)]
-        raise UnknownNameError(f"unknown function '{name}'", help=did_you_mean(short, known, "gradcli functions lists all"))
+        raise UnknownNameError(
+            f"unknown function '{name}'",
+            help=did_you_mean(short, known, "gradcli functions lists all"),
+        )
     try:
         return record_named(signature.target), short
     except KeyError:
-        raise UnknownNameError(f"'{name}' makes values; there is nothing to differentiate") from None
+        raise UnknownNameError(
+            f"'{name}' makes values; there is nothing to differentiate"
+        ) from None
 
 
 def entry(record: Function, example: bool = True) -> Entry:
@@ -137,7 +160,8 @@ def entry(record: Function, example: bool = True) -> Entry:
         derivative=derivative,
         domain=record.domain,
         kinks=[
-            {"place": kink.place, "convention": kink.convention} | ({} if kink.jax is None else {"jax": kink.jax.words})
+            {"place": kink.place, "convention": kink.convention}
+            | ({} if kink.jax is None else {"jax": kink.jax.words})
             for kink in record.kinks
         ],
         certified=not unproved,
@@ -149,8 +173,12 @@ def entry(record: Function, example: bool = True) -> Entry:
 
 
 def uncertified_where(record: Function) -> str:
-    """Return where the reference of a function, evaluated in balls, is no enclosure: as the operations say of which it is made."""
-    ends = [getattr(part.reference, "ends", "") for part in _made_of(record) if isinstance(part, Op)]
+    """Return where the reference of a function, evaluated in balls, is no enclosure: as the
+    operations say of which it is made.
+    """
+    ends = [
+        getattr(part.reference, "ends", "") for part in _made_of(record) if isinstance(part, Op)
+    ]
     return "; ".join(dict.fromkeys(filter(None, ends)))
 
 
@@ -164,14 +192,24 @@ def _made_of(record: Function) -> list[Any]:
         for code in filter(None, codes):
             codes += [value for value in code.co_consts if isinstance(value, CodeType)]
             parts = [names[name] for name in code.co_names if name in names]
-            found += [part for part in parts if isinstance(part, (Op, Composite, FunctionType)) and part not in found]
+            found += [
+                part
+                for part in parts
+                if isinstance(part, (Op, Composite, FunctionType)) and part not in found
+            ]
         place += 1
     return found
 
 
 def _spelling(record: Function) -> str:
-    parts = [f"*{record.operands[0]}"] if record.variadic else [f"{o}=None" if o in record.optional else o for o in record.operands]
-    parts += [key if value is REQUIRED else f"{key}={value!r}" for key, value in record.static.items()]
+    parts = (
+        [f"*{record.operands[0]}"]
+        if record.variadic
+        else [f"{o}=None" if o in record.optional else o for o in record.operands]
+    )
+    parts += [
+        key if value is REQUIRED else f"{key}={value!r}" for key, value in record.static.items()
+    ]
     return f"{record.name}({', '.join(parts)})"
 
 
@@ -203,7 +241,9 @@ def _partials(op: Op) -> dict[str, str]:
             continue
         try:
             slope = partial(graph.apply(op, leaves, op.static), *leaves, **op.static)
-            (simple,) = simplify([graph.constant(slope) if isinstance(slope, (int, float)) else slope], graph)
+            (simple,) = simplify(
+                [graph.constant(slope) if isinstance(slope, (int, float)) else slope], graph
+            )
         except GradcliError:
             continue
         text = formula(simple, limit=60)
@@ -242,7 +282,9 @@ def _evaluate(text: str, shape: int) -> Example | None:
         return None
     at: dict[str, Any] = {}
     for name in names_needed(statement, Scope()):
-        at[name] = _WHOLE.get(name) or (_MATRIX if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
+        at[name] = _WHOLE.get(name) or (
+            _MATRIX if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist()
+        )
     try:
         record = evaluate(text, at=at, check=False)
     except (GradcliError, ValueError):

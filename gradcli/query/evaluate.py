@@ -1,7 +1,8 @@
-"""From a lowered query to its record: the value, the seed, the derivatives asked for, formulas, and the cross-check.
+"""From a lowered query to its record: the value, the seed, the derivatives asked for, formulas, and
+the cross-check.
 
-This is the one place where language, engine, judge and report meet; the command line and the Python API are
-two ways to call it.
+This is the one place where language, engine, judge and report meet; the command line and the Python
+API are two ways to call it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,16 @@ from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
 from gradcli.query.options import Options
-from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large
+from gradcli.query.warnings import (
+    first_nonfinite,
+    gradient,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    nonfinite,
+    nonfinite_of_large,
+)
 from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:
@@ -36,22 +46,30 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound=Answer)
 
-# -- Queries over large arrays, from how many entries on: by a plan, in blocks ---------------------
+# -- Queries over large arrays, from how many entries on: by a plan, in blocks --------------------
 
 
 _LARGE = 1 << 17  # entries of an array
 
 
 def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
-    """Return whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache.
+    """Return whether compiling a plan pays for one evaluation: arrays of a million entries, one
+    after another, leave the cache.
 
     Native code that is asked for is made for any array.
     """
-    return any(node.is_leaf and (backend == "native" or math.prod(node.shape) > _LARGE) for node in order if node.shape)
+    return any(
+        node.is_leaf and (backend == "native" or math.prod(node.shape) > _LARGE)
+        for node in order
+        if node.shape
+    )
 
 
-def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, options: Options) -> tuple[Any, dict[str, Any]]:
-    """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may lie in files.
+def by_plan(
+    scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, options: Options
+) -> tuple[Any, dict[str, Any]]:
+    """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may
+    lie in files.
 
     seed      the cotangent of the root; ones, if None
     options   of which ``place`` gives the array that takes a result, or None for a new one
@@ -71,18 +89,27 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
     plan = Plan(subject, leaves, scope.precision, backend=options.backend, threads=options.threads)
     dtype = numpy_dtype("float", scope.precision)
     shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
-    places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
+    places = [
+        None if options.place is None else options.place(name, shape, dtype)
+        for name, shape in shapes.items()
+    ]
     in_files = sum(p.nbytes for p in places if p is not None)
-    scope.limits.check_memory(plan.memory - in_files + held_by(scope.values.values()), WITH_GRADIENT)
+    scope.limits.check_memory(
+        plan.memory - in_files + held_by(scope.values.values()), WITH_GRADIENT
+    )
     results = plan(values, [None if p is None else np.asarray(p) for p in places])
-    value, *gradients = [result if p is None else p for result, p in zip(results, places, strict=True)]
+    value, *gradients = [
+        result if p is None else p for result, p in zip(results, places, strict=True)
+    ]
     return value, dict(zip(wrt, gradients, strict=True))
 
 
 # -- What is given beside a query's program: claims on its result, read in its scope, and the seed -
 
 
-def claims_of(program: Program, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
+def claims_of(
+    program: Program, record: Record, options: Options
+) -> tuple[list[Given], Expr | None]:
     """The claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
@@ -104,7 +131,9 @@ def claims_of(program: Program, record: Record, options: Options) -> tuple[list[
                     formula = node
                 else:
                     numbers = program.bindings.raw(node)
-            found.append(Given(claim.of, formula, numbers, options.rtol, options.atol, around=claim.around))
+            found.append(
+                Given(claim.of, formula, numbers, options.rtol, options.atol, around=claim.around)
+            )
     finally:
         if seed is not None:
             scope.unbind("seed")
@@ -119,13 +148,19 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
     if options.seed is None:
         one = dtype.type(1)
         return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
-    seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
+    seed = (
+        program.constant(options.seed, "<seed>")
+        if isinstance(options.seed, str)
+        else np.asarray(options.seed)
+    )
     if not seed.size and not math.prod(root.shape):
         seed = seed.reshape(root.shape)  # JSON has one array without entries: []
     if seed.dtype.kind not in "fiu":
         raise TypeMismatchError(f"the seed must be real numbers, not {seed.dtype}")
     if seed.shape != root.shape:
-        raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
+        raise ShapeError(
+            f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same"
+        )
     return seed.astype(dtype)[()], True
 
 
@@ -133,9 +168,15 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def records(
-    program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None, stream: bool = False
+    program: Program,
+    lines: Iterable[str],
+    name: str | None,
+    options: Options,
+    cache: CompilationCache | None,
+    stream: bool = False,
 ) -> Iterator[Record]:
-    """The results of a program as its lines come; with a cache, queries of one template are compiled once.
+    """The results of a program as its lines come; with a cache, queries of one template are
+    compiled once.
 
     Of a ``stream`` no line is read before the results of those before it are there.
     """
@@ -148,7 +189,9 @@ def records(
             try:
                 record = cache.in_scope(scope, source, options)
             except Exception as error:
-                record = Record.of_error(as_gradcli_error(error).at(Span(0, len(source.text)), source))
+                record = Record.of_error(
+                    as_gradcli_error(error).at(Span(0, len(source.text)), source)
+                )
         if record is not None:
             yield record
             continue
@@ -186,7 +229,8 @@ def answer(
     kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statement: Statement | GradcliError, *,
     lower: Lower | None = None, id: Any = None, **known: Any,
 ) -> Kind | None:  # fmt: skip
-    """Execute one statement for an answer of a kind; none to a statement that others build on, but for its error.
+    """Execute one statement for an answer of a kind; none to a statement that others build on, but
+    for its error.
 
     fill   completes an answer
     lower  runs the statement, if not the program
@@ -218,13 +262,19 @@ def answers(
 ) -> Iterator[Kind]:  # fmt: skip
     """The answers to all statements but asserts, as `answer`."""
     for statement in statements:
-        record = None if isinstance(statement, Assertion) else answer(kind, fill, program, statement, **known)
+        record = (
+            None
+            if isinstance(statement, Assertion)
+            else answer(kind, fill, program, statement, **known)
+        )
         if record is not None and not only_follows(statement, record):
             yield record
 
 
 def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
-    """Return whether a record has nothing to tell: that of a binding that fails because one before it has, whose error is told."""
+    """Return whether a record has nothing to tell: that of a binding that fails because one before
+    it has, whose error is told.
+    """
     is_case = isinstance(statement, (Query, Assertion, GradcliError))
     return not is_case and record.error is not None and record.error.error.follows is not None
 
@@ -244,7 +294,9 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         options.observer(program, lowered, wrt, record)
 
 
-def _evaluate(program: Program, lowered: Lowered, options: Options, record: Record) -> dict[str, Expr]:
+def _evaluate(
+    program: Program, lowered: Lowered, options: Options, record: Record
+) -> dict[str, Expr]:
     """Fill in a query's record, and give what it is differentiated by."""
     scope, root = program.scope, lowered.value
     order = reachable([root])
@@ -254,21 +306,41 @@ def _evaluate(program: Program, lowered: Lowered, options: Options, record: Reco
         if claim.of != "value" and claim.of not in wrt:
             if scope.subject(claim.of) is None:
                 raise missing(scope, claim.of)
-            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses).nodes}
-    planned = options.mode == "grad" and root.kind == "float" and options.observer is None and pays_to_plan(order, options.backend)
+            wrt = {
+                **wrt,
+                **variables(
+                    scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses
+                ).nodes,
+            }
+    planned = (
+        options.mode == "grad"
+        and root.kind == "float"
+        and options.observer is None
+        and pays_to_plan(order, options.backend)
+    )
     if planned:
         record.seed, record.seed_given = seed_of(program, root, options)
-        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options)
+        record.value, record.grad = by_plan(
+            scope, root, wrt, record.seed if record.seed_given else None, options
+        )
         if first_nonfinite(record.value) is not None:
             record.warnings += nonfinite_of_large(scope, order)
     else:
         if scope.graph.is_heavy:
-            hold_program(scope.limits, order, scope.values, wrt.values() if options.mode == "grad" and root.kind == "float" else None)
+            hold_program(
+                scope.limits,
+                order,
+                scope.values,
+                wrt.values() if options.mode == "grad" and root.kind == "float" else None,
+            )
         values = forward([root], scope.values, scope.precision, order)
         record.value = values[root]
         record.warnings += nonfinite(scope, order, values)
     if root.kind != "float":
-        record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
+        record.warnings.append(
+            f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no "
+            "gradient"
+        )
         record.grad, wrt = {}, {}
     if options.at:
         record.at = {name: scope.evaluate(x) for name, x in wrt.items()}
@@ -294,7 +366,9 @@ def _evaluate(program: Program, lowered: Lowered, options: Options, record: Reco
     if options.formula and wrt and options.mode in ("grad", "jacobian", "hessian"):
         from gradcli.query.general_formulas import derivative_formulas
 
-        found = derivative_formulas(scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex)
+        found = derivative_formulas(
+            scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex
+        )
         record.derivative_kind, record.derivative, record.latex = found
     if options.precision is not None and options.mode == "grad" and root.kind == "float":
         from gradcli.reference.digits import to_digits
@@ -304,12 +378,20 @@ def _evaluate(program: Program, lowered: Lowered, options: Options, record: Reco
         )  # fmt: skip
         if not record.precise_certified:
             record.warnings.append(
-                "digits of the precision that are not proved: at kinks they are a choice, without enclosures those that stay"
+                "digits of the precision that are not proved: at kinks they are a choice, without "
+                "enclosures those that stay"
             )
     if options.over and options.check:
         from gradcli.query.over import hold_over
 
-        record.check = hold_over(scope, lowered, wrt, claims_of(program, record, options)[0], options.over, options.timeout)
+        record.check = hold_over(
+            scope,
+            lowered,
+            wrt,
+            claims_of(program, record, options)[0],
+            options.over,
+            options.timeout,
+        )
         if record.check is not None:
             return wrt
     if options.check:
@@ -323,14 +405,25 @@ def _evaluate(program: Program, lowered: Lowered, options: Options, record: Reco
 
 
 def _remarks(
-    scope: Scope, order: Sequence[Expr], wrt: dict[str, Expr], uses: Sequence[StaticUse], options: Options, record: Record
+    scope: Scope,
+    order: Sequence[Expr],
+    wrt: dict[str, Expr],
+    uses: Sequence[StaticUse],
+    options: Options,
+    record: Record,
 ) -> dict[str, str]:
-    """Warn of entries that are zero, incomplete or no numbers for a reason that the text shows; the names that no verdict is about."""
+    """Warn of entries that are zero, incomplete or no numbers for a reason that the text shows; the
+    names that no verdict is about.
+    """
     if record.mode == "jvp":
         return {}
     if record.mode == "grad":
         entries = (record.grad or {}).items()
-        zero = [name for name, found in entries if not (found if type(found) is np.float64 else _is_anything(found))]
+        zero = [
+            name
+            for name, found in entries
+            if not (found if type(found) is np.float64 else _is_anything(found))
+        ]
     else:
         entries = (record.jacobian or record.hessian or {}).items()
         zero = [*wrt]
@@ -338,7 +431,9 @@ def _remarks(
     if zero or uses:
         warnings, excused = remarks(scope, order, wrt, uses, options, zero)
         record.warnings += warnings
-    if record.mode == "grad" and all(type(found) is np.float64 and found == found for _, found in entries):  # by far the most
+    if record.mode == "grad" and all(
+        type(found) is np.float64 and found == found for _, found in entries
+    ):  # by far the most
         return excused
     lost = {name: wrt[name] for name, found in entries if has_powers(order) and _has_nan(found)}
     if not lost:
@@ -350,7 +445,9 @@ def _remarks(
 
 
 def _is_anything(found: Any) -> bool:
-    return bool(np.size(found) and found.item(0)) or bool(np.any(found))  # mostly, the first entry tells
+    return bool(np.size(found) and found.item(0)) or bool(
+        np.any(found)
+    )  # mostly, the first entry tells
 
 
 def _has_nan(found: Any) -> bool:
@@ -360,10 +457,17 @@ def _has_nan(found: Any) -> bool:
 
 
 def _assert(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
-    """An assert: its relations between the floats, entry by entry, and what the reference says of them."""
+    """An assert: its relations between the floats, entry by entry, and what the reference says of
+    them.
+    """
     scope = program.scope
-    if scope.deviations and any(leaf in scope.deviations for leaf in reachable([n for s in lowered.relations for n in (s.left, s.right)])):
-        record.warnings.append("standard deviations have no part in an assert: it is about the values")
+    if scope.deviations and any(
+        leaf in scope.deviations
+        for leaf in reachable([n for s in lowered.relations for n in (s.left, s.right)])
+    ):
+        record.warnings.append(
+            "standard deviations have no part in an assert: it is about the values"
+        )
     if lowered.ranges:
         from gradcli.check.asserts import decide_over
 

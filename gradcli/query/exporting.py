@@ -1,4 +1,6 @@
-"""From a lowered query to what is exported of it: its value and gradients as nodes, and the names that its function takes."""
+"""From a lowered query to what is exported of it: its value and gradients as nodes, and the names
+that its function takes.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,12 @@ class Export(Answer):
     subject: Subject | None = None
 
 
-def subjects(program: Program, lines: Iterable[str], name: str | None, options: Options) -> Iterator[Export]:
-    """Return what is exported of each query of a program; an error takes the place of a statement that has none."""
+def subjects(
+    program: Program, lines: Iterable[str], name: str | None, options: Options
+) -> Iterator[Export]:
+    """Return what is exported of each query of a program; an error takes the place of a statement
+    that has none.
+    """
     text: list[str] = []
 
     def lower(statement: Statement) -> Lowered | None:
@@ -52,7 +58,9 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt, _ = variables(scope, order, options, lowered.static_uses)
-    forward([root], scope.values, scope.precision, order)  # what has no value, has no function either
+    forward(
+        [root], scope.values, scope.precision, order
+    )  # what has no value, has no function either
     words, gradients = "", {}
     if root.kind == FLOAT and wrt:
         seed, given = seed_of(program, root, options)
@@ -69,19 +77,41 @@ def _spellings(scope: Scope, order: list[Expr]) -> dict[Op, str]:
     """Return how the text writes the operations that have no public name."""
     inner = [node for node in order if node.op is not None and not node.op.public]
     origins = scope.origins() if inner else {}
-    return {node.op: origins[node][-1].spelling for node in inner if node.op is not None and origins.get(node)}
+    return {
+        node.op: origins[node][-1].spelling
+        for node in inner
+        if node.op is not None and origins.get(node)
+    }
 
 
 def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subject:
-    """With the names that the function takes; other values are written out: of constants, and what was drawn at random."""
+    """With the names that the function takes; other values are written out: of constants, and what
+    was drawn at random.
+    """
     leaves = {node: None for node in [*reachable(made.roots), *wrt.values()] if node.is_leaf}
-    mentioned = [leaf for name in scope.outside if name in scope.mentioned and (leaf := scope.leaves.get(name)) is not None]
+    mentioned = [
+        leaf
+        for name in scope.outside
+        if name in scope.mentioned and (leaf := scope.leaves.get(name)) is not None
+    ]
     named = [leaf for leaf in [*leaves, *mentioned] if scope.leaves.get(leaf.payload.name) is leaf]
-    taken = {leaf: None for leaf in named if leaf not in scope.frozen or leaf.payload.name in scope.outside}
+    taken = {
+        leaf: None
+        for leaf in named
+        if leaf not in scope.frozen or leaf.payload.name in scope.outside
+    }
     fixed = {leaf: leaf.graph.constant(scope.values[leaf]) for leaf in leaves if leaf not in taken}
     if fixed:
-        roots = rebuild([*made.roots, *made.labels], {**fixed, **{leaf: leaf for leaf in taken}}, made.value.graph)
+        roots = rebuild(
+            [*made.roots, *made.labels],
+            {**fixed, **{leaf: leaf for leaf in taken}},
+            made.value.graph,
+        )
         count = len(made.roots)
-        made = made.rebuilt(dict(zip([*made.roots, *made.labels], roots, strict=True)), roots[:count])
-    made.parameters = sorted((Parameter(leaf.payload.name, leaf) for leaf in taken), key=lambda parameter: parameter.name)
+        made = made.rebuilt(
+            dict(zip([*made.roots, *made.labels], roots, strict=True)), roots[:count]
+        )
+    made.parameters = sorted(
+        (Parameter(leaf.payload.name, leaf) for leaf in taken), key=lambda parameter: parameter.name
+    )
     return made

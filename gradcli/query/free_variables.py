@@ -1,4 +1,6 @@
-"""Names without values: what mentions them is decided at points of its domain: simple ones first."""
+"""Names without values: what mentions them is decided at points of its domain: simple ones
+first.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,25 @@ import numpy as np
 
 from gradcli.check.claims import smaller_domain
 from gradcli.check.sampling import anything
-from gradcli.errors import AmbiguousError, EvaluationError, GradcliError, MissingValueError, UnknownNameError
+from gradcli.errors import (
+    AmbiguousError,
+    EvaluationError,
+    GradcliError,
+    MissingValueError,
+    UnknownNameError,
+)
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import depending
 from gradcli.graph.transforms import definition_order
 from gradcli.language.calls import is_function
-from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, names_quantified_by, words_of
+from gradcli.language.reading import (
+    expressions_of,
+    mentioned_names,
+    names_bound_by,
+    names_quantified_by,
+    words_of,
+)
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Query, Statement
@@ -43,7 +57,9 @@ Point = dict[str, Any]  # numbers by names
 
 
 def anywhere(names: Collection[str], count: int, state: int = 0) -> Iterator[Point]:
-    """Points of all signs and sizes, for names without values: some simple, most moderate, a few tiny or large."""
+    """Points of all signs and sizes, for names without values: some simple, most moderate, a few
+    tiny or large.
+    """
     for coordinates in _coordinates(len(names), count, state):
         yield dict(zip(names, coordinates, strict=True))
 
@@ -62,14 +78,22 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
     return points
 
 
-def in_domains(order: Sequence[Expr], leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[dict[Expr, Any]]:
+def in_domains(
+    order: Sequence[Expr], leaves: Sequence[Expr], count: int, state: int = 0
+) -> Iterator[dict[Expr, Any]]:
     """Points at which each name is in the domains of all operations that it is an operand of."""
     random = np.random.default_rng(state)
-    nodes = [(dict(zip(node.op.operands, node.operands, strict=False)), ranges(node.op.domain)) for node in order if node.op is not None]
+    nodes = [
+        (dict(zip(node.op.operands, node.operands, strict=False)), ranges(node.op.domain))
+        for node in order
+        if node.op is not None
+    ]
     for _ in range(count):
         within = dict.fromkeys(leaves, (-math.inf, math.inf))
         for operands, choices in nodes:
-            for name, (low, high) in choices[random.integers(len(choices))].items() if choices else ():
+            for name, (low, high) in (
+                choices[random.integers(len(choices))].items() if choices else ()
+            ):
                 if (leaf := operands.get(name)) in within:
                     within[leaf] = max(low, within[leaf][0]), min(high, within[leaf][1])
         yield {leaf: np.float64(_within(low, high, random)) for leaf, (low, high) in within.items()}
@@ -80,10 +104,17 @@ def _within(low: float, high: float, random: np.random.Generator) -> float:
     if math.isfinite(low) and math.isfinite(high):
         return float(random.uniform(low, high)) if low <= high else low
     size = float(np.exp(random.uniform(-2, 2)))
-    return low + size if math.isfinite(low) else high - size if math.isfinite(high) else float(random.uniform(-4, 4))
+    return (
+        low + size
+        if math.isfinite(low)
+        else high - size
+        if math.isfinite(high)
+        else float(random.uniform(-4, 4))
+    )
 
 
-# -- Names without values in a program: leaves that stand for numbers -------------------------------
+# -- Names without values in a program: leaves that stand for numbers
+# -------------------------------
 
 
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
@@ -94,29 +125,54 @@ _APART = 0.25  # the numbers of two names, so that nothing is equal by chance
 def names_needed(statement: Statement, scope: Scope) -> list[str]:
     """The names without values that a statement mentions, also through functions."""
     own, line = names_bound_by(statement), statement.source.position(statement.span.start)[0]
-    failed = {name for name, place in scope.failed.items() if name not in own or place != line}  # but for this statement itself
-    given = {*scope.names, *failed, *scope.imported, *NAMED, *names_quantified_by(statement), *scope.lost.keys() & own}
-    return [name for name in mentioned_names(expressions_of(statement), scope.functions, scope.names) if name not in given]
+    failed = {
+        name for name, place in scope.failed.items() if name not in own or place != line
+    }  # but for this statement itself
+    given = {
+        *scope.names,
+        *failed,
+        *scope.imported,
+        *NAMED,
+        *names_quantified_by(statement),
+        *scope.lost.keys() & own,
+    }
+    return [
+        name
+        for name in mentioned_names(expressions_of(statement), scope.functions, scope.names)
+        if name not in given
+    ]
 
 
-def lower_freely(program: Program, statement: Statement, listed: Collection[str] = (), *, can_list: bool = False) -> Lowered | None:
-    """Execute a statement whose names may do without values: these become leaves of numbers, which are free to move.
+def lower_freely(
+    program: Program, statement: Statement, listed: Collection[str] = (), *, can_list: bool = False
+) -> Lowered | None:
+    """Execute a statement whose names may do without values: these become leaves of numbers, which
+    are free to move.
 
     listed    names that are meant as variables: those of constants, and those before brackets
     can_list  whether the user can list some
-    Raises GradcliError, of names with two readings too, and of those whose value decides what is computed.
+    Raises GradcliError, of names with two readings too, and of those whose value decides what is
+    computed.
     """
     scope = program.scope
     scope.decisive = set()
     words = words_of(statement) if listed else ()
-    _free(scope, [name for name in listed if name in words and name not in scope.names and name not in scope.functions])
+    _free(
+        scope,
+        [
+            name
+            for name in listed
+            if name in words and name not in scope.names and name not in scope.functions
+        ],
+    )
     try:
         return _decide(scope, program.execute(statement))
     except AmbiguousError:
         raise
     except GradcliError:
         names = names_needed(statement, scope)
-        # a function's name is a mistake here; a letter is a quantity of a formula, whatever SciPy and PyTorch call so
+        # a function's name is a mistake here; a letter is a quantity of a formula, whatever SciPy
+        # and PyTorch call so
         if not names or any(is_function(name) for name in names if not _LETTER.fullmatch(name)):
             raise
         before = scope.bindings.values() if scope.free else ()
@@ -134,7 +190,9 @@ def lower_freely(program: Program, statement: Statement, listed: Collection[str]
 
 def _decide(scope: Scope, lowered: Lowered | None) -> Lowered | None:
     for name in sorted(scope.decisive):
-        raise MissingValueError(f"no value for '{name}', which decides what is computed", help=f"give it one: {name}=1")
+        raise MissingValueError(
+            f"no value for '{name}', which decides what is computed", help=f"give it one: {name}=1"
+        )
     return lowered
 
 
@@ -145,13 +203,17 @@ def _free(scope: Scope, names: Iterable[str]) -> None:
 
 def _note_numbers(error: GradcliError, names: Iterable[str]) -> None:
     """Say of an error that it may be due to the numbers that stand for names."""
-    if not isinstance(error, (AmbiguousError, EvaluationError, MissingValueError, UnknownNameError)):
+    if not isinstance(
+        error, (AmbiguousError, EvaluationError, MissingValueError, UnknownNameError)
+    ):
         error.note = error.note or f"no value is given for {', '.join(names)}: numbers were tried"
 
 
 @contextmanager
 def in_one_statement(scope: Scope) -> Iterator[None]:
-    """The names that become free here are without values afterwards, so that queries leave no trace."""
+    """The names that become free here are without values afterwards, so that queries leave no
+    trace.
+    """
     before = dict(scope.free)
     try:
         yield
@@ -169,18 +231,33 @@ class SampledPoints:
     lowered: Lowered
     options: Options
     id: Any = None
-    of_formulas: bool = False  # whether only claims count, of which it is no matter how well floats do
+    of_formulas: bool = (
+        False  # whether only claims count, of which it is no matter how well floats do
+    )
 
     @cached_property
     def leaves(self) -> dict[str, Expr]:
-        """The free names on which the statement depends, but for those that have a range, as the text mentions them."""
+        """The free names on which the statement depends, but for those that have a range, as the
+        text mentions them.
+        """
         scope, lowered = self.program.scope, self.lowered
         if not scope.free:
             return {}
-        nodes = set(reachable([lowered.value, *(side for sides in lowered.relations for side in sides[1:])]))
+        nodes = set(
+            reachable([lowered.value, *(side for sides in lowered.relations for side in sides[1:])])
+        )
         nodes -= {quantity.leaf for quantity in lowered.ranges.values()}
-        names = dict.fromkeys([*mentioned_names(expressions_of(lowered.statement), scope.functions, scope.names), *scope.free])
-        return {name: scope.free[name] for name in names if scope.free.get(name) in nodes and name not in self.options.over}
+        names = dict.fromkeys(
+            [
+                *mentioned_names(expressions_of(lowered.statement), scope.functions, scope.names),
+                *scope.free,
+            ]
+        )
+        return {
+            name: scope.free[name]
+            for name in names
+            if scope.free.get(name) in nodes and name not in self.options.over
+        }
 
     def at(self, point: Point, around: int | None = None) -> Record:
         """The record at one point, and what formulas are at those ``around`` it."""
@@ -188,7 +265,9 @@ class SampledPoints:
         options = replace(self.options, everywhere=True, claims=claims)
         values = self.program.scope.values
         before = {leaf: values[leaf] for leaf in self.leaves.values()}
-        values.update({leaf: before[leaf].dtype.type(point[name]) for name, leaf in self.leaves.items()})
+        values.update(
+            {leaf: before[leaf].dtype.type(point[name]) for name, leaf in self.leaves.items()}
+        )
         try:
             record = self._run(self.lowered, options)
         finally:
@@ -199,13 +278,17 @@ class SampledPoints:
         return record
 
     def _run(self, lowered: Lowered, options: Options) -> Record:
-        record = run_statement(self.program, lowered.statement, options, id=self.id, lower=lambda _: lowered)
+        record = run_statement(
+            self.program, lowered.statement, options, id=self.id, lower=lambda _: lowered
+        )
         assert record is not None
         return record
 
     @contextmanager
     def in_passing(self) -> Iterator[None]:
-        """The same function once more: sympy's derivative of it has been seen, and repairs are sought for what is told only."""
+        """The same function once more: sympy's derivative of it has been seen, and repairs are
+        sought for what is told only.
+        """
         self.program.scope.in_passing = True
         try:
             yield
@@ -213,7 +296,9 @@ class SampledPoints:
             self.program.scope.in_passing = False
 
     def gravest(self, points: int, state: int) -> Record:
-        """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
+        """The gravest record of those where the function has a finite value; a mismatch at the
+        simplest point found.
+        """
         best, inside = self.gravest_of(list(anywhere(self.leaves, points, state)))
         if best is None:
             best, inside = self.gravest_of(self.points_in_domains(points, state))
@@ -221,13 +306,18 @@ class SampledPoints:
             best = self.at(next(anywhere(self.leaves, 0, state)))
             if best.error is None:
                 names = ", ".join(self.leaves)
-                best.check = Check(Verdict.UNDETERMINED, reason=f"none of {points} points has a finite value: give values to {names}")
+                best.check = Check(
+                    Verdict.UNDETERMINED,
+                    reason=f"none of {points} points has a finite value: give values to {names}",
+                )
                 best.asserted, best.relations, best.point = None, [], {}
         best.points = inside
         return best
 
     def gravest_of(self, candidates: Sequence[Point]) -> tuple[Record | None, int]:
-        """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
+        """The gravest record of those with a finite value, and how many there are; none of what is
+        wrong at every point.
+        """
         best: Record | None = None
         without: dict[int, str] = {}  # claims, and what is said of where they have no value
         held: Counter[int] = Counter()  # claims, and the points at which they were held
@@ -249,19 +339,34 @@ class SampledPoints:
             check = record.check
             if not inside_domain(record) or check is None:
                 continue
-            if check.overflows and not any(claim.verdict is Verdict.MISMATCH for claim in check.claims):
+            if check.overflows and not any(
+                claim.verdict is Verdict.MISMATCH for claim in check.claims
+            ):
                 continue  # at points of our choice, overflow says nothing of a formula
             inside += 1
             held.update({i: claim.points for i, claim in enumerate(check.claims)})
             if check.worst is Verdict.MISMATCH:
-                again = self.at(point)  # with repairs; what was found around the point is told as it is
-                return again if again.check is not None and again.check.worst is Verdict.MISMATCH else record, inside
-            if best is None or best.check is None or self._counts_for(check) > self._counts_for(best.check):
+                again = self.at(
+                    point
+                )  # with repairs; what was found around the point is told as it is
+                return (
+                    again
+                    if again.check is not None and again.check.worst is Verdict.MISMATCH
+                    else record,
+                    inside,
+                )
+            if (
+                best is None
+                or best.check is None
+                or self._counts_for(check) > self._counts_for(best.check)
+            ):
                 best, gravest = record, None if place in agreeing else point
         if gravest is not None:
             best = self.at(gravest)
         held.update(dict.fromkeys(held, max(0, len(agreeing) - 1)))
-        for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
+        for i, claim in enumerate(
+            best.check.claims if best is not None and best.check is not None else ()
+        ):
             if claim.decided_by == POINTS:
                 claim.points = held[i]
             if claim.verdict is Verdict.AGREE and claim.reason is None:
@@ -269,10 +374,16 @@ class SampledPoints:
         return best, inside
 
     def _counts_for(self, check: Check) -> tuple[Verdict, int]:
-        """The gravity of a verdict at a point of our choice, of which underflow says nothing; of those that are alike the better."""
+        """The gravity of a verdict at a point of our choice, of which underflow says nothing; of
+        those that are alike the better.
+        """
         verdict = check.worst
         if self.of_formulas:
-            parts = [part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH]
+            parts = [
+                part.verdict
+                for part in check.variables.values()
+                if part.verdict is Verdict.MISMATCH
+            ]
             verdict = max([*parts, *(claim.verdict for claim in check.claims)], default=verdict)
         elif check.only_underflows:
             verdict = Verdict.AGREE
@@ -280,7 +391,9 @@ class SampledPoints:
 
     def inside(self, points: Sequence[Point]) -> Any:
         """Return at which of some points a query has a finite value."""
-        found = self._function(*np.array([[point[name] for name in self.leaves] for point in points]).T)
+        found = self._function(
+            *np.array([[point[name] for name in self.leaves] for point in points]).T
+        )
         return found.inside.reshape(len(points), -1).all(axis=1)
 
     @cached_property
@@ -289,24 +402,44 @@ class SampledPoints:
         return Columns(self.program.scope, self.lowered.value, self.leaves, {})
 
     def points_in_domains(self, points: int, state: int) -> list[Point]:
-        """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
-        found = in_domains(definition_order(self.lowered.value), [*self.leaves.values()], points, state)
+        """Points in the domains of the operations of a query, where names of many operations are
+        hardly met by chance.
+        """
+        found = in_domains(
+            definition_order(self.lowered.value), [*self.leaves.values()], points, state
+        )
         return [dict(zip(self.leaves, point.values(), strict=True)) for point in found]
 
     def _together(self, points: Sequence[Point]) -> tuple[set[int], set[int]]:
-        """The places of points where a query that works entry by entry has no finite value, and of those that agree judged at once."""
+        """The places of points where a query that works entry by entry has no finite value, and of
+        those that agree judged at once.
+        """
         lowered, options = self.lowered, self.options
         outside, agreeing = set[int](), set[int]()
-        if not isinstance(lowered.statement, Query) or options.mode != "grad" or not points or not self.leaves:
+        if (
+            not isinstance(lowered.statement, Query)
+            or options.mode != "grad"
+            or not points
+            or not self.leaves
+        ):
             return outside, agreeing
-        if not self._function.entrywise or lowered.static_uses or lowered.value.kind != "float" or lowered.value.shape:
+        if (
+            not self._function.entrywise
+            or lowered.static_uses
+            or lowered.value.kind != "float"
+            or lowered.value.shape
+        ):
             return outside, agreeing
         if any(node.op is alias for node in depending(self._function.order, self.leaves.values())):
             return outside, agreeing  # claims may be about names that move, too
         inside = self.inside(points)
         outside.update(np.flatnonzero(~inside).tolist())
-        claims = tuple(replace(claim, around=None) for claim in options.claims)  # they are tried around single points
-        quick = replace(options, everywhere=True, formula=False, check=True, precision=None, claims=claims)
+        claims = tuple(
+            replace(claim, around=None) for claim in options.claims
+        )  # they are tried around single points
+        quick = replace(
+            options, everywhere=True, formula=False, check=True, precision=None, claims=claims
+        )
         places = np.flatnonzero(inside)
         for _ in range(2 if all(claim.formula for claim in claims) else 0):
             if places.size < 2:
@@ -327,7 +460,10 @@ class SampledPoints:
         scope = self.program.scope
         tables, replaced = (scope.names, scope.leaves), set(scope.replaced)
         before = [dict(table) for table in tables]
-        wide = {leaf: scope.bind_value(name, np.array([point[name] for point in points])) for name, leaf in self.leaves.items()}
+        wide = {
+            leaf: scope.bind_value(name, np.array([point[name] for point in points]))
+            for name, leaf in self.leaves.items()
+        }
         try:
             (root,) = rebuild([self.lowered.value], wide, scope.graph)
             yield replace(self.lowered, value=root)
@@ -339,36 +475,60 @@ class SampledPoints:
 
 
 def _finite_slopes(record: Record, count: int) -> Any:
-    """At which points all slopes are finite; at none, if there are none, or that of an array that is no point's."""
+    """At which points all slopes are finite; at none, if there are none, or that of an array that
+    is no point's.
+    """
     if record.error is not None or not record.grad:
         return np.zeros(count, bool)
-    if any(np.shape(slope) not in ((), (count,)) for slope in [record.value, *record.grad.values()]):
+    if any(
+        np.shape(slope) not in ((), (count,)) for slope in [record.value, *record.grad.values()]
+    ):
         return np.zeros(count, bool)
-    return np.all([np.isfinite(slope) & np.ones(count, bool) for slope in record.grad.values()], axis=0)
+    return np.all(
+        [np.isfinite(slope) & np.ones(count, bool) for slope in record.grad.values()], axis=0
+    )
 
 
 def inside_domain(record: Record) -> bool:
     """Return True for a point in the domain of what was asked."""
-    if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
+    if (
+        record.error is not None
+        or record.check is None
+        or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED)
+    ):
         return False
     if any(part.verdict is Verdict.UNDEFINED for part in record.check.variables.values()):
         return False  # an infinity on the way, as of 1/(1/x) at 0
-    wrong = [claim.worst for claim in record.check.claims if claim.verdict is Verdict.MISMATCH and claim.worst is not None]
+    wrong = [
+        claim.worst
+        for claim in record.check.claims
+        if claim.verdict is Verdict.MISMATCH and claim.worst is not None
+    ]
     if any(math.isnan(worst.engine) for worst in wrong):
         return False  # outside of the claim's own domain, at a point that nobody asked for
-    told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
+    told = (
+        [record.value]
+        if record.asserted is None
+        else [side for part in record.relations for side in (part.left, part.right)]
+    )
     return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
 
 
 def what_claims_lack(record: Record) -> dict[int, str]:
-    """The claims, by their places, that have no value at or around a point where the function has, and what is to be said of them."""
+    """The claims, by their places, that have no value at or around a point where the function has,
+    and what is to be said of them.
+    """
     if record.check is None:
         return {}
     found = {}
     for i, claim in enumerate(record.check.claims):
         if claim.verdict is Verdict.AGREE and claim.reason is not None:
             found[i] = claim.reason
-        if claim.verdict is Verdict.MISMATCH and claim.worst is not None and math.isnan(claim.worst.engine):
+        if (
+            claim.verdict is Verdict.MISMATCH
+            and claim.worst is not None
+            and math.isnan(claim.worst.engine)
+        ):
             place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
             found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
     return found

@@ -1,4 +1,6 @@
-"""Functions of an expression's names: what they are called with, and the plans that they keep for the shapes that they have met."""
+"""Functions of an expression's names: what they are called with, and the plans that they keep for
+the shapes that they have met.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +49,19 @@ if TYPE_CHECKING:
 
 
 class Flat:
-    """A function of one vector. Made by ``flat`` of a compiled function, which is called with its parts and what is fixed.
+    """A function of one vector.
+
+    Made by ``flat`` of a compiled function, which is called with its parts and what is fixed.
 
     shapes  of the vector's parts, by name; None, for one name at most, is a vector of what is left
     """
 
-    def __init__(self, function: Any, names: tuple[str, ...], at: Any, values: Mapping[str, Any]) -> None:
-        """``names`` are those of the vector's parts, also "a, b"; ``values`` are shapes of parts (or values that have these), and the
-        values of all other names."""
+    def __init__(
+        self, function: Any, names: tuple[str, ...], at: Any, values: Mapping[str, Any]
+    ) -> None:
+        """``names`` are those of the vector's parts, also "a, b"; ``values`` are shapes of parts
+        (or values that have these), and the values of all other names.
+        """
         words, dtype = function.words, function.float_dtype
         known = given.names_listed(names, words)
         if not known:
@@ -63,15 +70,22 @@ class Flat:
             raise UsageError("flat: a name stands twice")
         bound = given.bind_values(at, values, words, lambda name: f'at={{"{name}": ...}}')
         given.refuse_unknown((*known, *bound), words, ("at",), "flat")
-        self.shapes = {name: _shape(name, bound[name], dtype) if name in bound else None for name in known}
-        self.fixed = {name: given.value_of(name, value) for name, value in bound.items() if name not in known}
+        self.shapes = {
+            name: _shape(name, bound[name], dtype) if name in bound else None for name in known
+        }
+        self.fixed = {
+            name: given.value_of(name, value) for name, value in bound.items() if name not in known
+        }
         self.function = function.by(known)
         self._open = [name for name, shape in self.shapes.items() if shape is None]
         self._size = sum(math.prod(shape) for shape in self.shapes.values() if shape is not None)
         self._is_one = list(self.shapes.values()) == [None]
         if len(self._open) > 1:
             first, second = self._open[:2]
-            raise UsageError(f"flat: the shapes of '{first}' and '{second}' are not known", help=f"give one: flat(..., {second}=(3,))")
+            raise UsageError(
+                f"flat: the shapes of '{first}' and '{second}' are not known",
+                help=f"give one: flat(..., {second}=(3,))",
+            )
 
     def __call__(self, vector: Any, *direction: Any) -> Any:
         """The results of the function, flat.
@@ -82,11 +96,25 @@ class Flat:
         return self.function.of_vector(self, {**self.fixed, **self.parts(vector)}, *direction)
 
     def parts(self, vector: Any) -> dict[str, np.ndarray]:
-        """The values by name, views of the vector. Raises InputTypeError for what are no real numbers, ShapeError for another size."""
-        array = vector if type(vector) is np.ndarray and vector.dtype.kind == "f" else numbers(vector, "the vector", copy=False)
-        if array.ndim != 1 or array.size < self._size or (array.size > self._size and not self._open):
+        """The values by name, views of the vector.
+
+        Raises InputTypeError for what are no real numbers, ShapeError for another size.
+        """
+        array = (
+            vector
+            if type(vector) is np.ndarray and vector.dtype.kind == "f"
+            else numbers(vector, "the vector", copy=False)
+        )
+        if (
+            array.ndim != 1
+            or array.size < self._size
+            or (array.size > self._size and not self._open)
+        ):
             wanted = f"at least {self._size}" if self._open else f"{self._size}"
-            raise ShapeError(f"the vector has the shape {array.shape}: it holds {wanted} entries along one axis, for {self._layout}")
+            raise ShapeError(
+                f"the vector has the shape {array.shape}: it holds {wanted} entries along one "
+                f"axis, for {self._layout}"
+            )
         if self._is_one:
             return dict.fromkeys(self.shapes, array)
         found, begin = {}, 0
@@ -108,35 +136,53 @@ class Flat:
         return ByName((name, np.array(part)[()]) for name, part in self.parts(vector).items())
 
     def join(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> np.ndarray:
-        """The values of the names as a vector, such as a solver's starting point. Raises ShapeError for other shapes than they have."""
-        found = given.bind_values(values, named, self.shapes, lambda name: f'g.join({{"{name}": ...}})')
+        """The values of the names as a vector, such as a solver's starting point.
+
+        Raises ShapeError for other shapes than they have.
+        """
+        found = given.bind_values(
+            values, named, self.shapes, lambda name: f'g.join({{"{name}": ...}})'
+        )
         for name, shape in self.shapes.items():
             if name not in found:
-                raise UnknownNameError(f"join: no value for '{name}'", help=f"give it one: g.join({name}=...)")
+                raise UnknownNameError(
+                    f"join: no value for '{name}'", help=f"give it one: g.join({name}=...)"
+                )
             found[name] = numbers(found[name], f"the value of '{name}'", copy=False)
             if np.shape(found[name]) != shape and not (shape is None and np.ndim(found[name]) == 1):
-                raise ShapeError(f"join: the value of '{name}' has the shape {np.shape(found[name])}, and here {shape or 'one axis'}")
+                raise ShapeError(
+                    f"join: the value of '{name}' has the shape {np.shape(found[name])}, and here "
+                    f"{shape or 'one axis'}"
+                )
         if strange := [name for name in found if name not in self.shapes]:
-            raise UnknownNameError(f"join: the vector has no '{strange[0]}'", help=f"it holds {', '.join(self.shapes)}")
+            raise UnknownNameError(
+                f"join: the vector has no '{strange[0]}'", help=f"it holds {', '.join(self.shapes)}"
+            )
         return np.asarray(self.vector(found), np.float64)
 
     def sparsity(self, vector: Any) -> Any:
-        """The entries of the matrix that may be other than zero, for vectors of this size: a sparse array of truths."""
+        """The entries of the matrix that may be other than zero, for vectors of this size: a sparse
+        array of truths.
+        """
         return self.function.call(None, (), {**self.fixed, **self.parts(vector)}, out="pattern")
 
     @property
     def _layout(self) -> str:
-        return ", ".join(f"{name} {'(...,)' if shape is None else shape}" for name, shape in self.shapes.items())
+        return ", ".join(
+            f"{name} {'(...,)' if shape is None else shape}" for name, shape in self.shapes.items()
+        )
 
     def __repr__(self) -> str:
         return f"<{self.function!r} of a vector of {self._layout}>"
 
 
 def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | None:
-    """An array of zeros, which takes no memory, of the shape and dtype that are said; None for what is a value.
+    """An array of zeros, which takes no memory, of the shape and dtype that are said; None for what
+    is a value.
 
-    A tuple of whole numbers is a shape, and what has a ``shape`` and a ``dtype`` and no entries says both, as jax.ShapeDtypeStruct
-    does; floats are of the one dtype that the function has. Raises InputTypeError for what is no shape.
+    A tuple of whole numbers is a shape, and what has a ``shape`` and a ``dtype`` and no entries
+    says both, as jax.ShapeDtypeStruct does; floats are of the one dtype that the function has.
+    Raises InputTypeError for what is no shape.
     """
     shape, dtype = spec, of_floats
     if hasattr(spec, "shape") and hasattr(spec, "dtype"):
@@ -151,8 +197,13 @@ def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | 
             raise TypeError
         return np.broadcast_to(np.zeros((), dtype), shape)
     except (TypeError, ValueError):
-        message = f"the shape of '{name}' must be whole numbers from 0, as an array can have them, not {shape!r}"
-        raise InputTypeError(message, help="for a value, write a number, a list or an array") from None
+        message = (
+            f"the shape of '{name}' must be whole numbers from 0, as an array can have "
+            f"them, not {shape!r}"
+        )
+        raise InputTypeError(
+            message, help="for a value, write a number, a list or an array"
+        ) from None
 
 
 def _dtype_of(name: str, dtype: Any) -> np.dtype[Any]:
@@ -167,7 +218,10 @@ def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
     """The shape that is said, or that of a value."""
     empty = placeholder(name, spec, dtype)
     if empty is None and isinstance(spec, (int, float)):
-        raise InputTypeError(f"flat: the shape of '{name}' must be a tuple, not {spec!r}", help=f"write {name}=({spec},) or {name}=()")
+        raise InputTypeError(
+            f"flat: the shape of '{name}' must be a tuple, not {spec!r}",
+            help=f"write {name}=({spec},) or {name}=()",
+        )
     found: tuple[int, ...] = given.value_of(name, spec).shape if empty is None else empty.shape
     return found
 
@@ -175,7 +229,8 @@ def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
 _SHOWN = 100  # characters of an expression that a prompt shows
-_PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
+# that a function keeps: shapes, or values that decide what is computed, may be others in every call
+_PLANS = 256
 
 
 class Compiled:
@@ -192,7 +247,9 @@ class Compiled:
             self.words |= {*words_of(statement), *names_bound_by(statement)}
         self._ascii = settings.expression.isascii()  # all results are keyed as names are written
         self._made = lru_cache(_PLANS)(partial(self.plans, settings))
-        self._planned: dict[Key, tuple[Specialized, Order]] = {}  # by names and shapes as calls have them
+        self._planned: dict[
+            Key, tuple[Specialized, Order]
+        ] = {}  # by names and shapes as calls have them
         self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
 
     @property
@@ -201,28 +258,40 @@ class Compiled:
 
     @property
     def wrt(self) -> tuple[str, ...] | None:
-        """The names to differentiate with respect to; None for all that it is called with and depends on."""
+        """The names to differentiate with respect to; None for all that it is called with and
+        depends on.
+        """
         return self.settings.wrt
 
     def __repr__(self) -> str:
-        return f"<{'sparse ' * self.sparse}{type(self).__name__.lower()} {clip_text(self.expression, _SHOWN)!r}>"
+        return (
+            f"<{'sparse ' * self.sparse}{type(self).__name__.lower()} "
+            f"{clip_text(self.expression, _SHOWN)!r}>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in another process too, compiles for itself."""
         return type(self), (self.settings, self.sparse)
 
     def plan(self) -> Listing:
-        """The programs that there are, one for each set of shapes: why NumPy or native code runs them, and their steps in order."""
+        """The programs that there are, one for each set of shapes: why NumPy or native code runs
+        them, and their steps in order.
+        """
         plans = dict.fromkeys(plan for plan, _ in self._planned.values())
-        return Listing("\n\n".join(plan.text() for plan in plans) or "nothing is compiled yet: call the function, or prepare it for shapes")
+        return Listing(
+            "\n\n".join(plan.text() for plan in plans)
+            or "nothing is compiled yet: call the function, or prepare it for shapes"
+        )
 
     def flat(self, *names: str, at: Any = None, **values: Any) -> Flat:
-        """The function of one vector that holds the values of these names, as solvers call it; of `value_and_grad` it gives the value
-        and the gradient as a vector (``jac=True`` of ``scipy.optimize.minimize``).
+        """The function of one vector that holds the values of these names, as solvers call it; of
+        `value_and_grad` it gives the value and the gradient as a vector (``jac=True`` of
+        ``scipy.optimize.minimize``).
 
         names   what the vector holds, one after the other
-        values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it is a vector of what is left), and the
-                values of all other names, which are fixed; ``at=`` is a dictionary for names that are no keywords
+        values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it
+                is a vector of what is left), and the values of all other names, which are fixed;
+                ``at=`` is a dictionary for names that are no keywords
         """
         return Flat(self, names, at, values)
 
@@ -235,7 +304,13 @@ class Compiled:
         raise NotImplementedError
 
     def call(
-        self, at: Any, more: tuple[Any, ...], bindings: dict[str, Any], seed: Any = None, out: Any = None, state: int | None = None
+        self,
+        at: Any,
+        more: tuple[Any, ...],
+        bindings: dict[str, Any],
+        seed: Any = None,
+        out: Any = None,
+        state: int | None = None,
     ) -> Any:
         """The results for values of names; ``out`` is for the plan."""
         if at is not None or more or not self.words.issuperset(bindings):
@@ -259,14 +334,25 @@ class Compiled:
             plan = plan.with_state(given.option_of("random_state", state))
         if self._ascii:
             return plan(bindings, seed, out, order)
-        return found_by_name(plan(bindings, seed, given.by_form("out", out) if isinstance(out, Mapping) else out, order))
+        return found_by_name(
+            plan(
+                bindings,
+                seed,
+                given.by_form("out", out) if isinstance(out, Mapping) else out,
+                order,
+            )
+        )
 
-    def plan_for(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> tuple[Any, Order]:
+    def plan_for(
+        self, shapes: Mapping[str, Any] | None, named: dict[str, Any]
+    ) -> tuple[Any, Order]:
         """The plan for values of these shapes, and the order of its results."""
         options = ("seed",) if "seed" in self.options else ()
         seed = named.pop("seed", None) if options else None
         given.refuse_unknown(named, self.words, options, "prepare")
-        specs = given.bind_values(shapes, named, self.words, lambda name: f'f.prepare({{"{name}": ...}})')
+        specs = given.bind_values(
+            shapes, named, self.words, lambda name: f'f.prepare({{"{name}": ...}})'
+        )
         values = {name: placeholder(name, spec, self.float_dtype) for name, spec in specs.items()}
         unknown = {name for name, empty in values.items() if empty is not None}
         values |= {name: self._array(name, specs[name]) for name in specs if name not in unknown}
@@ -277,11 +363,14 @@ class Compiled:
         key = (*values, *map(self._kind, values.values()), *([] if kind is None else [kind]))
         return self._plan(key, values, kind, unknown)
 
-    def _plan(self, key: Key, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()) -> tuple[Specialized, Order]:
-        """The plan for values of these shapes, and where the text makes constants of values, for these values.
+    def _plan(
+        self, key: Key, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()
+    ) -> tuple[Specialized, Order]:
+        """The plan for values of these shapes, and where the text makes constants of values, for
+        these values.
 
-        It is made for names in their order, so that it is the same however a call orders them; ``unknown`` are those of which there is a
-        shape only.
+        It is made for names in their order, so that it is the same however a call orders them;
+        ``unknown`` are those of which there is a shape only.
         """
         deciding = self._deciding.get(key, [])
         known = {name: value for name, value in bindings.items() if name not in unknown}
@@ -291,7 +380,10 @@ class Compiled:
         contents = {name: known[name].tobytes() for name in deciding}
         found = self._planned.get((*key, *contents.values()))
         if found is None:
-            specs = [Spec(name, value.shape, value.dtype.str, content=contents.get(name)) for name, value in sorted(bindings.items())]
+            specs = [
+                Spec(name, value.shape, value.dtype.str, content=contents.get(name))
+                for name, value in sorted(bindings.items())
+            ]
             try:
                 plan = with_deciding(lambda specs: self._made(specs, seed), specs, known)
             except GradcliError as error:
@@ -305,26 +397,53 @@ class Compiled:
             found = self._planned[(*key, *contents.values())] = plan, plan.order(bindings)
         return found
 
-    def _by_names(self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()) -> dict[str, Any]:
-        """The values by the names that the expression has for them; those that come by position are refused."""
+    def _by_names(
+        self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()
+    ) -> dict[str, Any]:
+        """The values by the names that the expression has for them; those that come by position are
+        refused.
+        """
         if more or (at is not None and not isinstance(at, Mapping)):
             statements = statements_of(self.expression, self.settings.limits)
-            own = {name for statement in statements for name in (*names_bound_by(statement), *names_imported_by(statement))}
-            free = [name for name in sorted(self.words - own) if not (is_function(name) and len(name) > 1) and name not in NAMED] or ["x"]
-            shown = [f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)]
-            help = f"call it by names: f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
+            own = {
+                name
+                for statement in statements
+                for name in (*names_bound_by(statement), *names_imported_by(statement))
+            }
+            free = [
+                name
+                for name in sorted(self.words - own)
+                if not (is_function(name) and len(name) > 1) and name not in NAMED
+            ] or ["x"]
+            shown = [
+                f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)
+            ]
+            help = (
+                "call it by names: "
+                f"f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
+            )
             raise InputTypeError("a compiled function takes values by names", help=help)
         given.refuse_unknown(keywords, self.words, self.options, "the function")
         return given.bind_values(at, keywords, self.words, _by_name)
 
-    def _lazily(self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None) -> tuple[Any, dict[str, Any]]:
+    def _lazily(
+        self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None
+    ) -> tuple[Any, dict[str, Any]]:
         """The results of a call some of whose values are Dask's arrays."""
         from gradcli.query.chunked import dask_arrays
 
         if out is not None or self.plans is not ValueAndGradients:
-            raise UsageError("of Dask's arrays there are values and gradients in arrays of their own", help="call value_and_grad(...)")
-        values = {name: value if dask_arrays.is_lazy(name, value) else self._array(name, value) for name, value in bindings.items()}
-        state = self.settings.random_state if state is None else given.option_of("random_state", state)
+            raise UsageError(
+                "of Dask's arrays there are values and gradients in arrays of their own",
+                help="call value_and_grad(...)",
+            )
+        values = {
+            name: value if dask_arrays.is_lazy(name, value) else self._array(name, value)
+            for name, value in bindings.items()
+        }
+        state = (
+            self.settings.random_state if state is None else given.option_of("random_state", state)
+        )
         try:
             value, gradients = dask_arrays.lazily(self.settings, values, seed, state)
         except GradcliError as error:
@@ -347,9 +466,11 @@ class _Prepared(Compiled):
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """Compile ahead for values of these shapes; gives the function.
 
-        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole numbers is a shape (of floats), what has a
-                       ``shape`` and a ``dtype`` but no entries says both, and all else is a value as in a call
-        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what is computed (an axis, an index).
+        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole
+                       numbers is a shape (of floats), what has a ``shape`` and a ``dtype`` but no
+                       entries says both, and all else is a value as in a call
+        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what
+        is computed (an axis, an index).
         """
         self.plan_for(shapes, named)
         return self
@@ -372,14 +493,20 @@ class Function(_Prepared):
     ) -> tuple[Any, dict[str, NDArray[Any]]]:
         """The value, and the gradient by each name, in its shape.
 
-        at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
-        seed          the vector of the vector-Jacobian product, of the value's shape, where that is no scalar
+        at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are
+                      no keywords
+        seed          the vector of the vector-Jacobian product, of the value's shape, where that is
+                      no scalar
         out           arrays that take gradients, by name; the others are new
-        Gradients are by names as the language has them, and found by any form of these (`gradcli.characters`).
-        random_state  the seed of the program's random draws in this call, where they are not to be those of the function
+        Gradients are by names as the language has them, and found by any form of these
+        (`gradcli.characters`).
+        random_state  the seed of the program's random draws in this call, where they are not to be
+                      those of the function
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        found: tuple[Any, dict[str, NDArray[Any]]] = self.call(at, more, bindings, seed, out, random_state)
+        found: tuple[Any, dict[str, NDArray[Any]]] = self.call(
+            at, more, bindings, seed, out, random_state
+        )
         return found
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
@@ -391,7 +518,14 @@ class Function(_Prepared):
 class Value(_Prepared):
     """An expression as a function of its names. Made by `compile`."""
 
-    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, random_state: int | None = None, **bindings: Any) -> Any:
+    def __call__(
+        self,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *more: Any,
+        random_state: int | None = None,
+        **bindings: Any,
+    ) -> Any:
         """The value; ``random_state`` is the seed of the program's random draws in this call.
 
         Raises a `GradcliError` for values that the expression has no result for.
@@ -421,23 +555,37 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
         return self
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
-        """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a column for each of the vector."""
+        """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a
+        column for each of the vector.
+        """
         return self.call(None, (), bindings, out="whole sparse" if self.sparse else "whole")
 
-    def __call__(self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any) -> _Results:
-        """The value, and by each name the Jacobian, of the value's shape followed by the name's; of `hessian` the value, the gradient by
-        each name, and by each two the second derivatives, ``[x][y]`` of the shape of x followed by that of y.
+    def __call__(
+        self,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        random_state: int | None = None,
+        **bindings: Any,
+    ) -> _Results:
+        """The value, and by each name the Jacobian, of the value's shape followed by the name's; of
+        `hessian` the value, the gradient by each name, and by each two the second derivatives,
+        ``[x][y]`` of the shape of x followed by that of y.
 
-        ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of the value (of x) and a column for each
-        entry of the name (of y), in C order.
+        ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of
+        the value (of x) and a column for each entry of the name (of y), in C order.
         """
-        found: _Results = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
+        found: _Results = self.call(
+            at, (), bindings, out="sparse" * self.sparse, state=random_state
+        )
         return found
 
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:
-        """The entries of each matrix that may be other than zero, for values of these shapes (as ``prepare`` takes them).
+        """The entries of each matrix that may be other than zero, for values of these shapes (as
+        ``prepare`` takes them).
 
-        Sparse arrays of truths, by name, of a Hessian by two. What is left out is zero for all values; what is not may be.
+        Sparse arrays of truths, by name, of a Hessian by two. What is left out is zero for all
+        values; what is not may be.
         """
         plan, order = self.plan_for(shapes, named)
         found: _Patterns = found_by_name(plan.patterns(order))
@@ -450,14 +598,22 @@ class Jacobian(_Matrix[tuple[Any, dict[str, Any]], dict[str, Any]]):
     plans = MatrixPlan
 
 
-class Hessian(_Matrix[tuple[Any, dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]]):
-    """A scalar, its gradients and its second derivatives as a function of names. Made by `hessian`."""
+class Hessian(
+    _Matrix[tuple[Any, dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]]
+):
+    """A scalar, its gradients and its second derivatives as a function of names.
+
+    Made by `hessian`.
+    """
 
     plans = HessianPlan
 
 
 class HessianProduct(Compiled):
-    """A scalar, its gradients and its Hessian times a vector as a function of names. Made by `hvp`."""
+    """A scalar, its gradients and its Hessian times a vector as a function of names.
+
+    Made by `hvp`.
+    """
 
     plans = ProductPlan
     options = ("v", "random_state")
@@ -471,21 +627,34 @@ class HessianProduct(Compiled):
         random_state: int | None = None,
         **bindings: Any,
     ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        """The value, the gradient by each name, and by each name the Hessian times ``v``, in its shape.
+        """The value, the gradient by each name, and by each name the Hessian times ``v``, in its
+        shape.
 
         v  the vector: an array by name, of the name's shape; names without one do not move
         """
         if not v:
-            raise UsageError("a Hessian-vector product needs a vector", help='give it one: v={"x": ...}, of the shape of x')
-        found: tuple[Any, dict[str, Any], dict[str, Any]] = self.call(at, (), bindings, v, state=random_state)
+            raise UsageError(
+                "a Hessian-vector product needs a vector",
+                help='give it one: v={"x": ...}, of the shape of x',
+            )
+        found: tuple[Any, dict[str, Any], dict[str, Any]] = self.call(
+            at, (), bindings, v, state=random_state
+        )
         return found
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any], *direction: Any) -> np.ndarray:
         """The product, as a vector."""
         if len(direction) != 1:
-            raise UsageError("a Hessian-vector product needs a vector", help="call it with two: g(x, p)")
-        if np.shape(direction[0]) != (size := (sum(np.size(bindings[name]) for name in flat.shapes),)):
-            raise ShapeError(f"p has the shape {np.shape(direction[0])}, the vector {size}; they must be the same")
+            raise UsageError(
+                "a Hessian-vector product needs a vector", help="call it with two: g(x, p)"
+            )
+        if np.shape(direction[0]) != (
+            size := (sum(np.size(bindings[name]) for name in flat.shapes),)
+        ):
+            raise ShapeError(
+                f"p has the shape {np.shape(direction[0])}, the vector {size}; they must be the "
+                "same"
+            )
         return flat.vector(self.call(None, (), bindings, flat.parts(direction[0]))[2])
 
 
@@ -503,7 +672,7 @@ def _by_name(name: str) -> str:
     return f'f({{"{name}": ...}})'
 
 
-# -- Expressions as functions that are called many times, as in an optimizer's inner loop ----------
+# -- Expressions as functions that are called many times, as in an optimizer's inner loop --------
 #
 # >>> f = value_and_grad("sum(3*a**3 - b**2)") >>> value, grads = f(a=[2., 3.], b=[6., 4.]) >>>
 # value, grads["a"] (np.float64(53.0), array([36., 81.]))
@@ -523,18 +692,23 @@ def value_and_grad(
     threads: int | None = None,
     random_state: int = 0,
 ) -> Function:
-    """A function of an expression's names that gives its value and its gradients, compiled once for each set of shapes.
+    """A function of an expression's names that gives its value and its gradients, compiled once for
+    each set of shapes.
 
     expression  a program of the language; the result is that of its last query
-    wrt         names to differentiate with respect to, also "a, b" (default: every name that it is called with and depends on)
-    dialect     what methods and bare names mean where no prefix or import line says so: "numpy", "torch" or "jax"
-    backend     "numpy", "native" (C, compiled by the machine's compiler), or "auto": native code for shapes that are worth compiling
-                for, as a count of operations says, if there is a compiler
-    threads     that share the work on large arrays, at most (default: as many as cores, or as OMP_NUM_THREADS allows); products of
-                matrices have BLAS's own. Results are the same to the bit
+    wrt         names to differentiate with respect to, also "a, b" (default: every name that it is
+                called with and depends on)
+    dialect     what methods and bare names mean where no prefix or import line says so: "numpy",
+                "torch" or "jax"
+    backend     "numpy", "native" (C, compiled by the machine's compiler), or "auto": native code
+                for shapes that are worth compiling for, as a count of operations says, if there is
+                a compiler
+    threads     that share the work on large arrays, at most (default: as many as cores, or as
+                OMP_NUM_THREADS allows); products of matrices have BLAS's own. Results are the same
+                to the bit
     random_state
-                the seed of the program's random draws, as in `evaluate`: every call has the same, unless it brings a state of its own,
-                ``f(x=x, random_state=step)``
+                the seed of the program's random draws, as in `evaluate`: every call has the same,
+                unless it brings a state of its own, ``f(x=x, random_state=step)``
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
     return Function(_settings(**locals()))
@@ -618,7 +792,10 @@ def hvp(
 
 
 def _settings(expression: Any, wrt: Any, sparse: Any = None, **options: Any) -> Settings:
-    """The settings of a function, of all that it is made with but ``sparse``. Raises by its name for an option that is none."""
+    """The settings of a function, of all that it is made with but ``sparse``.
+
+    Raises by its name for an option that is none.
+    """
     names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
     return Settings(expression, names, **given.options_of(options))
 
@@ -637,13 +814,16 @@ def compile(
 @overload
 def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
 @overload
-def compile(expression: None = None, **pytorch: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def compile(
+    expression: None = None, **pytorch: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 def compile(expression: Any = None, **options: Any) -> Any:
-    """A function of an expression's names that gives its value, with the options of `value_and_grad`.
+    """A function of an expression's names that gives its value, with the options of
+    `value_and_grad`.
 
-    A Python function is given back as it is, as PyTorch's `compile` changes nothing that a function computes; with PyTorch's keywords
-    alone, of which ``backend`` is one, it is the decorator that does so. Raises UnknownArgument for other keywords, and InputTypeError
-    for what is neither.
+    A Python function is given back as it is, as PyTorch's `compile` changes nothing that a function
+    computes; with PyTorch's keywords alone, of which ``backend`` is one, it is the decorator that
+    does so. Raises UnknownArgument for other keywords, and InputTypeError for what is neither.
     """
     of_functions = expression is None or callable(expression)
     usual: Any = value_and_grad.__kwdefaults__

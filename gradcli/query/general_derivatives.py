@@ -1,7 +1,8 @@
-"""Derivatives of a program's queries as formulas, without values: what `gradcli diff` and `gradcli.differentiate` give.
+"""Derivatives of a program's queries as formulas, without values: what `gradcli diff` and
+`gradcli.differentiate` give.
 
-Names without values are variables; if there are none, those with values are. A program without a query has the functions that it
-defines, or the last name that it binds.
+Names without values are variables; if there are none, those with values are. A program without a
+query has the functions that it defines, or the last name that it binds.
 """
 
 from __future__ import annotations
@@ -30,7 +31,13 @@ from gradcli.plots.columns import Columns
 from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
 from gradcli.query.evaluate import answer, locate, record_of
-from gradcli.query.free_variables import Point, SampledPoints, anywhere, in_one_statement, lower_freely
+from gradcli.query.free_variables import (
+    Point,
+    SampledPoints,
+    anywhere,
+    in_one_statement,
+    lower_freely,
+)
 from gradcli.query.general_formulas import General, general
 from gradcli.query.names import variables
 from gradcli.query.options import POINTS, Options
@@ -39,38 +46,65 @@ from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, Verdict
 
-# -- Places of the kinks of an expression, by the equations that records of operations have for them.
-# A place is told where the curve along a name was seen to have a kink or a jump: `relu(x)**2` has none.
+# -- Places of the kinks of an expression, by the equations that records of operations have for
+# them. A place is told where the curve along a name was seen to have a kink or a jump: `relu(x)**2`
+# has none.
 
 
 _PLACE = re.compile(r"(\w+) = (-?\w+)")
 _LIMIT = 40  # nodes of a side that is written
-_GRID = np.sort(np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))]))
+_GRID = np.sort(
+    np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))])
+)
 _MOST = 4  # places of one equation
 _HOLDS = 1e-9  # how far the sides of an equation may be apart at its place
 
 
 def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
-    """The places of the kinks of a scalar expression, or their equations, in words; None where none was seen."""
-    leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf and node.payload.name in names}
+    """The places of the kinks of a scalar expression, or their equations, in words; None where none
+    was seen.
+    """
+    leaves = {
+        node.payload.name: node
+        for node in reachable([root])
+        if node.is_leaf and node.payload.name in names
+    }
     function, conditions = Columns(scope, root, leaves, leaves), list(_conditions(root))
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
     places, equations = dict[str, None](), dict[str, None]()
     for name in leaves if conditions else ():
-        probe, intervals = function.along(name, base), (_GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int))
-        found = [place for _, place in locate_places(probe, _GRID[0], _GRID[-1], *intervals) if place.kind in ("kink", "jump")]
+        probe, intervals = (
+            function.along(name, base),
+            (_GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int)),
+        )
+        found = [
+            place
+            for _, place in locate_places(probe, _GRID[0], _GRID[-1], *intervals)
+            if place.kind in ("kink", "jump")
+        ]
         for left, right in conditions if found else ():
             apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
-            values, _ = apart(np.array([[place.low, place.high, place.at] for place in found]).ravel())
+            values, _ = apart(
+                np.array([[place.low, place.high, place.at] for place in found]).ravel()
+            )
             sides = values.reshape(-1, 3)
-            here = (np.abs(sides).min(axis=1) <= _HOLDS) | (np.sign(sides[:, 0]) * np.sign(sides[:, 1]) < 0)
+            here = (np.abs(sides).min(axis=1) <= _HOLDS) | (
+                np.sign(sides[:, 0]) * np.sign(sides[:, 1]) < 0
+            )
             near = [place.at for place, holds in zip(found, here, strict=True) if holds]
             alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
             if alone and len(near) <= _MOST and not sides[here, 2].any():
                 places |= dict.fromkeys(f"{name} = {at:g}" for at in near)
             elif near:
                 equations[f"{formula(left)} = {formula(right)}"] = None
-    return " and ".join(f"{word} {' and '.join(found)}" for word, found in (("at", places), ("where", equations)) if found) or None
+    return (
+        " and ".join(
+            f"{word} {' and '.join(found)}"
+            for word, found in (("at", places), ("where", equations))
+            if found
+        )
+        or None
+    )
 
 
 def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
@@ -80,14 +114,24 @@ def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
         if op is None or not op.elementwise or node.shape:
             continue
         operands = dict(zip(op.operands, node.operands, strict=False))
-        more = ["x = y"] if op.algebra == "comparison" else ["x = 0"] if op.undoes and len(operands) == 1 else []
+        more = (
+            ["x = y"]
+            if op.algebra == "comparison"
+            else ["x = 0"]
+            if op.undoes and len(operands) == 1
+            else []
+        )
         for place in [*(kink.place for kink in op.kinks), *more]:
             for left, right in _PLACE.findall(place):
                 side = operands.get(right)
                 if side is None and re.fullmatch(r"-?\d+", right):
                     side = root.graph.constant(int(right))
                 operand = operands.get(left)
-                if operand is not None and side is not None and None not in [formula(part, limit=_LIMIT) for part in (operand, side)]:
+                if (
+                    operand is not None
+                    and side is not None
+                    and None not in [formula(part, limit=_LIMIT) for part in (operand, side)]
+                ):
                     yield operand, side
 
 
@@ -129,7 +173,11 @@ class Judging:
         if text is None:
             self._leave_open(path, "it has no short formula")
             return None
-        (query,) = statements([text if not self.shape else f"ones({self.shape})*({text})"], None, self.program.scope.limits)
+        (query,) = statements(
+            [text if not self.shape else f"ones({self.shape})*({text})"],
+            None,
+            self.program.scope.limits,
+        )
         assert isinstance(query, Query)
         return query
 
@@ -137,8 +185,16 @@ class Judging:
         """Hold the derivatives of what stands at a path, by all names from its last one on."""
         names = self.record.names
         present = mentioned_names(expressions_of(below), self.program.scope.functions)
-        later = [name for name in names[names.index(path[-1]) if path else 0 :] if not path or name in present]
-        texts = {name: self.record.formulas[(*path, name)].text for name in later if name not in self.record.absent}
+        later = [
+            name
+            for name in names[names.index(path[-1]) if path else 0 :]
+            if not path or name in present
+        ]
+        texts = {
+            name: self.record.formulas[(*path, name)].text
+            for name in later
+            if name not in self.record.absent
+        }
         claimed = {name: text for name, text in texts.items() if text is not None}
         for name in texts.keys() - claimed.keys():
             self._leave_open((*path, name), "it has no short formula")
@@ -146,7 +202,9 @@ class Judging:
             self._take(path, self._judge(below, claimed))
 
     def _judge(self, query: Query, texts: dict[str, str]) -> Record:
-        """The record of a query with claims about its derivatives, at the gravest of some points."""
+        """The record of a query with claims about its derivatives, at the gravest of some
+        points.
+        """
         scope, asked = self.program.scope, self.asked
         options = replace(asked.options, check=True)
         lowered = self.program.execute(query)
@@ -161,9 +219,14 @@ class Judging:
                 with suppress(GradcliError):
                     self.kinks = kinks_of(scope, lowered.value, sampled.leaves)
         subjects = {name: scope.subject(name) for name in texts}
-        summed = {name: _sum_formula(text, self.shape, () if (x := subjects[name]) is None else x.shape) for name, text in texts.items()}
+        summed = {
+            name: _sum_formula(text, self.shape, () if (x := subjects[name]) is None else x.shape)
+            for name, text in texts.items()
+        }
         sampled.options = replace(
-            options, wrt=tuple(texts), claims=tuple(ClaimInput(name, text, formula=True) for name, text in summed.items())
+            options,
+            wrt=tuple(texts),
+            claims=tuple(ClaimInput(name, text, formula=True) for name, text in summed.items()),
         )
         if not sampled.leaves:
             return sampled.at({}, around=0)
@@ -177,7 +240,9 @@ class Judging:
         """Take the verdicts of one record."""
         check = found.check
         if found.error is not None or check is None:
-            reason = "there is nothing to hold it to" if found.error is None else found.error.message
+            reason = (
+                "there is nothing to hold it to" if found.error is None else found.error.message
+            )
             self._leave_open(path, reason)
             return
         for name, part in check.variables.items():
@@ -185,16 +250,26 @@ class Judging:
         for claim in check.claims:
             claim.of = ",".join((*path, claim.of))
         self.check.claims += check.claims
-        verdicts = [claim.verdict for claim in check.claims] or [check.verdict]  # how well floats do is no matter of the formula
-        verdicts += [part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH]
+        verdicts = [claim.verdict for claim in check.claims] or [
+            check.verdict
+        ]  # how well floats do is no matter of the formula
+        verdicts += [
+            part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH
+        ]
         worst = max(verdicts)
         why = check.reason
         if worst is Verdict.KINK:
             why = f"not differentiable {self.kinks}" if self.kinks else why
             kinks = [kink for part in check.variables.values() for kink in part.kinks]
-            self.record.warnings += [f"{_at(found.point)}: {kink.sides}; chosen is {kink.chosen:g}" for kink in kinks]
+            self.record.warnings += [
+                f"{_at(found.point)}: {kink.sides}; chosen is {kink.chosen:g}" for kink in kinks
+            ]
         elif worst > Verdict.AGREE:
-            self.record.warnings += [line.removeprefix("claim of ") for line in details_of(found, check) if line != check.reason]
+            self.record.warnings += [
+                line.removeprefix("claim of ")
+                for line in details_of(found, check)
+                if line != check.reason
+            ]
         if self.kinks and worst is not Verdict.KINK and not path:
             self.record.warnings.append(f"kinks {self.kinks}")
         if worst > self.check.verdict:
@@ -209,11 +284,17 @@ class Judging:
 
 
 def _at(point: Mapping[str, Any]) -> str:
-    return "at " + " ".join(f"{name}={float(value)!r}" for name, value in point.items()) if point else "here"
+    return (
+        "at " + " ".join(f"{name}={float(value)!r}" for name, value in point.items())
+        if point
+        else "here"
+    )
 
 
 def _sum_formula(text: str, shape: Shape, to: Shape) -> str:
-    """A formula of the entries of a result as that of the gradient of their sum by a name of another shape."""
+    """A formula of the entries of a result as that of the gradient of their sum by a name of
+    another shape.
+    """
     if shape == to:
         return text
     spread = f"ones({shape})*({text})"
@@ -241,7 +322,9 @@ class Asked:
     points: int = POINTS
     state: int = 0  # of random numbers
     timeout: float | None = None
-    observer: Callable[[General, DerivativeRecord], None] | None = None  # is shown each expression whose formulas a record has
+    observer: Callable[[General, DerivativeRecord], None] | None = (
+        None  # is shown each expression whose formulas a record has
+    )
 
     @property
     def options(self) -> Options:
@@ -249,14 +332,18 @@ class Asked:
 
 
 class Subject(NamedTuple):
-    """An expression to differentiate: a query, and what is said to be differentiated if that is a function or a binding."""
+    """An expression to differentiate: a query, and what is said to be differentiated if that is a
+    function or a binding.
+    """
 
     query: Query
     said: Statement
     names: Path | None
 
 
-def derivatives(program: Program, parsed: Iterable[Statement | GradcliError], asked: Asked, id: Any = None) -> Iterator[DerivativeRecord]:
+def derivatives(
+    program: Program, parsed: Iterable[Statement | GradcliError], asked: Asked, id: Any = None
+) -> Iterator[DerivativeRecord]:
     """A record for each query among the statements of a program, and for each error."""
     definitions: list[Definition] = []
     bindings: list[Binding] = []
@@ -267,7 +354,13 @@ def derivatives(program: Program, parsed: Iterable[Statement | GradcliError], as
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)
         elif not isinstance(statement, Assertion):
             definitions += [statement] if isinstance(statement, Definition) else []
-            bindings += [statement] if isinstance(statement, Binding) else statement.bindings if isinstance(statement, Several) else []
+            bindings += (
+                [statement]
+                if isinstance(statement, Binding)
+                else statement.bindings
+                if isinstance(statement, Several)
+                else []
+            )
             lower = partial(lower_freely, program, listed=asked.names or (), can_list=True)
             record = answer(DerivativeRecord, _nothing, program, statement, lower=lower, id=id)
         if record is not None:
@@ -282,11 +375,17 @@ def _nothing(program: Program, lowered: Lowered, record: DerivativeRecord) -> No
     """Leave the record of a statement that asks for nothing as it is."""
 
 
-def _without_query(definitions: Sequence[Definition], bindings: Sequence[Binding], asked: Asked) -> Iterator[Subject]:
-    """Return what a program is about that asks for nothing: the functions that it defines, or else the last name that it binds."""
+def _without_query(
+    definitions: Sequence[Definition], bindings: Sequence[Binding], asked: Asked
+) -> Iterator[Subject]:
+    """Return what a program is about that asks for nothing: the functions that it defines, or else
+    the last name that it binds.
+    """
     for definition in definitions:
         names = tuple(definition.parameters) if asked.names is None else asked.names
-        yield Subject(_query(f"{definition.name}({', '.join(definition.parameters)})"), definition, names)
+        yield Subject(
+            _query(f"{definition.name}({', '.join(definition.parameters)})"), definition, names
+        )
     if bindings and not definitions:
         yield Subject(_query(bindings[-1].name), bindings[-1], asked.names)
 
@@ -297,7 +396,9 @@ def _query(text: str) -> Query:
     return query
 
 
-def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None) -> DerivativeRecord:
+def derivative(
+    program: Program, subject: Subject, asked: Asked, id: Any = None
+) -> DerivativeRecord:
     """The derivatives of one expression, and the verdict on them; the error, if there are none."""
     said = subject.said
     record = record_of(DerivativeRecord, said, id, order=asked.order)
@@ -311,7 +412,9 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
     return record
 
 
-def _differentiate(program: Program, subject: Subject, asked: Asked, record: DerivativeRecord) -> None:
+def _differentiate(
+    program: Program, subject: Subject, asked: Asked, record: DerivativeRecord
+) -> None:
     """Put the formulas into a record, and what is to be said of the names."""
     scope = program.scope
     lowered = lower_freely(program, subject.query, subject.names or (), can_list=True)
@@ -319,10 +422,17 @@ def _differentiate(program: Program, subject: Subject, asked: Asked, record: Der
     sampled = SampledPoints(program, lowered, asked.options)
     order = reachable([lowered.value])
     here = {node.payload.name for node in order if node.is_leaf}
-    present = here.union(mentioned_names(expressions_of(subject.query), scope.functions, scope.names))
-    asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
+    present = here.union(
+        mentioned_names(expressions_of(subject.query), scope.functions, scope.names)
+    )
+    asked_for = (
+        None if subject.names is None else tuple(name for name in subject.names if name in present)
+    )
     options = replace(asked.options, wrt=asked_for, everywhere=True)
-    record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)
+    record.dialect, record.read_as = (
+        program.lowering.dialect,
+        lowered.read_as or _reading(subject, scope),
+    )
     nodes, warnings = variables(scope, order, options, lowered.static_uses)
     names = list(nodes)
     if subject.names is None and sampled.leaves:
@@ -331,11 +441,19 @@ def _differentiate(program: Program, subject: Subject, asked: Asked, record: Der
     record.known = tuple(sorted({*nodes, *here}))
     record.absent = tuple(name for name in record.names if name not in present)
     said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
-    record.warnings = [*lowered.notes, *warnings, *said, *left_out(scope, [lowered.value], "a formula")]
+    record.warnings = [
+        *lowered.notes,
+        *warnings,
+        *said,
+        *left_out(scope, [lowered.value], "a formula"),
+    ]
     if not record.names:
         record.warnings.append("there is no name to differentiate by: the expression is a constant")
         return
-    trials = [{leaf: point[name] for name, leaf in sampled.leaves.items()} for point in _trials(sampled, asked)]
+    trials = [
+        {leaf: point[name] for name, leaf in sampled.leaves.items()}
+        for point in _trials(sampled, asked)
+    ]
     made = general(scope, lowered.value, {name: nodes[name] for name in names}, trials, asked.order)
     record.formulas = made.derivatives(record.names, asked.order, asked.latex)
     if asked.observer is not None:
@@ -345,15 +463,26 @@ def _differentiate(program: Program, subject: Subject, asked: Asked, record: Der
 
 
 def _trials(sampled: SampledPoints, asked: Asked) -> list[Point]:
-    """Points at which forms of a formula are compared: more of them where hardly one is in the domain."""
+    """Points at which forms of a formula are compared: more of them where hardly one is in the
+    domain.
+    """
     points = [*anywhere(sampled.leaves, _TRIALS, asked.state)]
-    if sampled.leaves and sampled.lowered.value.kind == "float" and sampled.inside(points).sum() < _ENOUGH:
-        points += [*anywhere(sampled.leaves, _MORE, asked.state), *sampled.points_in_domains(asked.points, asked.state)]
+    if (
+        sampled.leaves
+        and sampled.lowered.value.kind == "float"
+        and sampled.inside(points).sum() < _ENOUGH
+    ):
+        points += [
+            *anywhere(sampled.leaves, _MORE, asked.state),
+            *sampled.points_in_domains(asked.points, asked.state),
+        ]
     return points
 
 
 def _reading(subject: Subject, scope: Scope) -> str | None:
-    """Return how the right side of a definition or a binding was read, if not as it stands there."""
+    """Return how the right side of a definition or a binding was read, if not as it stands
+    there.
+    """
     said = subject.said
     if not isinstance(said, (Definition, Binding)):
         return None
@@ -368,11 +497,17 @@ def _reading(subject: Subject, scope: Scope) -> str | None:
 
 
 def refuse_absent(names: Path | None, records: Sequence[DerivativeRecord]) -> None:
-    """Raise UnknownNameError for a name to differentiate by that none of the expressions of a run mentions."""
+    """Raise UnknownNameError for a name to differentiate by that none of the expressions of a run
+    mentions.
+    """
     if any(record.error is not None for record in records):
         return
     for name in names or ():
         if records and all(name in record.absent for record in records):
             known = sorted({other for record in records for other in record.known})
-            help = did_you_mean(name, known, f"the names are {', '.join(known[:_LISTED])}" if known else None)
-            raise UnknownNameError(f"the expression has no name '{name}' to differentiate by", help=help)
+            help = did_you_mean(
+                name, known, f"the names are {', '.join(known[:_LISTED])}" if known else None
+            )
+            raise UnknownNameError(
+                f"the expression has no name '{name}' to differentiate by", help=help
+            )

@@ -1,4 +1,6 @@
-"""Derivatives of any order as formulas, for all values of the names: simplified, and held against the rules at trial points."""
+"""Derivatives of any order as formulas, for all values of the names: simplified, and held against
+the rules at trial points.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,9 @@ _MOST_ENTRIES = 64  # of a block whose formula is tried
 def derivative_formulas(
     scope: Scope, root: Expr, wrt: dict[str, Expr], mode: str, *, seed_given: bool, latex: bool
 ) -> tuple[str, dict[str, Any], dict[str, str] | None]:
-    """The kind of derivative, the formula of each variable (in the mode "hessian" of each two; None without a short one), and LaTeX, under
-    "x,y" for two."""
+    """The kind of derivative, the formula of each variable (in the mode "hessian" of each two; None
+    without a short one), and LaTeX, under "x,y" for two.
+    """
     query, twice = _Query(scope, root, wrt, latex), mode == "hessian"
     if query.entrywise and not (twice and root.shape):
         kind, derive = "partial", partial(query.partials, twice)
@@ -57,11 +60,18 @@ def derivative_formulas(
     texts: dict[str, Any] = {key: made.text for key, made in found.items()}
     if twice:
         texts = {a: {b: texts[f"{a},{b}"] for b in wrt} for a in wrt}
-    return kind, texts, {key: made.latex for key, made in found.items() if made.latex is not None} if latex else None
+    return (
+        kind,
+        texts,
+        {key: made.latex for key, made in found.items() if made.latex is not None}
+        if latex
+        else None,
+    )
 
 
 class _Derived(NamedTuple):
-    """Derivatives in a graph, and the point where their formulas are held against them: the bound values, or a sample of large arrays'.
+    """Derivatives in a graph, and the point where their formulas are held against them: the bound
+    values, or a sample of large arrays'.
 
     exact   what the formulas are held against
     values  of leaves, by those that stand for them in the graph of what is exact
@@ -78,7 +88,8 @@ class _Derived(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """An expression in a graph of its own, on numbers alone if it works entry by entry: no seed, no sums, no shapes.
+    """An expression in a graph of its own, on numbers alone if it works entry by entry: no seed, no
+    sums, no shapes.
 
     leaves  what stands for the program's leaves, and for what is constant
     labels  what those are called that are not called by their own name
@@ -92,26 +103,45 @@ class Copy(NamedTuple):
 
 
 def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
-    """The copy of an expression, where nodes that are ``asked`` for are leaves. Raises GradcliError for a part without a text."""
+    """The copy of an expression, where nodes that are ``asked`` for are leaves.
+
+    Raises GradcliError for a part without a text.
+    """
     graph, order = Graph(scope.limits), reachable([root])
     entrywise = is_entrywise(order)
     leaves: dict[Expr, Expr] = {}
     labels: dict[Expr, str] = {}
     for node in order:
-        if not (node.is_leaf or node in asked or node.op is detach or (entrywise and node.is_constant and node.shape)):
+        if not (
+            node.is_leaf
+            or node in asked
+            or node.op is detach
+            or (entrywise and node.is_constant and node.shape)
+        ):
             continue
-        label = asked.get(node) or (node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node))
+        label = asked.get(node) or (
+            node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node)
+        )
         if label is None:
-            raise GradcliError("a part of the expression has no text, and so the derivative no formula")
+            raise GradcliError(
+                "a part of the expression has no text, and so the derivative no formula"
+            )
         leaves[node] = graph.leaf(label, () if entrywise else node.shape, node.kind)
         if not node.is_leaf and node not in asked:
-            labels[leaves[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
-    return Copy(graph, interpret(order, Unnamed(graph), dict(leaves))[root], leaves, labels, entrywise)
+            labels[leaves[node]] = (
+                label if label.isidentifier() or node.is_constant else f"({label})"
+            )
+    return Copy(
+        graph, interpret(order, Unnamed(graph), dict(leaves))[root], leaves, labels, entrywise
+    )
 
 
 def is_entrywise(order: list[Expr]) -> bool:
     """Return True for an expression that works entry by entry."""
-    return all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
+    return all(
+        node.op is None or node.op.elementwise or node.op is alias or node.op is detach
+        for node in order
+    )
 
 
 def _constant_name(scope: Scope, node: Expr) -> str | None:
@@ -136,7 +166,9 @@ class _Query:
         self.entrywise = is_entrywise(self.order)
 
     def formulas(self, keys: Iterable[str], derive: Callable[[], _Derived]) -> dict[str, Formula]:
-        """The formulas by their keys: of those that are short, and evaluate to what the engine has."""
+        """The formulas by their keys: of those that are short, and evaluate to what the
+        engine has.
+        """
         found = dict.fromkeys(keys, Formula(None))
         if not self._is_worth_trying():
             return found
@@ -150,11 +182,17 @@ class _Query:
             return found
 
     def _is_worth_trying(self) -> bool:
-        """Return False for a large expression (what joins many arrays counts as often as it has operands), and for one with a leaf that
-        is not what its name means now, which may have been bound anew."""
-        size = len(self.order) + sum(len(node.operands) - 3 for node in self.order if len(node.operands) > 3)
+        """Return False for a large expression (what joins many arrays counts as often as it has
+        operands), and for one with a leaf that is not what its name means now, which may have been
+        bound anew.
+        """
+        size = len(self.order) + sum(
+            len(node.operands) - 3 for node in self.order if len(node.operands) > 3
+        )
         leaves = self.scope.leaves
-        return size <= _LARGEST_GRAPH and all(leaves.get(node.payload.name) is node for node in self.order if node.is_leaf)
+        return size <= _LARGEST_GRAPH and all(
+            leaves.get(node.payload.name) is node for node in self.order if node.is_leaf
+        )
 
     def _formula(self, key: str, derived: _Derived, write: Textbook) -> Formula:
         names, scope, raw = derived.names, self.scope, derived.derivatives[key]
@@ -164,19 +202,28 @@ class _Query:
         for simpler in (write, write.plainly):
             simple = simpler(raw)
             made = _print(simple, _LARGEST, names, {*scope.names, *scope.functions}, self.latex)
-            if made.text is not None and _evaluates_to(simple, derived.exact[key], derived, scope.precision):
+            if made.text is not None and _evaluates_to(
+                simple, derived.exact[key], derived, scope.precision
+            ):
                 return made
         return Formula(None)
 
     def partials(self, twice: bool) -> _Derived:
-        """The elementwise partials: the gradient of a copy on numbers. Second ones are derivatives of the first as they are printed."""
+        """The elementwise partials: the gradient of a copy on numbers.
+
+        Second ones are derivatives of the first as they are printed.
+        """
         copy = copy_of(self.scope, self.root, {})
         wrt = {name: copy.leaves[x] for name, x in self.wrt.items() if x in copy.leaves}
         found = exact = slopes_of(copy.root, wrt)
         if twice:
             write = Textbook(copy.graph, "quick")
             found, exact = (
-                {f"{a},{b}": block for a, slope in slopes.items() for b, block in slopes_of(slope, wrt).items()}
+                {
+                    f"{a},{b}": block
+                    for a, slope in slopes.items()
+                    for b, block in slopes_of(slope, wrt).items()
+                }
                 for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
             )
         values = {leaf: _sample(self.scope.evaluate(node)) for node, leaf in copy.leaves.items()}
@@ -187,30 +234,49 @@ class _Query:
         scope, root = self.scope, self.root
         if "seed" in scope.names:
             raise GradcliError("the name of the seed has another meaning")
-        seed = scope.graph.leaf("seed", root.shape) if seed_given or math.prod(root.shape) != 1 else None
+        seed = (
+            scope.graph.leaf("seed", root.shape)
+            if seed_given or math.prod(root.shape) != 1
+            else None
+        )
         engine = exact = slopes_of(root, self.wrt, seed)
-        names = {node: name for node in self.order if (name := _constant_name(scope, node)) is not None}
+        names = {
+            node: name for node in self.order if (name := _constant_name(scope, node)) is not None
+        }
         values, leaves = dict(scope.values), dict[Expr, Expr]()
         if any(np.size(value) > _SAMPLED for value in values.values()):
             graph = Graph(scope.limits)
             sample = {leaf: _sample(value) for leaf, value in values.items()}
-            leaves = {leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind) for leaf, value in sample.items()}
+            leaves = {
+                leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind)
+                for leaf, value in sample.items()
+            }
             values = {leaves[leaf]: value for leaf, value in sample.items()}
             (root,) = rebuild([root], leaves, graph)
             if seed is not None:
                 leaves[seed] = graph.leaf("seed", root.shape)
-            exact = slopes_of(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
+            exact = slopes_of(
+                root,
+                {name: leaves[x] for name, x in self.wrt.items()},
+                None if seed is None else leaves[seed],
+            )
         if seed is not None:
-            values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
+            values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(
+                root.shape
+            )[()]
         return _Derived(scope.graph, engine, exact, values, names, leaves)
 
     def blocks(self, twice: bool) -> _Derived:
-        """Blocks of the Jacobian, or if ``twice`` of the Hessian, in the program's own graph, of those that have few entries."""
+        """Blocks of the Jacobian, or if ``twice`` of the Hessian, in the program's own graph, of
+        those that have few entries.
+        """
         wanted = {name: (self.root, x) for name, x in self.wrt.items()}
         if twice:
             slopes = slopes_of(self.root, self.wrt)
             wanted = {f"{a},{b}": (slopes[a], x) for a in self.wrt for b, x in self.wrt.items()}
-        found = {key: block for key, (y, x) in wanted.items() if (block := _block(y, x)) is not None}
+        found = {
+            key: block for key, (y, x) in wanted.items() if (block := _block(y, x)) is not None
+        }
         return _Derived(self.scope.graph, found, found, dict(self.scope.values), {}, {})
 
 
@@ -224,15 +290,18 @@ def _block(y: Expr, x: Expr) -> Expr | None:
 
 def _sample(value: Any) -> Any:
     """Evenly spaced entries along each long axis: axes of one length keep one length."""
-    index = tuple([slice(None, n // 64 * 64, n // 64) if n > _LONG else slice(None) for n in np.shape(value)])
+    index = tuple(
+        [slice(None, n // 64 * 64, n // 64) if n > _LONG else slice(None) for n in np.shape(value)]
+    )
     return value[index] if index else value
 
 
 def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> bool:
-    """Return True for a formula that evaluates, as it is printed, to the engine's gradient where it is tried.
+    """Return True for a formula that evaluates, as it is printed, to the engine's gradient where it
+    is tried.
 
-    Where rounding swamps the values themselves, agreement at a point nearby decides, and the same non-finite
-    entries.
+    Where rounding swamps the values themselves, agreement at a point nearby decides, and the same
+    non-finite entries.
     """
     (printed,) = rebuild([simple], point.leaves, raw.graph, {chain: mul})
     here = _sides(printed, raw, point.values, precision)
@@ -240,13 +309,19 @@ def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> b
         return True
     random = np.random.default_rng(7)
     moved = {
-        leaf: value * (1 + 0.05 * random.random(np.shape(value))) if np.asarray(value).dtype.kind == "f" else value
+        leaf: value * (1 + 0.05 * random.random(np.shape(value)))
+        if np.asarray(value).dtype.kind == "f"
+        else value
         for leaf, value in point.values.items()
     }
-    return all(np.isfinite(side).all() for side in here) and _close(*_sides(printed, raw, moved, precision), precision)
+    return all(np.isfinite(side).all() for side in here) and _close(
+        *_sides(printed, raw, moved, precision), precision
+    )
 
 
-def _sides(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> tuple[np.ndarray, np.ndarray]:
+def _sides(
+    printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str
+) -> tuple[np.ndarray, np.ndarray]:
     """The values of two forms, in one shape."""
     table = forward([printed, raw], values, precision)
     x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
@@ -254,7 +329,9 @@ def _sides(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) ->
 
 
 def _entries(value: Any) -> np.ndarray:
-    """An array; of one that repeats a number the number: a point has fewer entries than the program, whose shape such an array keeps."""
+    """An array; of one that repeats a number the number: a point has fewer entries than the
+    program, whose shape such an array keeps.
+    """
     array = np.asarray(value)
     return array[(0,) * array.ndim] if array.size and not any(array.strides) else array
 
@@ -265,7 +342,9 @@ def _close(x: np.ndarray, y: np.ndarray, precision: str) -> bool:
     return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance * 1e-3 * scale, equal_nan=True))
 
 
-def _print(node: Expr, limit: int, labels: Mapping[Expr, str], taken: Collection[str], latex: bool) -> Formula:
+def _print(
+    node: Expr, limit: int, labels: Mapping[Expr, str], taken: Collection[str], latex: bool
+) -> Formula:
     text = formula(node, limit=limit, names=labels, taken=taken)
     if text is None or not latex:
         return Formula(text)
@@ -280,7 +359,8 @@ _LARGEST_TREE = 200_000  # nodes of a derivative before it is simplified, shared
 _LARGEST_SEARCH = 4_000  # of them where the shortest form is looked for
 _MOST = 400  # formulas of one record
 _LARGEST_PICTURE = 60  # nodes of an expression that is shown in LaTeX on the left
-_CLOSE = 1e-6  # of the larger side: what rounding leaves between two forms of a formula at points of moderate size
+# of the larger side: what rounding leaves between two forms of a formula at points of moderate size
+_CLOSE = 1e-6
 
 Simplified = Callable[[Expr, Graph], Expr]
 
@@ -298,7 +378,10 @@ def plain(raw: Expr, graph: Graph) -> Expr:
     return simplify([raw], graph)[0]
 
 
-WAYS: tuple[Simplified, ...] = (best, plain)  # each is taken if the one before it has changed the function
+WAYS: tuple[Simplified, ...] = (
+    best,
+    plain,
+)  # each is taken if the one before it has changed the function
 
 
 @dataclass(eq=False, repr=False)
@@ -307,24 +390,41 @@ class General:
 
     graph: Graph
     root: Expr
-    names: dict[str, Expr]  # to differentiate by; of those on which the expression does not depend there is none
+    names: dict[
+        str, Expr
+    ]  # to differentiate by; of those on which the expression does not depend there is none
     labels: dict[Expr, str]  # leaves that are not called by their own name
     taken: set[str]  # names that mean nothing of the language here
     points: list[dict[Expr, Any]]
     entrywise: bool
 
     def derivatives(self, names: Sequence[str], order: int, latex: bool) -> dict[Path, Formula]:
-        """The formulas of one order by all names, and on the way to it those of lower order. Raises LimitError if there is none."""
+        """The formulas of one order by all names, and on the way to it those of lower order.
+
+        Raises LimitError if there is none.
+        """
         if math.comb(len(names) + order - 1, order) > _MOST:
-            raise LimitError(f"more than {_MOST} formulas of order {order} by {len(names)} names", help="name those that are wanted")
+            raise LimitError(
+                f"more than {_MOST} formulas of order {order} by {len(names)} names",
+                help="name those that are wanted",
+            )
         nodes: dict[Path, Expr] = {(): self.root}
         for length in range(1, order + 1):
             for path in combinations_with_replacement(names, length - 1):
                 later = names[names.index(path[-1]) if path else 0 :]
-                nodes |= {(*path, name): slope for name, slope in self._slopes(nodes[path], later).items()}
-        found = {path: _print(node, LARGEST, self.labels, self.taken, latex) for path, node in nodes.items() if path}
+                nodes |= {
+                    (*path, name): slope for name, slope in self._slopes(nodes[path], later).items()
+                }
+        found = {
+            path: _print(node, LARGEST, self.labels, self.taken, latex)
+            for path, node in nodes.items()
+            if path
+        }
         if all(found[path].text is None for path in found):
-            raise LimitError(f"the derivative has more than {LARGEST:,} operations, and no short formula", help="gradcli eval has numbers")
+            raise LimitError(
+                f"the derivative has more than {LARGEST:,} operations, and no short formula",
+                help="gradcli eval has numbers",
+            )
         return found
 
     def picture(self) -> str:
@@ -337,10 +437,17 @@ class General:
         return latex(self.root, self.labels)
 
     def _slopes(self, node: Expr, names: Sequence[str]) -> dict[str, Expr]:
-        """The derivatives of a node by names, each in its simplest form that is the same function."""
+        """The derivatives of a node by names, each in its simplest form that is the same
+        function.
+        """
         present = {name: self.names[name] for name in names if name in self.names}
         found = slopes_of(node, present) if node.kind == "float" else {}
-        return {name: self._simplest(found[name]) if name in found else best(self.graph.constant(0.0), self.graph) for name in names}
+        return {
+            name: self._simplest(found[name])
+            if name in found
+            else best(self.graph.constant(0.0), self.graph)
+            for name in names
+        }
 
     def _simplest(self, raw: Expr) -> Expr:
         if tree_size(reachable([raw])) > _LARGEST_TREE:
@@ -352,7 +459,9 @@ class General:
         return raw
 
     def _agree(self, simple: Expr, raw: Expr) -> bool:
-        """Return True for two forms with the same values, as printed, at most of the points where both have one."""
+        """Return True for two forms with the same values, as printed, at most of the points where
+        both have one.
+        """
         (printed,) = rebuild([simple], {}, self.graph, {chain: mul})
         apart = compared = 0
         for point in self.points:
@@ -360,12 +469,25 @@ class General:
             both = np.isfinite(x) & np.isfinite(y)
             if both.any():
                 compared += 1
-                apart += bool(np.any(np.abs(x - y)[both] > _CLOSE * np.maximum(np.abs(x), np.abs(y))[both] + _CLOSE**2))
+                apart += bool(
+                    np.any(
+                        np.abs(x - y)[both]
+                        > _CLOSE * np.maximum(np.abs(x), np.abs(y))[both] + _CLOSE**2
+                    )
+                )
         return apart <= compared // 4
 
 
-def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[Mapping[Expr, Any]], order: int) -> General:
-    """A query's expression for all values of its names. Raises GradcliError where there is no one formula.
+def general(
+    scope: Scope,
+    root: Expr,
+    wrt: Mapping[str, Expr],
+    points: Sequence[Mapping[Expr, Any]],
+    order: int,
+) -> General:
+    """A query's expression for all values of its names.
+
+    Raises GradcliError where there is no one formula.
 
     points   values of leaves that stand for names without values: numbers
     """
@@ -374,27 +496,46 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
         raise TypeMismatchError(f"the result is {kind}: it has no derivative")
     nodes = reachable([root])
     if len(nodes) > _MOST_NODES:
-        raise LimitError(f"a formula of {len(nodes):,} operations is too long to be shown", help="gradcli eval has numbers")
+        raise LimitError(
+            f"a formula of {len(nodes):,} operations is too long to be shown",
+            help="gradcli eval has numbers",
+        )
     if not is_entrywise(nodes):
         _refuse_arrays(root, wrt, order)
     copy = copy_of(scope, root, {node: name for name, node in wrt.items()})
     present = {name: copy.leaves[node] for name, node in wrt.items() if node in copy.leaves}
     trial = [_values(scope, copy.leaves, point) for point in points]
-    return General(copy.graph, copy.root, present, copy.labels, {*scope.names, *scope.functions}, trial, copy.entrywise)
+    return General(
+        copy.graph,
+        copy.root,
+        present,
+        copy.labels,
+        {*scope.names, *scope.functions},
+        trial,
+        copy.entrywise,
+    )
 
 
 def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
     """Raise ShapeError for what has a formula for each entry, where no entry is like the others."""
     if root.shape:
         help = "take a sum of its entries, sum(...), or one of them, (...)[0]"
-        raise ShapeError(f"the result has the shape {root.shape}, and its entries no formula in common", help=help)
+        raise ShapeError(
+            f"the result has the shape {root.shape}, and its entries no formula in common",
+            help=help,
+        )
     arrays = [name for name, node in wrt.items() if node.shape]
     if arrays and order > 1:
-        message = f"'{arrays[0]}' is an array: the second derivatives by its entries have no formula in common"
+        message = (
+            f"'{arrays[0]}' is an array: the second derivatives by its entries have no "
+            "formula in common"
+        )
         raise ShapeError(message, help="leave --order out, or take numbers: gradcli eval --hessian")
 
 
-def _values(scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[Expr, Any]) -> dict[Expr, Any]:
+def _values(
+    scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[Expr, Any]
+) -> dict[Expr, Any]:
     """The values of the copy's leaves at a point."""
     table = forward(leaves, {**scope.values, **point}, scope.precision)
     return {leaf: table[node] for node, leaf in leaves.items()}

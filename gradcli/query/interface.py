@@ -47,36 +47,53 @@ def evaluate(
     """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
 
     expression  a program of the language; the result is that of its last query
-    bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords. A keyword that is
-                neither an option nor a name of the expression is an error
-    seed        the vector of the vector-Jacobian product, of exactly the output's shape; without one, ones: the gradient
-                of the sum of the output
-    wrt         names to differentiate with respect to, in this order (default: every bound name it depends on);
-                a list, or a string with commas between them, as is ``freeze``: names to hold constant
-    mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead; with ``hvp``
-                the Hessian of a scalar times that direction
+    bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no
+                keywords. A keyword that is neither an option nor a name of the expression is an
+                error
+    seed        the vector of the vector-Jacobian product, of exactly the output's shape; without
+                one, ones: the gradient of the sum of the output
+    wrt         names to differentiate with respect to, in this order (default: every bound name it
+                depends on); a list, or a string with commas between them, as is ``freeze``: names
+                to hold constant
+    mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional
+                derivative instead; with ``hvp`` the Hessian of a scalar times that direction
     formula     formulas of the derivatives, with ``latex`` in LaTeX, too
-    precision   so many digits of value and gradient from the reference, as ``precise``: 1 to 100,000
-    timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
-    dialect     "numpy", "torch" or "jax": what methods and bare names mean where no prefix or import line of the program says so
-    backend     of value and gradient of large arrays: "numpy", "native" (C, compiled by the machine's compiler), or "auto": native code
-                for what takes longer than its compilation, as a count of operations says, if there is a compiler
-    threads     that share the work on large arrays, at most (default: as many as cores); results are the same to the bit
-    cov         covariances of names with standard deviations (``x="1±0.1"``): ``{"a,b": 0.02}``, or a matrix over all their entries
+    precision   so many digits of value and gradient from the reference, as ``precise``: 1 to
+                100,000
+    timeout     seconds for the cross-check, after which it is undetermined; by default no clock is
+                looked at
+    dialect     "numpy", "torch" or "jax": what methods and bare names mean where no prefix or
+                import line of the program says so
+    backend     of value and gradient of large arrays: "numpy", "native" (C, compiled by the
+                machine's compiler), or "auto": native code for what takes longer than its
+                compilation, as a count of operations says, if there is a compiler
+    threads     that share the work on large arrays, at most (default: as many as cores); results
+                are the same to the bit
+    cov         covariances of names with standard deviations (``x="1±0.1"``): ``{"a,b": 0.02}``, or
+                a matrix over all their entries
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
     given = dict(locals())  # all of the parameters
     from gradcli.report.results import result_of
 
-    return result_of(evaluate_call(evaluate, given.pop("expression"), given.pop("bindings"), **given), check)
+    return result_of(
+        evaluate_call(evaluate, given.pop("expression"), given.pop("bindings"), **given), check
+    )
 
 
 @np.errstate(all="ignore")
 def evaluate_call(
-    function: Any, expression: str, bindings: Mapping[str, Any], *, observer: Observer | None = None, **options: Any
+    function: Any,
+    expression: str,
+    bindings: Mapping[str, Any],
+    *,
+    observer: Observer | None = None,
+    **options: Any,
 ) -> Record:
-    """The record that `evaluate` shows, for a function of the API with some of its options; an observer is shown the queries."""
+    """The record that `evaluate` shows, for a function of the API with some of its options; an
+    observer is shown the queries.
+    """
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import records
     from gradcli.query.names import UsedNames, refuse_unknown_in
@@ -87,7 +104,12 @@ def evaluate_call(
     known = given.words(given.text_of(expression))
     options = {**usual, **options}
     directions = {word: options[word] for word in ("jvp", "hvp")}
-    moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
+    moving = [
+        name
+        for direction in directions.values()
+        if isinstance(direction, Mapping)
+        for name in direction
+    ]
     with given.naming(known, **options):
         by, frozen = (given.names_given(word, options[word], known) for word in ("wrt", "freeze"))
         asked = {*(by or ()), *(frozen or ()), *moving}
@@ -119,7 +141,9 @@ def evaluate_call(
     unused = found.warn_unmentioned(programs.values, asking)
     if unused:
         keywords = given.bind_values(None, bindings, known | asked, _by_name)
-        given.refuse_unknown(keywords, found.mentioned.union(found.bound, asking.names_asked), allowed, what)
+        given.refuse_unknown(
+            keywords, found.mentioned.union(found.bound, asking.names_asked), allowed, what
+        )
         result.warnings += unused
     return result
 
@@ -151,14 +175,21 @@ def differentiate(
     at: Mapping[str, Any] | None = None,
     **constants: Any,
 ) -> DerivativeRecord:
-    """Derivatives as formulas, for all values of the names: ``differentiate("x^3*sin(x)").derivative["x"]``.
+    """Derivatives as formulas, for all values of the names:
 
-    expression  a program of the language; the result is that of its last query, or of what it defines if it has none
-    names       to differentiate by, in this order (default: all without values); ``wrt`` lists more of them
-    order       how many times, by each combination of names: ``derivative["x"]["y"]`` of second order
-    check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict`` says what came of it
+    ``differentiate("x^3*sin(x)").derivative["x"]``.
+
+    expression  a program of the language; the result is that of its last query, or of what it
+                defines if it has none
+    names       to differentiate by, in this order (default: all without values); ``wrt`` lists more
+                of them
+    order       how many times, by each combination of names: ``derivative["x"]["y"]`` of second
+                order
+    check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict``
+                says what came of it
     constants   values of names that are constants; ``at`` takes names that are no keywords
-    timeout     seconds for the check, after which it is undetermined; by default no clock is looked at
+    timeout     seconds for the check, after which it is undetermined; by default no clock is looked
+                at
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
     from gradcli.query import bindings as given
@@ -171,7 +202,15 @@ def differentiate(
     read = given.options_of({
         "order": order, "check": check, "points": points, "random_state": random_state, "timeout": timeout, "limits": limits,
     })  # fmt: skip
-    asked = Asked(listed or None, read["order"], True, read["check"], read["points"], read["random_state"], read["timeout"])
+    asked = Asked(
+        listed or None,
+        read["order"],
+        True,
+        read["check"],
+        read["points"],
+        read["random_state"],
+        read["timeout"],
+    )
     programs = given.programs_with(values, limits)
     with np.errstate(all="ignore"):
         program = programs.fresh(asked.state)
@@ -186,7 +225,10 @@ def differentiate(
 
 
 def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:
-    """The statements of a program as a tree. Raises a `GradcliError` at the first one that cannot be read."""
+    """The statements of a program as a tree.
+
+    Raises a `GradcliError` at the first one that cannot be read.
+    """
     from gradcli.language.run import statements
     from gradcli.language.tree import ParsedProgram
     from gradcli.query.bindings import option_of, text_of

@@ -1,7 +1,9 @@
-"""All derivatives of some nodes by others, as a matrix: in one program where that is short, else direction by direction.
+"""All derivatives of some nodes by others, as a matrix: in one program where that is short, else
+direction by direction.
 
-Rows are the entries of results, one result after the other, columns those of variables. As many directions are taken as the pattern of the
-matrix has colours. What is not finite is found again row by row, by the sweep that decides zero times infinity.
+Rows are the entries of results, one result after the other, columns those of variables. As many
+directions are taken as the pattern of the matrix has colours. What is not finite is found again row
+by row, by the sweep that decides zero times infinity.
 """
 
 from __future__ import annotations
@@ -17,7 +19,14 @@ import numpy as np
 
 from gradcli.graph.interpret import forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sparsity import Compression, Pattern, dependence, of_hessian, of_jacobian, symmetric
+from gradcli.graph.sparsity import (
+    Compression,
+    Pattern,
+    dependence,
+    of_hessian,
+    of_jacobian,
+    symmetric,
+)
 from gradcli.graph.transforms import jacobian, one_hot
 from gradcli.plans.linearized import Linearized, Runs
 from gradcli.query.warnings import vjps_of
@@ -50,7 +59,9 @@ class Derivatives:
 
     @cached_property
     def compression(self) -> tuple[bool, Compression]:
-        """True if directions are pulled back, and the way in which the pattern's entries are read from them."""
+        """True if directions are pulled back, and the way in which the pattern's entries are read
+        from them.
+        """
         return (False, of_hessian(self.pattern)) if self.is_symmetric else of_jacobian(self.pattern)
 
     def hold(self, entries: int, sweeps: int) -> None:
@@ -67,15 +78,22 @@ class Derivatives:
         for row in wanted:
             place = int(np.searchsorted(begins, row, "right")) - 1
             out = self.outs[place]
-            seed = one_hot(row - int(begins[place]), out.shape).astype(np.asarray(table[out]).dtype)[()]
+            seed = one_hot(row - int(begins[place]), out.shape).astype(
+                np.asarray(table[out]).dtype
+            )[()]
             slopes = vjps_of(out, seed, self.wrt, table)
-            found[row] = np.concatenate([np.ravel(slopes.get(x, np.zeros(x.shape))) for x in self.wrt])
+            found[row] = np.concatenate(
+                [np.ravel(slopes.get(x, np.zeros(x.shape))) for x in self.wrt]
+            )
         return found
 
     def cut(self, whole: Any) -> list[Any]:
         """The blocks of the matrix, each of its result's shape and its variable's."""
         parts = zip(self.parts(whole), self.blocks, strict=True)
-        return [np.ascontiguousarray(part).reshape((*out.shape, *x.shape))[()] for part, (out, x) in parts]
+        return [
+            np.ascontiguousarray(part).reshape((*out.shape, *x.shape))[()]
+            for part, (out, x) in parts
+        ]
 
     def parts(self, whole: Any) -> list[Any]:
         """The blocks of the matrix, an array or a sparse one, as matrices."""
@@ -87,11 +105,19 @@ class Derivatives:
         """The matrix of blocks."""
         if not blocks:
             return np.zeros(self.shape)
-        matrices = [np.reshape(block, (entries_in(out), entries_in(x))) for block, (out, x) in zip(blocks, self.blocks, strict=True)]
+        matrices = [
+            np.reshape(block, (entries_in(out), entries_in(x)))
+            for block, (out, x) in zip(blocks, self.blocks, strict=True)
+        ]
         if len(matrices) == 1:
             return matrices[0]
         count = len(self.wrt)
-        return np.concatenate([np.concatenate(matrices[i : i + count], axis=1) for i in range(0, len(matrices), count)])
+        return np.concatenate(
+            [
+                np.concatenate(matrices[i : i + count], axis=1)
+                for i in range(0, len(matrices), count)
+            ]
+        )
 
     def table(self, given: Mapping[Expr, Any]) -> Mapping[Expr, Any]:
         """The values of all nodes, array by array."""
@@ -111,13 +137,19 @@ class Short:
 
     @property
     def pays(self) -> bool:
-        """True if it takes less than direction after direction: it is written on floats, or there are no fewer directions."""
+        """True if it takes less than direction after direction: it is written on floats, or there
+        are no fewer directions.
+        """
         return self._plan.is_unrolled or 2 * self.of.compression[1].number >= min(self.of.shape)
 
     @staticmethod
     def suits(of: Derivatives) -> bool:
         directions = min(of.shape)
-        return directions <= _FEW and len(of.blocks) <= _MOST_BLOCKS and directions * len(reachable(of.outs)) <= _SHORT
+        return (
+            directions <= _FEW
+            and len(of.blocks) <= _MOST_BLOCKS
+            and directions * len(reachable(of.outs)) <= _SHORT
+        )
 
     def interpret(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """Row by row."""
@@ -143,7 +175,9 @@ class Compressed:
         back, self.compression = of.compression
         of.hold(of.pattern.columns.size, self.compression.number)
         count = max(1, self.compression.number)
-        self._linear = Linearized(of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=count)
+        self._linear = Linearized(
+            of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=count
+        )
         whole = np.equal.outer(np.arange(count), self.compression.colors).astype(of.runs.precision)
         parts = zip(slices_of(of.outs if back else of.wrt), self._linear.shapes, strict=True)
         self._directions = [whole[:, entries].reshape((count, *shape)) for entries, shape in parts]
@@ -151,7 +185,9 @@ class Compressed:
     def entries(self, values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
         """The nodes computed besides, and the entries of the pattern."""
         beside, whole = self._linear(values, self._directions)
-        rows = [np.reshape(part, (len(part), -1)) for part in whole] or [np.empty((1, 0), self.of.runs.precision)]
+        rows = [np.reshape(part, (len(part), -1)) for part in whole] or [
+            np.empty((1, 0), self.of.runs.precision)
+        ]
         data = np.concatenate(rows, axis=1)[self.compression.color, self.compression.place]
         if not np.isfinite(np.add.reduce(data)):
             self._decide(data, values)
@@ -162,9 +198,15 @@ class Compressed:
         unsure = np.flatnonzero(~np.isfinite(data))
         if unsure.size:
             rows, columns = self.of.pattern.rows[unsure], self.of.pattern.columns[unsure]
-            given = {leaf: np.asarray(value)[()] for leaf, value in zip(self.of.leaves, values, strict=True)}
+            given = {
+                leaf: np.asarray(value)[()]
+                for leaf, value in zip(self.of.leaves, values, strict=True)
+            }
             exact = self.of.rows(self.of.table(given), np.unique(rows).tolist())
-            data[unsure] = [exact[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
+            data[unsure] = [
+                exact[row][column]
+                for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+            ]
 
     def blocks(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         of = self.of
@@ -176,7 +218,10 @@ class Compressed:
 
     def text(self) -> str:
         count = self.compression.number
-        return f"{count} direction{'s' * (count != 1)} for {self.of.pattern.columns.size:,} entries\n{self._linear.text()}"
+        return (
+            f"{count} direction{'s' * (count != 1)} for {self.of.pattern.columns.size:,} "
+            f"entries\n{self._linear.text()}"
+        )
 
 
 def entries_in(node: Expr) -> int:
@@ -190,7 +235,9 @@ def slices_of(nodes: Iterable[Expr]) -> list[slice]:
 
 
 def csr(data: np.ndarray, pattern: Pattern) -> Any:
-    """Entries of a pattern as SciPy's sparse array, which shares no memory with it: its methods change places where they are."""
+    """Entries of a pattern as SciPy's sparse array, which shares no memory with it: its methods
+    change places where they are.
+    """
     from scipy.sparse import csr_array
 
     made = csr_array((data, pattern.columns, pattern.starts), shape=pattern.shape, copy=True)

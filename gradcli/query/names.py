@@ -1,4 +1,6 @@
-"""Names of a run: those that are bound and mentioned nowhere, those that have two readings, those that a query differentiates by."""
+"""Names of a run: those that are bound and mentioned nowhere, those that have two readings, those
+that a query differentiates by.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Source, TypeMismatchError, did_you_mean, text_lines
+from gradcli.errors import (
+    AmbiguousError,
+    GradcliError,
+    MissingValueError,
+    Source,
+    TypeMismatchError,
+    did_you_mean,
+    text_lines,
+)
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Leaf, reachable
 from gradcli.graph.sweep import depending, flowing
@@ -34,17 +44,23 @@ _MEANT = 100  # names that stand nowhere for which another is sought that may be
 class UsedNames:
     """The names of a run, gathered from its programs."""
 
-    bound: dict[str, str] = field(default_factory=dict)  # each with the place of its binding, in words
+    bound: dict[str, str] = field(
+        default_factory=dict
+    )  # each with the place of its binding, in words
     mentioned: set[str] = field(default_factory=set)
     had: set[str] = field(default_factory=set)  # that had a value in some program
-    unread: bool = False  # whether something could not be read to its end: it may have mentioned any name
+    unread: bool = (
+        False  # whether something could not be read to its end: it may have mentioned any name
+    )
 
     def add(self, scope: Scope) -> None:
         """A program that has come to its end."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
         for binding in scope.bindings.values():
-            shared = isinstance(binding, Binding) and binding.part is not None  # comes with the others, whether it is wanted or not
+            shared = (
+                isinstance(binding, Binding) and binding.part is not None
+            )  # comes with the others, whether it is wanted or not
             if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
                 self.bound[binding.name] = _place(line, binding.source.name)
@@ -62,11 +78,14 @@ class UsedNames:
         self.bound, self.mentioned, self.had, self.unread = {}, set(), set(), False
         return taken
 
-    def remarks(self, given: Collection[str], options: Options, *, several: bool, free: bool = False) -> list[str]:
+    def remarks(
+        self, given: Collection[str], options: Options, *, several: bool, free: bool = False
+    ) -> list[str]:
         """Return what is to be said when a run is over.
 
         given    names that are bound for all programs
-        several  whether there were more programs than one, whose names are known only now: MissingValueError for those that none has
+        several  whether there were more programs than one, whose names are known only now:
+                 MissingValueError for those that none has
         free     whether names may do without values
         """
         if self.unread:
@@ -76,20 +95,36 @@ class UsedNames:
             refuse_unknown(options, had | self.mentioned if free else had, self.mentioned)
         for name in options.over:
             if name not in self.mentioned:
-                help = did_you_mean(name, sorted(self.mentioned), f"write --over with a name of the formula, or leave {name} out")
-                raise MissingValueError(f"nothing that is checked mentions '{name}', whose range is given by --over", help=help)
+                help = did_you_mean(
+                    name,
+                    sorted(self.mentioned),
+                    f"write --over with a name of the formula, or leave {name} out",
+                )
+                raise MissingValueError(
+                    f"nothing that is checked mentions '{name}', whose range is given by --over",
+                    help=help,
+                )
         return self.warn_unmentioned(given, options)
 
     def warn_unmentioned(self, given: Iterable[str], options: Options) -> list[str]:
-        """Warnings about names that are bound, or given from outside, and stand nowhere. A leading underscore says that it is meant so."""
+        """Warnings about names that are bound, or given from outside, and stand nowhere.
+
+        A leading underscore says that it is meant so.
+        """
         asked = options.names_asked
         places = {**self.bound, **dict.fromkeys(given, "")}
-        lost = [name for name in places if name not in self.mentioned and name not in asked and not name.startswith("_")]
+        lost = [
+            name
+            for name in places
+            if name not in self.mentioned and name not in asked and not name.startswith("_")
+        ]
         others = sorted(self.mentioned) if lost else []
         remarks = []
         for place, name in enumerate(lost):
             meant = did_you_mean(name, others) if place < _MEANT else None
-            remarks.append(f"'{name}' is mentioned nowhere{places[name]}" + (f": {meant}" if meant else ""))
+            remarks.append(
+                f"'{name}' is mentioned nowhere{places[name]}" + (f": {meant}" if meant else "")
+            )
         return remarks
 
 
@@ -98,7 +133,9 @@ def _place(line: int, file: str | None) -> str:
 
 
 def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str] = ()) -> None:
-    """Raise MissingValueError for a name in wrt or freeze that no query of a run has; ``words`` stand in the text, whatever they are."""
+    """Raise MissingValueError for a name in wrt or freeze that no query of a run has; ``words``
+    stand in the text, whatever they are.
+    """
     known = {*known}
     for what, names in (("differentiated", options.wrt or ()), ("held constant", options.freeze)):
         for name in names:
@@ -106,7 +143,11 @@ def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str
                 help: str | None = f"give it a value: {name}=..."
                 if known and name not in words:
                     variables = [other for other in sorted(known) if not is_function(other)]
-                    help = did_you_mean(name, sorted(known), f"the names are {', '.join(variables[:_LISTED])}" if variables else None)
+                    help = did_you_mean(
+                        name,
+                        sorted(known),
+                        f"the names are {', '.join(variables[:_LISTED])}" if variables else None,
+                    )
                 raise MissingValueError(f"no value for '{name}', which is to be {what}", help=help)
 
 
@@ -125,11 +166,19 @@ def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], s
 def names_in(text: str, limits: Limits) -> tuple[set[str], set[str]] | None:
     """The same of a text. None if some of it cannot be read."""
     parsed = list(statements(text_lines(text) or [""], None, limits))
-    return None if any(isinstance(statement, GradcliError) for statement in parsed) else names_among(parsed)
+    return (
+        None
+        if any(isinstance(statement, GradcliError) for statement in parsed)
+        else names_among(parsed)
+    )
 
 
-def refuse_unknown_in(text: str, options: Options, given: Iterable[str], limits: Limits, free: bool = False) -> None:
-    """`refuse_unknown` before the only program of a run is run, unless some of it cannot be read; ``free`` names may do without values."""
+def refuse_unknown_in(
+    text: str, options: Options, given: Iterable[str], limits: Limits, free: bool = False
+) -> None:
+    """`refuse_unknown` before the only program of a run is run, unless some of it cannot be read;
+    ``free`` names may do without values.
+    """
     if not (options.wrt or options.freeze):
         return
     names = names_in(text, limits)
@@ -157,11 +206,19 @@ class _Place(NamedTuple):
     own: Collection[str]
 
 
-def refuse_glued(statements: Iterable[Statement], scope: Scope, names: Collection[str], listed: Collection[str], *, can_list: bool) -> None:
+def refuse_glued(
+    statements: Iterable[Statement],
+    scope: Scope,
+    names: Collection[str],
+    listed: Collection[str],
+    *,
+    can_list: bool,
+) -> None:
     """Raise AmbiguousError for a name without a value that a book writes for a product or a call.
 
-    Its letters stand alone elsewhere, have values or are listed; or it is ``sinx``; or it is a factor of
-    a product that is not written, or stands directly after a division or an exponent's sign.
+    Its letters stand alone elsewhere, have values or are listed; or it is ``sinx``; or it is a
+    factor of a product that is not written, or stands directly after a division or an exponent's
+    sign.
 
     statements  what is asked, and what that depends on
     names       those without values that are not listed
@@ -172,22 +229,46 @@ def refuse_glued(statements: Iterable[Statement], scope: Scope, names: Collectio
     alone = {*names, *listed, *scope.names}
     for name in names:
         letters = split_glued(name, alone - {name})
-        if letters is None and len(name) == _PAIR and name.isalpha() and any(letter in listed for letter in name):
+        if (
+            letters is None
+            and len(name) == _PAIR
+            and name.isalpha()
+            and any(letter in listed for letter in name)
+        ):
             letters = list(name)
         product = "*".join(letters) if letters else None
-        call = textbook.function_of_letters(name) if product is None and not is_function(name) else None
+        call = (
+            textbook.function_of_letters(name)
+            if product is None and not is_function(name)
+            else None
+        )
         for place in places:
             found = _first(place, name, everywhere=product is not None or call is not None)
             if name in place.own or found is None:
                 continue
-            reading = product or call or textbook.product_of_letters(name, after_number=True) or "x*sin(x)"
+            reading = (
+                product
+                or call
+                or textbook.product_of_letters(name, after_number=True)
+                or "x*sin(x)"
+            )
             before = place.source.text[: found.start]
-            if "*" in reading and (_QUOTIENT.search(before[-2:]) or _SIGN.search(before[-3:]) or before.rstrip("π ")[-1:].isalpha()):
+            if "*" in reading and (
+                _QUOTIENT.search(before[-2:])
+                or _SIGN.search(before[-3:])
+                or before.rstrip("π ")[-1:].isalpha()
+            ):
                 reading = f"({reading})"
             reading += "" if call else " for the product"
             text = place.source.text.strip().replace("'", "")
-            listing = f"list the name: diff '{text}' {name}" if can_list else f"give the name a value: {name} = 1"
-            error = AmbiguousError(f"'{name}' has two readings", help=f"write {reading}, or {listing}")
+            listing = (
+                f"list the name: diff '{text}' {name}"
+                if can_list
+                else f"give the name a value: {name} = 1"
+            )
+            error = AmbiguousError(
+                f"'{name}' has two readings", help=f"write {reading}, or {listing}"
+            )
             raise error.at(found.span, place.source)
 
 
@@ -205,7 +286,9 @@ def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:
 
 
 def _first(place: _Place, name: str, *, everywhere: bool) -> Name | None:
-    """The first place of a name: anywhere, or where a book implies a product, after a division or after an exponent's sign."""
+    """The first place of a name: anywhere, or where a book implies a product, after a division or
+    after an exponent's sign.
+    """
     found = [node for node in place.expression.nodes if type(node) is Name and node.name == name]
     if everywhere or not found:
         return found[0] if found else None
@@ -216,7 +299,10 @@ def _first(place: _Place, name: str, *, everywhere: bool) -> Name | None:
         before, after = text[: node.start], text[node.end :]
         left, right = len(before.rstrip(" \t")), len(text) - len(after.lstrip(" \t"))
         follows = textbook.is_before_function(name) and right in starts
-        if textbook.product_of_letters(name, after_number=before[-1:].isdigit()) is None and not follows:
+        if (
+            textbook.product_of_letters(name, after_number=before[-1:].isdigit()) is None
+            and not follows
+        ):
             continue
         is_factor = left in ends or (right in starts and right > node.end)
         if is_factor or follows or _QUOTIENT.search(before[-2:]) or _EXPONENT.search(before[-4:]):
@@ -241,34 +327,61 @@ class Variables(NamedTuple):
     warnings: list[str]
 
 
-def variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()) -> Variables:
-    """Return what the last node of ``order`` is differentiated by. Raises GradcliError for a name that is asked for and cannot be."""
-    found, warnings = (_listed_variables if options.wrt is None else _asked_variables)(scope, order, options, uses)
-    warnings += [f"'{name}' has no value here: there is nothing to freeze" for name in options.freeze if scope.subject(name) is None]
+def variables(
+    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()
+) -> Variables:
+    """Return what the last node of ``order`` is differentiated by.
+
+    Raises GradcliError for a name that is asked for and cannot be.
+    """
+    found, warnings = (_listed_variables if options.wrt is None else _asked_variables)(
+        scope, order, options, uses
+    )
+    warnings += [
+        f"'{name}' has no value here: there is nothing to freeze"
+        for name in options.freeze
+        if scope.subject(name) is None
+    ]
     return Variables(found, warnings)
 
 
-def _listed_variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
+def _listed_variables(
+    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]
+) -> Variables:
     leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
-    found = {leaf.payload.name: leaf for leaf in leaves if leaf.kind == FLOAT and leaf not in scope.frozen}
+    found = {
+        leaf.payload.name: leaf
+        for leaf in leaves
+        if leaf.kind == FLOAT and leaf not in scope.frozen
+    }
     for name in options.freeze:
         found.pop(name, None)
     if scope.replaced:
         _refuse_two_values(scope, order, found)
         flows = flowing(order)
-        found = {name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)}
+        found = {
+            name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)
+        }
     more = [use.leaf for use in uses if use.leaf.kind == FLOAT and use.leaf not in scope.frozen]
     more = [leaf for leaf in more if leaf.payload.name not in {*found, *options.freeze}]
     if more:  # in the order of their bindings
         found = {x.payload.name: x for x in sorted({*found.values(), *more}, key=lambda x: x.index)}
     reasons = _reasons(scope, order, uses)
-    warnings = [f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons]
+    warnings = [
+        f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons
+    ]
     if len(found) < len(leaves):
-        warnings += [f"no derivative by {name}: it is boolean" for name in _as_numbers(order, leaves) if name not in options.freeze]
+        warnings += [
+            f"no derivative by {name}: it is boolean"
+            for name in _as_numbers(order, leaves)
+            if name not in options.freeze
+        ]
     return Variables({name: x for name, x in found.items() if x not in reasons}, warnings)
 
 
-def _asked_variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
+def _asked_variables(
+    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]
+) -> Variables:
     found: dict[str, Expr] = {}
     warnings = []
     present = {node.payload.name: node for node in order if node.is_leaf}
@@ -281,21 +394,32 @@ def _asked_variables(scope: Scope, order: Sequence[Expr], options: Options, uses
             warnings.append(f"'{name}' has no value here, and so no derivative")
             continue
         if node.kind != FLOAT:
-            raise TypeMismatchError(f"'{name}' is boolean; only numbers can be differentiated", help=f"leave {name} out of wrt")
+            raise TypeMismatchError(
+                f"'{name}' is boolean; only numbers can be differentiated",
+                help=f"leave {name} out of wrt",
+            )
         if name not in options.freeze:
             found[name] = node
     if scope.replaced:
         _refuse_two_values(scope, order, found)
     reasons = _reasons(scope, order, uses)
-    reasons |= {use.leaf: f"{use.place}, which takes a number known beforehand" for use in uses if use.kind == QUANTITY}
+    reasons |= {
+        use.leaf: f"{use.place}, which takes a number known beforehand"
+        for use in uses
+        if use.kind == QUANTITY
+    }
     for name, node in found.items():
         if node in reasons:
-            raise TypeMismatchError(f"no derivative by '{name}': it is {reasons[node]}", help=f"leave {name} out of wrt")
+            raise TypeMismatchError(
+                f"no derivative by '{name}': it is {reasons[node]}", help=f"leave {name} out of wrt"
+            )
     return Variables(found, warnings)
 
 
 def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> dict[Expr, str]:
-    """The leaves that are whole numbers where they stand, or that decide what is computed, each with what it is."""
+    """The leaves that are whole numbers where they stand, or that decide what is computed, each
+    with what it is.
+    """
     whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
     if scope.graph.addressing and any(node.op is to_int for node in order):
         addressing: set[Expr | None] = set()
@@ -315,25 +439,40 @@ def missing(scope: Scope, name: str) -> MissingValueError:
 
 
 def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, Expr]) -> None:
-    """Raise AmbiguousError where a result has one name for two values, so that one of them would be lost."""
+    """Raise AmbiguousError where a result has one name for two values, so that one of them would be
+    lost.
+    """
     for name in found:
         if name not in scope.replaced:
             continue
         values: list[Expr] = []
         for node in order:
-            if _bound_name(scope, node) == name and not (values and values[-1] in reachable([node])):
+            if _bound_name(scope, node) == name and not (
+                values and values[-1] in reachable([node])
+            ):
                 values.append(node)
         if len(values) > 1:
             first, second = (scope.bindings.get(value) for value in values[:2])
             assert second is not None
             (line, column), (other, place) = _position(first), _position(second)
             apart = line != other
-            before = "from outside" if first is None else f"on line {line}" if apart else f"in column {column}"
+            before = (
+                "from outside"
+                if first is None
+                else f"on line {line}"
+                if apart
+                else f"in column {column}"
+            )
             after = f"on line {other}" if apart else f"in column {place} of line {other}"
-            text = second.source.text[second.expression.root.start : second.expression.root.end] if isinstance(second, Binding) else "..."
+            text = (
+                second.source.text[second.expression.root.start : second.expression.root.end]
+                if isinstance(second, Binding)
+                else "..."
+            )
             raise AmbiguousError(
                 f"'{name}' has two values here: bound {before} and {after}",
-                help=f"give the second a name of its own: {name}_2 = {text if len(text) <= _LONGEST else '...'}",
+                help=f"give the second a name of its own: {name}_2 = "
+                f"{text if len(text) <= _LONGEST else '...'}",
             )
 
 
@@ -352,7 +491,11 @@ def _position(binding: Statement | None) -> tuple[int, int]:
 def _reason_of_taken(scope: Scope, leaf: Expr, place: str) -> str:
     """The reason why a number that a program takes beforehand has no derivative."""
     value = np.asarray(scope.values.get(leaf, 0))
-    return f"a whole number, {place}" if np.all(value == np.floor(value)) else f"{place}, by which there is no derivative here"
+    return (
+        f"a whole number, {place}"
+        if np.all(value == np.floor(value))
+        else f"{place}, by which there is no derivative here"
+    )
 
 
 def _as_numbers(order: Sequence[Expr], leaves: Sequence[Expr]) -> list[str]:
@@ -361,20 +504,30 @@ def _as_numbers(order: Sequence[Expr], leaves: Sequence[Expr]) -> list[str]:
         return []
     used: set[Expr | None] = set()
     for node in reversed(order):
-        if node.op is to_float or (node in used and node.op is not None and node.op.result == "same"):
+        if node.op is to_float or (
+            node in used and node.op is not None and node.op.result == "same"
+        ):
             used.update(node.operands)
     return [leaf.payload.name for leaf in leaves if leaf.kind == BOOL and leaf in used]
 
 
-# -- entries that are zero, or that do not exist -------------------------------------------------------------------------------
+# -- entries that are zero, or that do not exist
+# -------------------------------------------------------------------------------
 
 
 def remarks(
-    scope: Scope, order: Sequence[Expr], wrt: Mapping[str, Expr], uses: Iterable[StaticUse], options: Options, zero: Collection[str]
+    scope: Scope,
+    order: Sequence[Expr],
+    wrt: Mapping[str, Expr],
+    uses: Iterable[StaticUse],
+    options: Options,
+    zero: Collection[str],
 ) -> tuple[list[str], dict[str, str]]:
-    """Warnings about the names whose entries are zero, or lack a part, as nothing is differentiated where they stand.
+    """Warnings about the names whose entries are zero, or lack a part, as nothing is differentiated
+    where they stand.
 
-    The second result has those among them of names that have no other place: there is nothing to be right or wrong.
+    The second result has those among them of names that have no other place: there is nothing to be
+    right or wrong.
 
     zero   the names whose entries are zero
     """
@@ -390,7 +543,11 @@ def remarks(
                 constant[name] = found[-1]
         elif name in zero and x not in flows and (options.wrt is None or x in order):
             cause = _detaching(scope, order, x)
-            why = f"{cause} stops gradients, as in PyTorch" if cause else "nothing differentiable depends on it"
+            why = (
+                f"{cause} stops gradients, as in PyTorch"
+                if cause
+                else "nothing differentiable depends on it"
+            )
             found.append(f"the derivative by {name} is 0: {why}")
     return found, constant
 
@@ -398,7 +555,14 @@ def remarks(
 def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
     """The conversion through which alone a result depends on a name, as it is written."""
     return (
-        next((scope.detached[node] for node in order if node in scope.detached and x in reachable([node])), None)
+        next(
+            (
+                scope.detached[node]
+                for node in order
+                if node in scope.detached and x in reachable([node])
+            ),
+            None,
+        )
         if scope.detached
         else None
     )
@@ -419,14 +583,22 @@ def _has_exponent(node: Expr) -> bool:
 
 
 def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
-    """Return names with entries that are no numbers, where they are exponents of negative bases, each with what is to be said of it."""
+    """Return names with entries that are no numbers, where they are exponents of negative bases,
+    each with what is to be said of it.
+    """
     powers = [node for node in order if _has_exponent(node)]
     values = forward([node.operand for node in powers], scope.values, scope.precision)
     powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
     found: dict[str, str] = {}
     for name, x in names.items() if powers else ():
         above = depending(order, [x])
-        power = next((node for node in powers if node.operands[1] in above and node.operand not in above), None)
+        power = next(
+            (node for node in powers if node.operands[1] in above and node.operand not in above),
+            None,
+        )
         if power is not None:
-            found[name] = f"no derivative by {name}: the base of {text_of(scope, power)} is negative; --freeze {name} leaves it out"
+            found[name] = (
+                f"no derivative by {name}: the base of {text_of(scope, power)} is negative; "
+                f"--freeze {name} leaves it out"
+            )
     return found

@@ -1,4 +1,6 @@
-"""Options of a query, and the policy by which cases are judged: plain data that every way into gradcli fills in."""
+"""Options of a query, and the policy by which cases are judged: plain data that every way into
+gradcli fills in.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,14 @@ if TYPE_CHECKING:
     from gradcli.report.records import Record
 
     _Named = Literal["float64", "float32", "double", "single", "f8", "f4"]
-    DType = _Named | type[np.float64] | type[np.float32] | np.dtype[np.float64] | np.dtype[np.float32]
+    DType = (
+        _Named | type[np.float64] | type[np.float32] | np.dtype[np.float64] | np.dtype[np.float32]
+    )
 
 Mode = Literal["grad", "jacobian", "hessian", "jvp", "hvp"]  # what is computed beside a value
-Place = Callable[[str, tuple[int, ...], Any], Any]  # the array that takes a large result: of which name, shape and dtype
+Place = Callable[
+    [str, tuple[int, ...], Any], Any
+]  # the array that takes a large result: of which name, shape and dtype
 
 
 def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -33,7 +39,8 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
     return tuple(normalize(name.strip()) for name in listed if name.strip())
 
 
-# Is shown a query: its program, what it was lowered to, what it is differentiated by, and its record.
+# Is shown a query: its program, what it was lowered to, what it is differentiated by, and its
+# record.
 Observer = Callable[["Program", "Lowered", "Mapping[str, Expr]", "Record"], None]
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
 
@@ -53,37 +60,64 @@ class Options:
     timeout: float | None = None
     claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
     decide_asserts: bool = False  # hold asserts to the reference, too
-    convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers
-    over: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # a box for whose points claims and rules are held
+    convention: str | None = (
+        # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are
+        # numbers
+        None
+    )
+    over: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # a box for whose points claims and rules are held
     everywhere: bool = False  # the values are examples: asserts are about all of them
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
-    precision: int | None = None  # decimal digits of value and gradient from the reference, beside the floats
+    precision: int | None = (
+        None  # decimal digits of value and gradient from the reference, beside the floats
+    )
     at: bool = False  # keep the values of the names beside their derivatives
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
-    backend: str = "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
+    backend: str = (
+        "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
+    )
     threads: int | None = None  # that share these, at most; as many as cores, if None
-    covariances: Sequence[tuple[tuple[str, ...], Any]] = ()  # of uncertain names: a number of two, or a matrix over all their entries
-    observer: Observer | None = None  # is shown each query when its record is complete, while its graph is there
+    covariances: Sequence[
+        tuple[tuple[str, ...], Any]
+    ] = ()  # of uncertain names: a number of two, or a matrix over all their entries
+    observer: Observer | None = (
+        None  # is shown each query when its record is complete, while its graph is there
+    )
 
     @property
     def names_asked(self) -> set[str]:
         """The names that something is asked of, or said about."""
-        return {*(self.wrt or ()), *self.freeze, *self.tangents, *(claim.of for claim in self.claims)}
+        return {
+            *(self.wrt or ()),
+            *self.freeze,
+            *self.tangents,
+            *(claim.of for claim in self.claims),
+        }
 
     @cached_property
     def bare(self) -> bool:
         """True if all that is asked of a number is its value and its gradient."""
         asked = (
-            self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.precision is not None or self.observer
+            self.check
+            or self.formula
+            or self.latex
+            or self.claims
+            or self.decide_asserts
+            or self.precision is not None
+            or self.observer
         )
         return not asked and self.mode == "grad" and self.seed is None and self.wrt is None
 
 
 POINTS = 16  # to which names without values are set
 FAIL_ON = ("mismatch", "undetermined", "undefined")
-CHECKING = Options(formula=False, decide_asserts=True, remembering=True)  # what every check computes
+CHECKING = Options(
+    formula=False, decide_asserts=True, remembering=True
+)  # what every check computes
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,4 +138,6 @@ def policy_of(settings: Settings, options: Options = CHECKING) -> Policy:
         backend=settings.backend or "auto", threads=settings.threads,
     )  # fmt: skip
     fail_on = FAIL_ON if settings.fail_on is None else settings.fail_on
-    return Policy(options, settings.random_state or 0, settings.points or POINTS, fail_on, settings.dialect)
+    return Policy(
+        options, settings.random_state or 0, settings.points or POINTS, fail_on, settings.dialect
+    )

@@ -1,4 +1,6 @@
-"""``gradcli check --over x=0..1``: what is claimed of a query, or the rules' derivative, held over a box; asserts get its ranges."""
+"""``gradcli check --over x=0..1``: what is claimed of a query, or the rules' derivative, held over
+a box; asserts get its ranges.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,13 @@ def with_ranges(statement: Statement, over: Mapping[str, Ends]) -> Statement:
     def number(x: float) -> Any:
         return parse_expression(Source(f"({x!r})"), DEFAULT.length)
 
-    ranges = tuple(Quantified(name, number(low), number(high), statement.span) for name, (low, high) in over.items())
-    return Assertion(statement.source, statement.span, statement.relations, statement.within, ranges)
+    ranges = tuple(
+        Quantified(name, number(low), number(high), statement.span)
+        for name, (low, high) in over.items()
+    )
+    return Assertion(
+        statement.source, statement.span, statement.relations, statement.within, ranges
+    )
 
 
 @contextmanager
@@ -51,9 +58,15 @@ def over_box(scope: Scope, statement: object, over: Mapping[str, Ends]) -> Itera
 
 
 def hold_over(
-    scope: Scope, lowered: Lowered, wrt: Mapping[str, Expr], claims: Sequence[Given], over: Mapping[str, Ends], timeout: float | None = None
+    scope: Scope,
+    lowered: Lowered,
+    wrt: Mapping[str, Expr],
+    claims: Sequence[Given],
+    over: Mapping[str, Ends],
+    timeout: float | None = None,
 ) -> Check | None:
-    """The verdicts over a box on a query's formula claims, or without claims on the derivatives of the engine's rules.
+    """The verdicts over a box on a query's formula claims, or without claims on the derivatives of
+    the engine's rules.
 
     None for a query that has nothing to do with the box.
     """
@@ -62,29 +75,46 @@ def hold_over(
     if not any(node in leaves for node in definition_order(root)) or root.kind != "float":
         return None
     if any(x.shape for x in wrt.values()):
-        raise ShapeError("--over holds derivatives by numbers; a name is an array", help="list numbers: --wrt x")
+        raise ShapeError(
+            "--over holds derivatives by numbers; a name is an array", help="list numbers: --wrt x"
+        )
     total = sum_(root) if root.shape else root
-    everything = {**leaves, **{x: (float(scope.values[x]),) * 2 for x in wrt.values() if x not in leaves and x in scope.values}}
+    everything = {
+        **leaves,
+        **{
+            x: (float(scope.values[x]),) * 2
+            for x in wrt.values()
+            if x not in leaves and x in scope.values
+        },
+    }
     subjects = Subjects(scope, total, everything, over)
     check = Check(Verdict.SKIPPED, over=dict(over))
     with deadline(timeout):
         for claim in claims:
             if claim.formula is not None:
-                found = subjects.decide(claim.formula, None if claim.of == "value" else wrt[claim.of])
+                found = subjects.decide(
+                    claim.formula, None if claim.of == "value" else wrt[claim.of]
+                )
                 check.claims.append(Claim(claim.of, claim.kind, *found))
         if not check.claims:
             for name, x in wrt.items():
                 if x in everything:
                     verdict, worst, reason = subjects.decide(grad(total, x), x)
-                    check.variables[name] = VariableCheck(verdict, "ranges", worst=worst, reason=reason)
-            check.verdict = max((part.verdict for part in check.variables.values()), default=Verdict.SKIPPED)
+                    check.variables[name] = VariableCheck(
+                        verdict, "ranges", worst=worst, reason=reason
+                    )
+            check.verdict = max(
+                (part.verdict for part in check.variables.values()), default=Verdict.SKIPPED
+            )
     return check
 
 
 class Subjects:
     """Functions that are held over a box: a function, and its derivatives by the reference."""
 
-    def __init__(self, scope: Scope, root: Expr, variables: Mapping[Expr, Ends], over: Mapping[str, Ends]) -> None:
+    def __init__(
+        self, scope: Scope, root: Expr, variables: Mapping[Expr, Ends], over: Mapping[str, Ends]
+    ) -> None:
         from gradcli.reference.ranges.making import Region
 
         self.scope, self.root, self.variables, self.over = scope, root, variables, over
@@ -92,7 +122,9 @@ class Subjects:
         self.places = {leaf: i for i, leaf in enumerate(variables)}
 
     def decide(self, left: Expr, subject: Expr | None) -> tuple[Verdict, Worst | None, str | None]:
-        """Decide whether a node equals the function, or the reference's derivative of it by a name, all over the box but for kinks."""
+        """Decide whether a node equals the function, or the reference's derivative of it by a name,
+        all over the box but for kinks.
+        """
         from gradcli.reference.algebra import Unsupported
         from gradcli.reference.ranges.proofs import Outcome, Proof
 
@@ -116,10 +148,16 @@ class Subjects:
             return _VERDICTS[found.holds], worst, found.reason
         ends = [(n, *pair) for n, pair in zip(names, found.box, strict=True) if n in self.over]
         box = ", ".join(f"{low!r} <= {n} <= {high!r}" for n, low, high in ends)
-        return Verdict.UNDETERMINED, worst, f"equal as far as is known, but not by algebra: open for {box}"
+        return (
+            Verdict.UNDETERMINED,
+            worst,
+            f"equal as far as is known, but not by algebra: open for {box}",
+        )
 
     def _refutes(self, left: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
-        """Return whether what is computed at a point is another number than the reference, by more than rounding."""
+        """Return whether what is computed at a point is another number than the reference, by more
+        than rounding.
+        """
         from gradcli.reference.ranges.intervals import thin
         from gradcli.reference.ranges.search import value_near
 

@@ -1,5 +1,6 @@
-"""Plans of compiled functions for values of given names, shapes and dtypes: a value with gradients, a matrix of derivatives, or
-the product of a Hessian with a vector."""
+"""Plans of compiled functions for values of given names, shapes and dtypes: a value with gradients,
+a matrix of derivatives, or the product of a Hessian with a vector.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputTypeError, MissingValueError, ParseError, ShapeError, UsageError, did_you_mean, text_lines
+from gradcli.errors import (
+    GradcliError,
+    InputTypeError,
+    MissingValueError,
+    ParseError,
+    ShapeError,
+    UsageError,
+    did_you_mean,
+    text_lines,
+)
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order, ones_like, vjp
 from gradcli.language.run import Lowered, Program, statements
@@ -100,8 +110,13 @@ class ValueNeeded(UsageError):
         self.name = name
 
 
-def with_deciding(make: Callable[[tuple[Spec, ...]], _Result], specs: Iterable[Spec], known: Mapping[str, Any]) -> _Result:
-    """The result of ``make`` for values, with the content of those that decide what is computed. Raises ValueNeeded for others."""
+def with_deciding(
+    make: Callable[[tuple[Spec, ...]], _Result], specs: Iterable[Spec], known: Mapping[str, Any]
+) -> _Result:
+    """The result of ``make`` for values, with the content of those that decide what is computed.
+
+    Raises ValueNeeded for others.
+    """
     specs = tuple(specs)
     while True:
         try:
@@ -110,11 +125,15 @@ def with_deciding(make: Callable[[tuple[Spec, ...]], _Result], specs: Iterable[S
             if error.name not in known:
                 raise
             content = known[error.name].tobytes()
-            specs = tuple(spec._replace(content=content) if spec.name == error.name else spec for spec in specs)
+            specs = tuple(
+                spec._replace(content=content) if spec.name == error.name else spec
+                for spec in specs
+            )
 
 
 class _Watching(Scope):
-    """A scope that raises ValueNeeded for a name whose value decides what is computed, if there is a shape only.
+    """A scope that raises ValueNeeded for a name whose value decides what is computed, if there is
+    a shape only.
 
     Random numbers are values that a plan takes, so that it serves for others, too.
     """
@@ -147,12 +166,17 @@ class Instance:
 
     root    its last query
     wrt     what that is differentiated by, by name
-    names   of the values that it takes, in their order; ``fixed`` are those that the program has itself, random draws among them
+    names   of the values that it takes, in their order; ``fixed`` are those that the program has
+            itself, random draws among them
     leaves  that take these
     """
 
-    def __init__(self, settings: Settings, specs: Collection[Spec], state: int | None = None) -> None:
-        limits = settings.limits.with_room_for(max((math.prod(spec.shape) for spec in specs), default=0))
+    def __init__(
+        self, settings: Settings, specs: Collection[Spec], state: int | None = None
+    ) -> None:
+        limits = settings.limits.with_room_for(
+            max((math.prod(spec.shape) for spec in specs), default=0)
+        )
         self.state = settings.random_state if state is None else state
         self.scope = scope = _Watching(limits, settings.dtype, self.state)
         scope.unknown = {spec.name for spec in specs if spec.content is None}
@@ -166,15 +190,29 @@ class Instance:
                 raise scope.needed_value
         self.root = root = query.value
         options = Options(wrt=settings.wrt)
-        self.wrt = variables(scope, reachable([root]), options, query.static_uses).nodes if root.kind == FLOAT else {}
+        self.wrt = (
+            variables(scope, reachable([root]), options, query.static_uses).nodes
+            if root.kind == FLOAT
+            else {}
+        )
         self.kinds = {spec.name: np.dtype(spec.dtype) for spec in specs}
-        leaves = {leaf: leaf.payload.name for leaf in reachable([root, *self.wrt.values()]) if leaf.is_leaf}
-        self.names = [name for leaf, name in leaves.items() if scope.leaves.get(name) is leaf and name in self.kinds]
+        leaves = {
+            leaf: leaf.payload.name
+            for leaf in reachable([root, *self.wrt.values()])
+            if leaf.is_leaf
+        }
+        self.names = [
+            name
+            for leaf, name in leaves.items()
+            if scope.leaves.get(name) is leaf and name in self.kinds
+        ]
         drawn = [leaf for leaf, name in leaves.items() if name not in self.names]
         self.fixed = [scope.values[leaf] for leaf in drawn]
         self.leaves = [scope.leaves[name] for name in self.names] + drawn
         self.whole = any(self.kinds[name].kind in "iu" for name in self.names)
-        self.is_plain = not (self.whole or self.fixed)  # the leaves take the values of names as they are
+        self.is_plain = not (
+            self.whole or self.fixed
+        )  # the leaves take the values of names as they are
         self.dtype = settings.float_dtype
         scope.values.clear()
         scope.outside.clear()
@@ -183,22 +221,31 @@ class Instance:
         """The values that the leaves take."""
         found = [bindings[name] for name in self.names]
         if self.whole:
-            found = [value.astype(self.dtype) if value.dtype.kind in "iu" else value for value in found]
+            found = [
+                value.astype(self.dtype) if value.dtype.kind in "iu" else value for value in found
+            ]
         if self.fixed:
             found += self.fixed
         return found
 
     def seed(self, shape: tuple[int, ...] | None) -> Expr | None:
-        """The leaf of a seed of a shape; None without one. Raises ShapeError where the value has another shape, or needs a seed."""
+        """The leaf of a seed of a shape; None without one.
+
+        Raises ShapeError where the value has another shape, or needs a seed.
+        """
         if shape is None:
             if self.wrt and math.prod(self.root.shape) != 1:
                 raise ShapeError(
-                    f"the value has the shape {self.root.shape}; only a scalar has a gradient without a seed",
+                    f"the value has the shape {self.root.shape}; only a scalar has a gradient "
+                    "without a seed",
                     help="give a seed of that shape, e.g. seed=np.ones(...)",
                 )
             return None
         if shape != self.root.shape:
-            raise ShapeError(f"the seed has the shape {shape}, the output {self.root.shape}; they must be the same")
+            raise ShapeError(
+                f"the seed has the shape {shape}, the output {self.root.shape}; they must be the "
+                "same"
+            )
         return self.scope.graph.leaf("seed", shape)
 
     def with_place(self, error: GradcliError) -> GradcliError:
@@ -207,8 +254,13 @@ class Instance:
 
     def takes(self, *further: str) -> str:
         """The values that a plan takes, for people."""
-        taken = [f"{name} {self.kinds[name]} {self.scope.leaves[name].shape}" for name in self.names]
-        return f"takes {', '.join([*taken, *['numbers of the program'] * bool(self.fixed), *further]) or 'nothing'}"
+        taken = [
+            f"{name} {self.kinds[name]} {self.scope.leaves[name].shape}" for name in self.names
+        ]
+        return (
+            "takes "
+            f"{', '.join([*taken, *['numbers of the program'] * bool(self.fixed), *further]) or 'nothing'}"
+        )
 
 
 def _last_query(program: Program, settings: Settings) -> Lowered:
@@ -228,13 +280,17 @@ def _last_query(program: Program, settings: Settings) -> Lowered:
 
 
 _STATES = 16  # of random numbers, whose draws are kept
-Order = Sequence[tuple[int, str]]  # the places of names among those that are differentiated by, in the order of results
+Order = Sequence[
+    tuple[int, str]
+]  # the places of names among those that are differentiated by, in the order of results
 
 
 class Specialized:
     """A program for values of given names, shapes and dtypes, and the plan that computes it."""
 
-    def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any, state: int | None = None) -> None:
+    def __init__(
+        self, settings: Settings, specs: tuple[Spec, ...], seed: Any, state: int | None = None
+    ) -> None:
         """``seed`` is what of the seed a plan is made for."""
         self.settings, self.specs, self.seed = settings, specs, seed
         self.made = Instance(settings, specs, state)
@@ -248,7 +304,9 @@ class Specialized:
         raise NotImplementedError
 
     def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Any, order: Order) -> Any:
-        """The results of a call; ``out`` are arrays that take gradients, or how a matrix is wanted."""
+        """The results of a call; ``out`` are arrays that take gradients, or how a matrix is
+        wanted.
+        """
         raise NotImplementedError
 
     @staticmethod
@@ -286,14 +344,19 @@ class ValueAndGradients(Specialized):
 
     def compile(self) -> None:
         made, seed = self.made, self.made.seed(self.seed)
-        self.plan = self.runs.plan(Gradients(made.root, list(made.wrt.values()), seed), [*made.leaves, *([] if seed is None else [seed])])
+        self.plan = self.runs.plan(
+            Gradients(made.root, list(made.wrt.values()), seed),
+            [*made.leaves, *([] if seed is None else [seed])],
+        )
 
     def text(self) -> str:
         given = ["the value", *(f"the gradient by {name}" for name in self.wrt)]
         taken = self.made.takes(*["the seed"] * (self.seed is not None))
         return f"{taken}\ngives {', '.join(given)}\n{self.plan.text()}"
 
-    def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Mapping[str, Any] | None, order: Order) -> tuple[Any, dict[str, Any]]:
+    def __call__(
+        self, bindings: Mapping[str, Any], seed: Any, out: Mapping[str, Any] | None, order: Order
+    ) -> tuple[Any, dict[str, Any]]:
         made = self.made
         values = [bindings[name] for name in made.names] if made.is_plain else made.values(bindings)
         if seed is not None:
@@ -317,20 +380,29 @@ class ValueAndGradients(Specialized):
         """The caller's arrays, where a plan can write straight into them."""
         if not isinstance(out, Mapping):
             help = f'write out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}'
-            raise InputTypeError(f"'out' must map names to arrays, not {type(out).__name__}", help=help)
+            raise InputTypeError(
+                f"'out' must map names to arrays, not {type(out).__name__}", help=help
+            )
         dtype, taken = self.made.dtype, dict[str, np.ndarray]()
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")
             shape = self.made.wrt[name].shape
             if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
-                raise UsageError(f"out: the gradient by '{name}' needs a {dtype} array of shape {shape}")
+                raise UsageError(
+                    f"out: the gradient by '{name}' needs a {dtype} array of shape {shape}"
+                )
             if not array.flags.writeable or _overlaps_itself(array):
                 help = f"give an array of its own: np.empty({array.shape})"
-                raise UsageError(f"out: the array for '{name}' cannot be written entry by entry", help=help)
+                raise UsageError(
+                    f"out: the array for '{name}' cannot be written entry by entry", help=help
+                )
             for other, before in taken.items():
                 if np.shares_memory(array, before):
-                    raise UsageError(f"out: the arrays for '{other}' and '{name}' share memory", help="give each an array of its own")
+                    raise UsageError(
+                        f"out: the arrays for '{other}' and '{name}' share memory",
+                        help="give each an array of its own",
+                    )
             taken[name] = array
         straight = {
             name: array
@@ -341,13 +413,22 @@ class ValueAndGradients(Specialized):
 
 
 class MatrixPlan(Specialized):
-    """The value, and the Jacobian by each name, in blocks by names; compiled in whichever way suits when it is first asked for."""
+    """The value, and the Jacobian by each name, in blocks by names; compiled in whichever way suits
+    when it is first asked for.
+    """
 
     kind = "Jacobian"
 
     def compile(self) -> None:
         made = self.made
-        self.of = Derivatives([made.root], list(made.wrt.values()), [made.root], made.leaves, self.runs, is_symmetric=False)
+        self.of = Derivatives(
+            [made.root],
+            list(made.wrt.values()),
+            [made.root],
+            made.leaves,
+            self.runs,
+            is_symmetric=False,
+        )
 
     @cached_property
     def dense(self) -> Short | Compressed:
@@ -364,8 +445,9 @@ class MatrixPlan(Specialized):
         return Compressed(self.of)
 
     def __call__(self, bindings: Mapping[str, Any], seed: None, out: str, order: Order) -> Any:
-        """The results by name, of arrays or ``sparse`` ones; the ``whole`` matrix, rows and columns in the order of ``wrt``, or
-        ``whole sparse``; or its ``pattern``."""
+        """The results by name, of arrays or ``sparse`` ones; the ``whole`` matrix, rows and columns
+        in the order of ``wrt``, or ``whole sparse``; or its ``pattern``.
+        """
         if out == "pattern":
             return self.pattern()
         values = self.made.values(bindings)
@@ -373,7 +455,9 @@ class MatrixPlan(Specialized):
             if out.endswith("sparse"):
                 beside, data = self.compression.entries(values)
                 whole = csr(data, self.of.pattern)
-                return self.by_names(beside, self.of.parts(whole), order) if out == "sparse" else whole
+                return (
+                    self.by_names(beside, self.of.parts(whole), order) if out == "sparse" else whole
+                )
             beside, blocks = self.dense.blocks(values)
         except GradcliError as error:
             raise self.made.with_place(error) from None
@@ -385,7 +469,9 @@ class MatrixPlan(Specialized):
 
     def patterns(self, order: Order) -> dict[str, Any]:
         """The patterns of blocks, by name."""
-        found: dict[str, Any] = self.by_names([None] * (1 + len(self.wrt)), self.of.parts(self.pattern()), order)[-1]
+        found: dict[str, Any] = self.by_names(
+            [None] * (1 + len(self.wrt)), self.of.parts(self.pattern()), order
+        )[-1]
         return found
 
     def by_names(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
@@ -394,7 +480,9 @@ class MatrixPlan(Specialized):
 
     def text(self) -> str:
         names = ", ".join(self.wrt) or "nothing"
-        made = dict.fromkeys(way.text() for name, way in vars(self).items() if name in ("dense", "compressed"))
+        made = dict.fromkeys(
+            way.text() for name, way in vars(self).items() if name in ("dense", "compressed")
+        )
         ways = "\n\n".join(made) or "compiled at the first call"
         return f"{self.made.takes()}\ngives the value and the {self.kind} by {names}\n{ways}"
 
@@ -409,17 +497,24 @@ class HessianPlan(MatrixPlan):
         _refuse_arrays(made, "a Hessian")
         wrt = list(made.wrt.values())
         slopes = vjp(made.root, wrt, ones_like(made.root)) if wrt else []
-        self.of = Derivatives(slopes, wrt, [made.root, *slopes], made.leaves, self.runs, is_symmetric=True)
+        self.of = Derivatives(
+            slopes, wrt, [made.root, *slopes], made.leaves, self.runs, is_symmetric=True
+        )
 
     def by_names(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
         value, *slopes = beside
         count = len(slopes)
-        by_two = {name: {other: blocks[row * count + column] for column, other in order} for row, name in order}
+        by_two = {
+            name: {other: blocks[row * count + column] for column, other in order}
+            for row, name in order
+        }
         return value, {name: slopes[place] for place, name in order}, by_two
 
 
 class ProductPlan(Specialized):
-    """The value, the gradient, and the Hessian times a vector, by each name: the derivative of the gradient in its direction."""
+    """The value, the gradient, and the Hessian times a vector, by each name: the derivative of the
+    gradient in its direction.
+    """
 
     def compile(self) -> None:
         made = self.made
@@ -436,24 +531,40 @@ class ProductPlan(Specialized):
         self.plan = self.runs.plan(subject, [*made.leaves, *directions])
 
     def _movable(self) -> dict[str, Expr]:
-        """The nodes that move, by name. Raises for names that the value does not depend on, and for vectors of another shape."""
+        """The nodes that move, by name.
+
+        Raises for names that the value does not depend on, and for vectors of another shape.
+        """
         depends = set(definition_order(self.made.root))
         found = {}
         for name, shape in self.seed:
             x = self.made.wrt.get(name, self.made.scope.subject(name))
             if x is None or x not in depends or x.kind != FLOAT:
-                help = did_you_mean(name, sorted(leaf.payload.name for leaf in depends if leaf.is_leaf), "leave its vector out")
+                help = did_you_mean(
+                    name,
+                    sorted(leaf.payload.name for leaf in depends if leaf.is_leaf),
+                    "leave its vector out",
+                )
                 raise MissingValueError(f"v: the value does not depend on '{name}'", help=help)
             if shape != x.shape:
-                raise ShapeError(f"v: the vector for '{name}' has the shape {shape}, its value {x.shape}; they must be the same")
+                raise ShapeError(
+                    f"v: the vector for '{name}' has the shape {shape}, its value {x.shape}; they "
+                    "must be the same"
+                )
             found[name] = x
         return found
 
     @staticmethod
     def seed_of(seed: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
         if not isinstance(seed, Mapping):
-            raise InputTypeError(f"'v' must map names to vectors, not {type(seed).__name__}", help='write v={"x": ...}')
-        found = {name: _as_floats(part, f"v['{name}']", dtype) for name, part in by_form("v", seed).items()}
+            raise InputTypeError(
+                f"'v' must map names to vectors, not {type(seed).__name__}",
+                help='write v={"x": ...}',
+            )
+        found = {
+            name: _as_floats(part, f"v['{name}']", dtype)
+            for name, part in by_form("v", seed).items()
+        }
         return found, tuple((name, part.shape) for name, part in found.items())
 
     def __call__(
@@ -468,7 +579,10 @@ class ProductPlan(Specialized):
 
     def text(self) -> str:
         vectors = [f"v['{name}'] {x.shape}" for name, x in self.moving.items()]
-        return f"{self.made.takes(*vectors)}\ngives the value, the gradient and the product by {', '.join(self.wrt)}\n{self.plan.text()}"
+        return (
+            f"{self.made.takes(*vectors)}\ngives the value, the gradient and the product by "
+            f"{', '.join(self.wrt)}\n{self.plan.text()}"
+        )
 
 
 def _as_floats(value: Any, what: str, dtype: np.dtype[Any]) -> Any:
@@ -478,14 +592,19 @@ def _as_floats(value: Any, what: str, dtype: np.dtype[Any]) -> Any:
 
 def _refuse_arrays(made: Instance, what: str) -> None:
     if math.prod(made.root.shape) != 1:
-        error = ShapeError(f"{what} is of a scalar: the value has the shape {made.root.shape}", help="take sum(...) of it, or its Jacobian")
+        error = ShapeError(
+            f"{what} is of a scalar: the value has the shape {made.root.shape}",
+            help="take sum(...) of it, or its Jacobian",
+        )
         raise made.with_place(error)
 
 
 def _overlaps_itself(array: np.ndarray) -> bool:
     """Return True for an array two entries of which may lie in one place, as in a broadcast one."""
     reach = array.itemsize
-    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+    for stride, extent in sorted(
+        (abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1
+    ):
         if stride < reach:
             return bool(array.size)
         reach += stride * (extent - 1)

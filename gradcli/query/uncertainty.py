@@ -1,8 +1,10 @@
-"""How standard deviations of names come into a result: by first order, and what second order would change of it.
+"""How standard deviations of names come into a result: by first order, and what second order would
+change of it.
 
-Every uncertain name counts, whatever the gradient is asked for: the variance is that of the slopes times what deviates, names being
-independent unless covariances are given. Second order is that of normal distributions: half the trace of the Hessian times the
-covariance is the bias, half the trace of the square of that is added to the variance.
+Every uncertain name counts, whatever the gradient is asked for: the variance is that of the slopes
+times what deviates, names being independent unless covariances are given. Second order is that of
+normal distributions: half the trace of the Hessian times the covariance is the bias, half the trace
+of the square of that is added to the variance.
 """
 
 from __future__ import annotations
@@ -24,20 +26,29 @@ from gradcli.query.matrices import slices_of
 from gradcli.query.warnings import hessian, jacobian
 from gradcli.report.records import Record, Uncertainty
 
-Given = Sequence[tuple[tuple[str, ...], Any]]  # names, and their covariance: a number of two, or a matrix over the entries of all
+Given = Sequence[
+    tuple[tuple[str, ...], Any]
+]  # names, and their covariance: a number of two, or a matrix over the entries of all
 
-_CLOSE = 1e-9  # of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
+# of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
+_CLOSE = 1e-9
 _FEW = 32  # entries of names up to which second order is looked at
 _MATTERS = 0.05  # of the standard deviation, from which on a note says so
 
 
 def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
     """Return what is to be said where standard deviations are not asked for: whose they are."""
-    names = [node.payload.name for node in reachable(roots) if node in scope.deviations] if scope.deviations else []
+    names = (
+        [node.payload.name for node in reachable(roots) if node in scope.deviations]
+        if scope.deviations
+        else []
+    )
     return [f"the standard deviation of {name} has no part in {what}" for name in names]
 
 
-def propagate(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, given: Given = ()) -> Uncertainty | None:
+def propagate(
+    scope: Scope, root: Expr, order: Sequence[Expr], record: Record, given: Given = ()
+) -> Uncertainty | None:
     """The standard deviation of a query's value; None where no name in it has one.
 
     given  covariances of names
@@ -45,8 +56,12 @@ def propagate(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, g
     present = {node.payload.name: node for node in order if node.is_leaf and node.kind == "float"}
     named = {name for names, _ in given for name in names}
     for name in sorted(named - scope.leaves.keys()):
-        raise MissingValueError(f"--cov names '{name}', which has no value", help=did_you_mean(name, scope.leaves))
-    leaves = {name: node for name, node in present.items() if node in scope.deviations or name in named}
+        raise MissingValueError(
+            f"--cov names '{name}', which has no value", help=did_you_mean(name, scope.leaves)
+        )
+    leaves = {
+        name: node for name, node in present.items() if node in scope.deviations or name in named
+    }
     if not leaves:
         return None
     propagation = Propagation(scope, root, leaves, covariance_matrix(scope, leaves, given))
@@ -54,16 +69,23 @@ def propagate(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, g
     flows = flowing(order)
     for name, x in leaves.items():
         if x not in flows:
-            found.notes.append(f"the uncertainty of {name} is left out: nothing is differentiated where it stands")
+            found.notes.append(
+                f"the uncertainty of {name} is left out: nothing is differentiated where it stands"
+            )
     if not root.shape and np.isfinite(found.std) and len(propagation.covariances) <= _FEW:
         propagation.compare(found, propagation.second_order(found), float(np.asarray(record.value)))
     return found
 
 
 def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) -> np.ndarray:
-    """The covariances of all entries, names in the order of ``leaves``. Raises UsageError or ShapeError for what is no covariance."""
+    """The covariances of all entries, names in the order of ``leaves``.
+
+    Raises UsageError or ShapeError for what is no covariance.
+    """
     places = dict(zip(leaves, slices_of(leaves.values()), strict=True))
-    spreads = [np.ravel(scope.deviations.get(leaf, np.zeros(leaf.shape))) for leaf in leaves.values()]
+    spreads = [
+        np.ravel(scope.deviations.get(leaf, np.zeros(leaf.shape))) for leaf in leaves.values()
+    ]
     matrix = np.diag(np.square(np.concatenate(spreads)))
     for names, covariance in given:
         if any(name not in places for name in names):
@@ -71,7 +93,9 @@ def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) ->
         listed, value = f"--cov {','.join(names)}", np.asarray(covariance, np.float64)
         if not np.isfinite(value).all():
             raise UsageError(f"{listed}: a covariance is a finite number")
-        entries = np.concatenate([np.arange(places[name].start, places[name].stop) for name in names])
+        entries = np.concatenate(
+            [np.arange(places[name].start, places[name].stop) for name in names]
+        )
         if not value.shape:
             if len(names) != 2 or names[0] == names[1] or any(leaves[name].shape for name in names):
                 message = f"{listed}: one number is the covariance of two names that are numbers"
@@ -80,12 +104,18 @@ def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) ->
             matrix[i, j] = matrix[j, i] = value
             continue
         if value.shape != (len(entries), len(entries)):
-            raise ShapeError(f"{listed} has the shape {value.shape}, and the names {len(entries)} entries", help="a row for each entry")
+            raise ShapeError(
+                f"{listed} has the shape {value.shape}, and the names {len(entries)} entries",
+                help="a row for each entry",
+            )
         if np.abs(value - value.T).max() > _CLOSE * np.abs(value).max():
             raise UsageError(f"{listed} is not symmetric")
         known, variances = np.diag(matrix)[entries], np.diag(value)
         if not np.isclose(variances, known, rtol=1e-6)[known > 0].all():
-            raise UsageError(f"{listed} has other variances than the ± of its names", help="leave the ± out, or the diagonal right")
+            raise UsageError(
+                f"{listed} has other variances than the ± of its names",
+                help="leave the ± out, or the diagonal right",
+            )
         matrix[np.ix_(entries, entries)] = value
     if given and matrix.size and np.linalg.eigvalsh(matrix).min() < -_CLOSE * np.abs(matrix).max():
         raise UsageError("the covariances cannot be: their matrix has a negative eigenvalue")
@@ -109,10 +139,14 @@ class Propagation:
         self.values = forward([self.root], self.scope.values, self.scope.precision)
         blocks = [jacobian(self.scope, self.root, x, self.values) for x in self.leaves.values()]
         parts = [np.reshape(block, (math.prod(self.root.shape), -1)) for block in blocks]
-        self.slopes = np.where(np.diag(self.covariances) > 0, np.concatenate(parts, axis=1).astype(np.float64), 0.0)
+        self.slopes = np.where(
+            np.diag(self.covariances) > 0, np.concatenate(parts, axis=1).astype(np.float64), 0.0
+        )
 
     def first_order(self) -> Uncertainty:
-        """Slopes times covariances times slopes, for each entry of the result: what each name has in it, and what each pair."""
+        """Slopes times covariances times slopes, for each entry of the result: what each name has
+        in it, and what each pair.
+        """
 
         def part(a: str, b: str) -> Any:
             left, right = self.places[a], self.places[b]
@@ -121,13 +155,24 @@ class Propagation:
 
         with np.errstate(all="ignore"):
             own = {name: part(name, name) for name in self.leaves}
-            pairs = [(a, b) for a, b in combinations(self.leaves, 2) if self.covariances[self.places[a], self.places[b]].any()]
+            pairs = [
+                (a, b)
+                for a, b in combinations(self.leaves, 2)
+                if self.covariances[self.places[a], self.places[b]].any()
+            ]
             shared = {pair: 2 * part(*pair) for pair in pairs}
-            own = dict(sorted(own.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf)))
-            return Uncertainty(np.sqrt(np.maximum(np.sum([*own.values(), *shared.values()], axis=0), 0.0))[()], own, shared)
+            own = dict(
+                sorted(own.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf))
+            )
+            return Uncertainty(
+                np.sqrt(np.maximum(np.sum([*own.values(), *shared.values()], axis=0), 0.0))[()],
+                own,
+                shared,
+            )
 
     def second_order(self, found: Uncertainty) -> np.ndarray:
-        """Say what the second derivatives change, and give by how much they bend the result a standard deviation aside, for each entry.
+        """Say what the second derivatives change, and give by how much they bend the result a
+        standard deviation aside, for each entry.
 
         Nothing is said, and nothing bends, where there are none.
         """
@@ -137,7 +182,12 @@ class Propagation:
         except GradcliError:
             return none
         sizes = {name: math.prod(x.shape) for name, x in self.leaves.items()}
-        whole = np.block([[np.reshape(blocks[a][b], (sizes[a], sizes[b])) for b in self.leaves] for a in self.leaves]).astype(np.float64)
+        whole = np.block(
+            [
+                [np.reshape(blocks[a][b], (sizes[a], sizes[b])) for b in self.leaves]
+                for a in self.leaves
+            ]
+        ).astype(np.float64)
         whole = np.where(np.outer(variances, variances) > 0, whole, 0.0)
         scaled = whole @ self.covariances
         if not np.isfinite(scaled).all():
@@ -146,38 +196,66 @@ class Propagation:
         with_it = math.sqrt(float(found.std) ** 2 + more)
         found.second_order = bias, with_it
         if not found.std and with_it:
-            found.notes.append(f"first order has no standard deviation here, second order {with_it:.2g}, for normal distributions")
+            found.notes.append(
+                f"first order has no standard deviation here, second order {with_it:.2g}, for "
+                "normal distributions"
+            )
         elif with_it > (1 + _MATTERS) * found.std:
             percent = 100 * (with_it / float(found.std) - 1)
-            found.notes.append(f"second order changes the standard deviation by about {percent:.2g} %, for normal distributions")
+            found.notes.append(
+                f"second order changes the standard deviation by about {percent:.2g} %, for "
+                "normal distributions"
+            )
         if with_it and abs(bias) > _MATTERS * with_it:
             found.notes.append(f"the mean is about {bias:+.2g} off the value, by second order")
         return np.asarray(np.diag(whole) * variances / 2)
 
     def compare(self, found: Uncertainty, bends: np.ndarray, value: float) -> None:
-        """Say where the result, one standard deviation aside, is not what its slope says: kinks, ends of the domain."""
+        """Say where the result, one standard deviation aside, is not what its slope says: kinks,
+        ends of the domain.
+        """
         spreads = np.sqrt(np.diag(self.covariances))
         for name, x in self.leaves.items():
             here = np.asarray(self.scope.values[x], np.float64)
             for i, k in enumerate(range(self.places[name].start, self.places[name].stop)):
                 ends = [self._value(x, here, i, sign * spreads[k]) for sign in (-1, 1)]
-                place = f"{name}[{', '.join(map(str, np.unravel_index(i, here.shape)))}]" if here.shape else name
+                place = (
+                    f"{name}[{', '.join(map(str, np.unravel_index(i, here.shape)))}]"
+                    if here.shape
+                    else name
+                )
                 if not all(map(math.isfinite, ends)):
                     found.notes.append(
-                        f"within a standard deviation of {place} the result is not finite: first order does not tell of that"
+                        f"within a standard deviation of {place} the result is not finite: first "
+                        "order does not tell of that"
                     )
                     continue
                 slope = self.slopes[0, k] * spreads[k]
-                odd, even = (ends[1] - ends[0]) / 2 - slope, (ends[1] + ends[0]) / 2 - value - bends[k]
-                if max(abs(odd), abs(even)) > 0.2 * max(abs(slope), *(abs(end - value) for end in ends)):
-                    text = f"{min(ends):.3g} to {max(ends):.3g}, not {value - abs(slope):.3g} to {value + abs(slope):.3g}"
-                    found.notes.append(f"{place} a standard deviation aside, the result is {text} as by its slope (a kink or strong bend)")
+                odd, even = (
+                    (ends[1] - ends[0]) / 2 - slope,
+                    (ends[1] + ends[0]) / 2 - value - bends[k],
+                )
+                if max(abs(odd), abs(even)) > 0.2 * max(
+                    abs(slope), *(abs(end - value) for end in ends)
+                ):
+                    text = (
+                        f"{min(ends):.3g} to {max(ends):.3g}, not {value - abs(slope):.3g} to "
+                        f"{value + abs(slope):.3g}"
+                    )
+                    found.notes.append(
+                        f"{place} a standard deviation aside, the result is {text} as by its "
+                        "slope (a kink or strong bend)"
+                    )
 
     def _value(self, x: Expr, here: np.ndarray, i: int, step: float) -> float:
         """The result with one entry moved; NaN where there is none."""
         moved = here.copy()
         moved.flat[i] += step
         try:
-            return float(forward([self.root], {**self.scope.values, x: moved[()]}, self.scope.precision)[self.root])
+            return float(
+                forward([self.root], {**self.scope.values, x: moved[()]}, self.scope.precision)[
+                    self.root
+                ]
+            )
         except GradcliError:
             return math.nan

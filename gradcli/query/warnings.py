@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, LimitError, MissingValueError, ShapeError, Source, Span, TypeMismatchError, did_you_mean
+from gradcli.errors import (
+    EvaluationError,
+    LimitError,
+    MissingValueError,
+    ShapeError,
+    Source,
+    Span,
+    TypeMismatchError,
+    did_you_mean,
+)
 from gradcli.graph import transforms
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
@@ -29,7 +38,9 @@ _STRETCH = 1 << 17  # entries that are looked at together
 
 
 def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
-    """Warnings that say where a value first became infinite or NaN: the operations and entries that the result has it from."""
+    """Warnings that say where a value first became infinite or NaN: the operations and entries that
+    the result has it from.
+    """
     if order[-1].kind != "float" or _finite(values[order[-1]]):
         return []
     found: list[str] = []
@@ -52,16 +63,31 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
 
 
 def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any], Any]:
-    """The entries of operands that make some entries of a result infinite or NaN, and the entries that its operation makes so itself."""
+    """The entries of operands that make some entries of a result infinite or NaN, and the entries
+    that its operation makes so itself.
+    """
     op, value = node.op, values[node]
     assert op is not None
-    operands = {o: values[o] for o in node.operands if o is not None and (o.kind == "float" or isinstance(values[o], tuple))}
+    operands = {
+        o: values[o]
+        for o in node.operands
+        if o is not None and (o.kind == "float" or isinstance(values[o], tuple))
+    }
     if not op.elementwise:
-        bad = {o: ~np.isfinite(v) if not isinstance(v, tuple) else not all(np.isfinite(p).all() for p in v) for o, v in operands.items()}
+        bad = {
+            o: ~np.isfinite(v)
+            if not isinstance(v, tuple)
+            else not all(np.isfinite(p).all() for p in v)
+            for o, v in operands.items()
+        }
         passed = {o: part for o, part in bad.items() if np.any(part)}
         made = not passed or (_has_nan(value) and not any(map(_has_nan, operands.values())))
         return passed, np.asarray(entries if made else False)
-    passed, explained, nan = {}, np.zeros(np.shape(entries), bool), np.zeros(np.shape(entries), bool)
+    passed, explained, nan = (
+        {},
+        np.zeros(np.shape(entries), bool),
+        np.zeros(np.shape(entries), bool),
+    )
     for operand, v in operands.items():
         spread = np.broadcast_to(v, np.shape(entries))
         bad = entries & ~np.isfinite(spread)
@@ -96,28 +122,41 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     sign = node.op.text.sign
     if not node.op.elementwise or not sign or len(node.operands) != 2:
         return ""
-    x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.operands if o is not None)
+    x, y = (
+        float(np.broadcast_to(values[o], array.shape)[place])
+        for o in node.operands
+        if o is not None
+    )
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
     return f": {left} {sign} {right}" if sign in "+-" else f": {left}{sign}{right}"
 
 
 def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
-    """The same of large arrays: by all intermediate values, if memory can be expected to hold them."""
+    """The same of large arrays: by all intermediate values, if memory can be expected to
+    hold them.
+    """
     if all(math.prod(node.shape) <= _KEPT for node in order if node.is_leaf):
         with suppress(LimitError):
-            return nonfinite(scope, order, forward([order[-1]], scope.values, scope.precision, order))
+            return nonfinite(
+                scope, order, forward([order[-1]], scope.values, scope.precision, order)
+            )
     for leaf in order:
         if leaf.is_leaf and leaf.kind == "float":
             array = np.asarray(scope.values[leaf])
             place = first_nonfinite(array)
             if place is not None:
-                return [f"'{leaf.payload.name}' is {array[place]}{f' at index {list(place)}' if place else ''}"]
+                return [
+                    f"'{leaf.payload.name}' is "
+                    f"{array[place]}{f' at index {list(place)}' if place else ''}"
+                ]
     return ["the value is not finite; a smaller part of the data would say where"]
 
 
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
-    """The index of the first entry that is infinite or NaN, without an array of truths beside the value."""
+    """The index of the first entry that is infinite or NaN, without an array of truths beside the
+    value.
+    """
     flat = np.ravel(value)
     for start in range(0, flat.size, _STRETCH):
         wrong = np.flatnonzero(~np.isfinite(flat[start : start + _STRETCH]))
@@ -137,7 +176,13 @@ def text_of(scope: Scope, node: Expr) -> str:
         return f"the result of {node.op.name}" if node.op else "a value"
     source, span = places[0]
     text = source.text[span.start : span.end]
-    return f"'{text}'" if len(text) <= 60 else f"the result of {node.op.name}" if node.op else "a value"
+    return (
+        f"'{text}'"
+        if len(text) <= 60
+        else f"the result of {node.op.name}"
+        if node.op
+        else "a value"
+    )
 
 
 # -- The derivatives of a query whose value is computed: gradient, Jacobian, Hessian, and the
@@ -145,7 +190,12 @@ def text_of(scope: Scope, node: Expr) -> str:
 
 
 def gradient(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values, order: Sequence[Expr] | None = None
+    scope: Scope,
+    root: Expr,
+    wrt: dict[str, Expr],
+    seed: Any,
+    values: Values,
+    order: Sequence[Expr] | None = None,
 ) -> dict[str, Any]:
     """The vector-Jacobian products of a query, each in its variable's shape."""
     found = vjps_of(root, seed, list(wrt.values()), values, order)
@@ -153,8 +203,17 @@ def gradient(
     return {name: _finish(found.get(x), x, dtype) for name, x in wrt.items()}
 
 
-def vjps_of(root: Expr, seed: Any, wrt: Sequence[Expr], values: Mapping[Expr, Any], order: Sequence[Expr] | None = None) -> dict[Expr, Any]:
-    """The vector-Jacobian products of a node by those that it depends on. Raises EvaluationError."""
+def vjps_of(
+    root: Expr,
+    seed: Any,
+    wrt: Sequence[Expr],
+    values: Mapping[Expr, Any],
+    order: Sequence[Expr] | None = None,
+) -> dict[Expr, Any]:
+    """The vector-Jacobian products of a node by those that it depends on.
+
+    Raises EvaluationError.
+    """
     try:
         with np.errstate(all="ignore"):
             return gradients(order or reachable([root]), {root: seed}, wrt, values.__getitem__)
@@ -167,11 +226,15 @@ def _finish(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
         return adjoint
     if adjoint is None:
         return np.zeros(x.shape, dtype)[()]
-    return np.array(adjoint, dtype).reshape(x.shape)[()]  # the caller's own, never a view of the seed or of an input
+    return np.array(adjoint, dtype).reshape(x.shape)[
+        ()
+    ]  # the caller's own, never a view of the seed or of an input
 
 
 def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
-    """All partial derivatives, of shape output + variable: by rows in reverse mode, or by columns in forward mode."""
+    """All partial derivatives, of shape output + variable: by rows in reverse mode, or by columns
+    in forward mode.
+    """
     rows, columns = math.prod(root.shape), math.prod(x.shape)
     scope.limits.check_derivatives(rows, columns)
     scope.limits.check_array((rows, columns))
@@ -184,8 +247,12 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
         pushed = transforms.jvp(root, {x: tangent})
         for i in range(columns):
             direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
-            out[:, i] = np.ravel(forward([pushed], {**values, tangent: direction}, scope.precision)[pushed])
-        open_ = np.flatnonzero(np.isnan(out).any(axis=1)).tolist()  # zero times infinity is decided on the way back
+            out[:, i] = np.ravel(
+                forward([pushed], {**values, tangent: direction}, scope.precision)[pushed]
+            )
+        open_ = np.flatnonzero(
+            np.isnan(out).any(axis=1)
+        ).tolist()  # zero times infinity is decided on the way back
     order = reachable([root])
     for i in open_:
         seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
@@ -194,24 +261,48 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
     return out.reshape((*root.shape, *x.shape))[()]
 
 
-def hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> dict[str, dict[str, Any]]:
+def hessian(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values
+) -> dict[str, dict[str, Any]]:
     if math.prod(root.shape) != 1:
-        raise ShapeError(f"a Hessian needs a scalar, not an array of shape {root.shape}", help="take sum(...), or use --jacobian")
+        raise ShapeError(
+            f"a Hessian needs a scalar, not an array of shape {root.shape}",
+            help="take sum(...), or use --jacobian",
+        )
     slopes = slopes_of(root, wrt)
     table = forward([*slopes.values()], values, scope.precision)
-    return {name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()} for name, slope in slopes.items()}
+    return {
+        name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()}
+        for name, slope in slopes.items()
+    }
 
 
 def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> dict[str, Expr]:
-    """The vector-Jacobian products of a node as nodes, by name; with a seed of ones, if there is no other."""
-    found = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed)
+    """The vector-Jacobian products of a node as nodes, by name; with a seed of ones, if there is no
+    other.
+    """
+    found = transforms.vjp(
+        root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed
+    )
     return dict(zip(wrt, found, strict=True))
 
 
-def hvp(program: Program, root: Expr, wrt: dict[str, Expr], values: Values, options: Options, record: Record) -> dict[str, Any]:
-    """The Hessian times a direction, in the shape of each variable: the gradient of the derivative in that direction."""
+def hvp(
+    program: Program,
+    root: Expr,
+    wrt: dict[str, Expr],
+    values: Values,
+    options: Options,
+    record: Record,
+) -> dict[str, Any]:
+    """The Hessian times a direction, in the shape of each variable: the gradient of the derivative
+    in that direction.
+    """
     if math.prod(root.shape) != 1:
-        raise ShapeError(f"a Hessian-vector product needs a scalar, not an array of shape {root.shape}", help="take sum(...), or use --jvp")
+        raise ShapeError(
+            f"a Hessian-vector product needs a scalar, not an array of shape {root.shape}",
+            help="take sum(...), or use --jvp",
+        )
     scope = program.scope
     tangents = _tangents(program, root, options, record)
     moving = list(tangents)
@@ -230,22 +321,41 @@ def jvp(program: Program, root: Expr, values: Values, options: Options, record: 
 
 
 def _tangents(program: Program, root: Expr, options: Options, record: Record) -> dict[Expr, Expr]:
-    """The direction by the nodes that move. Raises for names that the result does not depend on, and for shapes that are not theirs."""
+    """The direction by the nodes that move.
+
+    Raises for names that the result does not depend on, and for shapes that are not theirs.
+    """
     scope = program.scope
     tangents = {}
     depends = set(definition_order(root))
     for name, given in options.tangents.items():
         x = scope.subject(name)
         if x is None:
-            help = did_you_mean(name, [x.payload.name for x in reachable([root]) if x.is_leaf], f"give it one: {name}=1")
+            help = did_you_mean(
+                name,
+                [x.payload.name for x in reachable([root]) if x.is_leaf],
+                f"give it one: {name}=1",
+            )
             raise MissingValueError(f"no value for '{name}', which has a tangent", help=help)
         if x not in depends:
-            raise MissingValueError(f"the result does not depend on '{name}', which has a tangent", help="leave its tangent out")
-        tangent = program.constant(given, f"<{options.mode}>") if isinstance(given, str) else np.asarray(given)
+            raise MissingValueError(
+                f"the result does not depend on '{name}', which has a tangent",
+                help="leave its tangent out",
+            )
+        tangent = (
+            program.constant(given, f"<{options.mode}>")
+            if isinstance(given, str)
+            else np.asarray(given)
+        )
         if tangent.dtype.kind not in "fiu":
-            raise TypeMismatchError(f"the tangent of '{name}' must be real numbers, not {tangent.dtype}")
+            raise TypeMismatchError(
+                f"the tangent of '{name}' must be real numbers, not {tangent.dtype}"
+            )
         if tangent.shape != x.shape:
-            raise ShapeError(f"the tangent of '{name}' has the shape {tangent.shape}, its value {x.shape}; they must be the same")
+            raise ShapeError(
+                f"the tangent of '{name}' has the shape {tangent.shape}, its value {x.shape}; "
+                "they must be the same"
+            )
         record.tangents[name] = tangent.astype(np.float64)
         tangents[x] = scope.graph.constant(record.tangents[name])
     return tangents

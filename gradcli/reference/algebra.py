@@ -1,8 +1,8 @@
 """References of operations on multi-precision scalars and on anything else that has arithmetic.
 
-An `Algebra` is what a record's ``reference`` receives as m when the operation is structural: functions of scalars,
-whatever the scalars are. `Numbers` is plain multi-precision arithmetic in which every operation has a value, if
-only NaN.
+An `Algebra` is what a record's ``reference`` receives as m when the operation is structural:
+functions of scalars, whatever the scalars are. `Numbers` is plain multi-precision arithmetic in
+which every operation has a value, if only NaN.
 """
 
 from __future__ import annotations
@@ -26,19 +26,26 @@ class Unsupported(Exception):
     """A source of truth does not cover this; another has to decide."""
 
 
-# Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
+# Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to
+# compute with.
 _LARGEST = 1 << 18
 _GUARD = 15  # digits that rounding may take from an iteration
-_AT_ONCE, _MANY_AT_ONCE = 64, 1024  # scalars between two looks at the time: of operations, and of what is done to them beside
+_AT_ONCE, _MANY_AT_ONCE = (
+    64,
+    1024,
+)  # scalars between two looks at the time: of operations, and of what is done to them beside
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
 
 
 class Algebra:
-    """Scalars as references of structural operations ask for them, and the precision of the program.
+    """Scalars as references of structural operations ask for them, and the precision of the
+    program.
 
-    overflows   whether a reference keeps what it computes small: not where scalars are functions, of which any formula will do
-    splits      whether numbers differ that the program's precision does not tell apart: beside a point, for limits
+    overflows   whether a reference keeps what it computes small: not where scalars are functions,
+                of which any formula will do
+    splits      whether numbers differ that the program's precision does not tell apart: beside a
+                point, for limits
     """
 
     overflows = True
@@ -91,25 +98,38 @@ class Algebra:
         return (max if which == "max" else min)(row, key=self.plain)
 
     def tied(self, name: str, row: Sequence[Scalar]) -> None:
-        """The operation of this name has chosen among scalars that are equal: a kink, which a tape notes."""
+        """The operation of this name has chosen among scalars that are equal: a kink, which a tape
+        notes.
+        """
 
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """A function of whole matrices, where the context has it; else None.
 
-        "product", "solution" (of equations), "determinant", "exponential", "eigensystem" (of a symmetric matrix: values and vectors)
+        "product", "solution" (of equations), "determinant", "exponential", "eigensystem" (of a
+        symmetric matrix: values and vectors)
         """
         return None
 
     def note_approximation(self, name: str) -> None:
-        """An iteration has not ended, but stops where nothing changes any more: its result is no enclosure."""
+        """An iteration has not ended, but stops where nothing changes any more: its result is no
+        enclosure.
+        """
         getattr(self.m, "uncertified", set[str]()).add(name)
 
     def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
         """An elementwise operation on arrays of scalars, broadcasting."""
-        if all(a is None or (isinstance(a, np.ndarray) and not a.ndim) for a in arrays):  # single numbers, of which long texts are made
-            return np.array(self.scalar(op, static, *[None if a is None else a[()] for a in arrays]), dtype=object)
+        if all(
+            a is None or (isinstance(a, np.ndarray) and not a.ndim) for a in arrays
+        ):  # single numbers, of which long texts are made
+            return np.array(
+                self.scalar(op, static, *[None if a is None else a[()] for a in arrays]),
+                dtype=object,
+            )
         shape = np.broadcast_shapes(*[np.shape(a) for a in arrays if a is not None])
-        rows = [None if a is None else np.broadcast_to(np.asarray(a, dtype=object), shape).ravel() for a in arrays]
+        rows = [
+            None if a is None else np.broadcast_to(np.asarray(a, dtype=object), shape).ravel()
+            for a in arrays
+        ]
         out = np.empty(math.prod(shape), dtype=object)
         for i in in_time(range(out.size), _AT_ONCE):
             out[i] = self.scalar(op, static, *[None if row is None else row[i] for row in rows])
@@ -133,14 +153,19 @@ class Algebra:
         """Return what stands for pi and its like in the definition of a function."""
         return np.asarray(known.reference(self.m), dtype=object)
 
-    def open_body(self, body: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    def open_body(
+        self, body: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]
+    ) -> Any:
         """Return what the definition of a function makes of arrays of scalars."""
         found = body(*[None if x is None else Opened(self, x) for x in operands], **static)
         return tuple(part.array for part in found) if isinstance(found, tuple) else found.array
 
 
 def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -> Any:
-    """A function's real value: NaN where it is complex or has a pole, infinity for a division by zero."""
+    """A function's real value:
+
+    NaN where it is complex or has a pole, infinity for a division by zero.
+    """
     try:
         value = function(m, *arguments, **static)
     except ZeroDivisionError:
@@ -153,12 +178,17 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
             raise
         return m.nan  # some of mpmath's functions take no infinities
     except getattr(m, "NoConvergence", ()):
-        raise Unsupported(f"its series does not converge at {', '.join(m.nstr(a, 6) for a in arguments)}") from None
+        raise Unsupported(
+            f"its series does not converge at {', '.join(m.nstr(a, 6) for a in arguments)}"
+        ) from None
     return settle(m, value)
 
 
 def settle(m: Any, value: Any) -> Any:
-    """A result as a real number of moderate size: NaN for complex ones, zero or infinity far outside the floats."""
+    """A result as a real number of moderate size:
+
+    NaN for complex ones, zero or infinity far outside the floats.
+    """
     if isinstance(value, m.mpc):
         value = value.real if value.imag == 0 else m.nan
     if hasattr(value, "_mpf_") and value and m.isfinite(value) and abs(m.mag(value)) > _LARGEST:
@@ -168,7 +198,8 @@ def settle(m: Any, value: Any) -> Any:
 
 def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
     """An elementwise operation on plain numbers, by its reference."""
-    # mpmath's functions do not all let a NaN through; operations that choose, or may ignore an operand, see it
+    # mpmath's functions do not all let a NaN through; operations that choose, or may ignore an
+    # operand, see it
     for x in arguments:
         if x is not None and x != x and op.result not in ("bool", "same") and op.algebra != "chain":
             return m.nan
@@ -176,7 +207,9 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
 
 
 def surely_zero(x: Any) -> bool:
-    """Return whether a number is zero: of an enclosure, whether it holds nothing else, and of what varies, whether it is so everywhere."""
+    """Return whether a number is zero: of an enclosure, whether it holds nothing else, and of what
+    varies, whether it is so everywhere.
+    """
     known = getattr(x, "is_zero", None)
     return bool(x == 0 if known is None else known)
 
@@ -192,7 +225,9 @@ class Numbers(Algebra):
 
 
 def matrices_of(m: Any, name: str, arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
-    """A function of whole matrices of plain scalars: an enclosure, or what mpmath makes of a matrix by iterations."""
+    """A function of whole matrices of plain scalars: an enclosure, or what mpmath makes of a matrix
+    by iterations.
+    """
     enclosed = getattr(m, "matrices", None)
     if enclosed is not None:
         found: tuple[np.ndarray, ...] | None = enclosed(name, arrays)

@@ -1,9 +1,11 @@
 """Real numbers enclosed by FLINT's balls (``arb``), as scalars that references compute with.
 
-Every result holds the true number, so that two balls that overlap nowhere are a proof that two numbers differ. What depends on a
-comparison that the balls leave open is not guessed: `Undecidable` asks for more digits.
+Every result holds the true number, so that two balls that overlap nowhere are a proof that two
+numbers differ. What depends on a comparison that the balls leave open is not guessed: `Undecidable`
+asks for more digits.
 
-F. Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic", IEEE Transactions on Computers 66, 2017.
+F. Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic", IEEE
+Transactions on Computers 66, 2017.
 """
 
 from __future__ import annotations
@@ -46,7 +48,13 @@ def as_arb(x: Any) -> arb:
 def of_mpmath(parts: tuple[int, Any, int, int]) -> arb:
     sign, mantissa, exponent, _ = parts
     if not mantissa and exponent:
-        return arb(float("nan") if exponent == -123 else float("inf") if exponent == -456 else float("-inf"))
+        return arb(
+            float("nan")
+            if exponent == -123
+            else float("inf")
+            if exponent == -456
+            else float("-inf")
+        )
     return arb((-int(mantissa) if sign else int(mantissa), int(exponent)))
 
 
@@ -74,7 +82,9 @@ def power(x: arb, y: arb) -> arb:
 
 
 def check_finite(result: arb, given: Iterable[arb]) -> arb:
-    """A result; one that is not finite because of balls that may reach out of a domain asks for more digits."""
+    """A result; one that is not finite because of balls that may reach out of a domain asks for
+    more digits.
+    """
     is_certain = result is NAN or result is INF or result is MINUS_INF or result.is_finite()
     if not is_certain and any(not x.is_exact() and x.is_finite() for x in given):
         raise Undecidable
@@ -106,7 +116,9 @@ def _binary(function: Callable[[arb, arb], arb]) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Callable[[Any, Any], Any]:
+def _comparison(
+    holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]
+) -> Callable[[Any, Any], Any]:
     def method(self: Ball, other: Any) -> Any:
         if (y := operand(other)) is None:
             return NotImplemented
@@ -126,7 +138,11 @@ _ZERO = arb(0)
 
 
 class Ball:
-    """A real number within a ball. Comparisons are certain, or raise `Undecidable`; a number that is not finite compares as NaN does."""
+    """A real number within a ball.
+
+    Comparisons are certain, or raise `Undecidable`; a number that is not finite compares as NaN
+    does.
+    """
 
     __slots__ = ("ball",)
 
@@ -226,32 +242,54 @@ def _decimal(x: arb, sign: int) -> str:
 # leaves values open, they are mpmath's.
 
 
-INF, MINUS_INF, NAN = arb(float("inf")), arb(float("-inf")), arb(float("nan"))  # as results: certain
+INF, MINUS_INF, NAN = (
+    arb(float("inf")),
+    arb(float("-inf")),
+    arb(float("nan")),
+)  # as results: certain
 _UNKNOWN = arb(float("nan"))
-_FURTHER = (64, 320, 1200, 4800)  # bits more, at which a result of exact numbers is computed anew if it is too wide
+_FURTHER = (
+    64,
+    320,
+    1200,
+    4800,
+)  # bits more, at which a result of exact numbers is computed anew if it is too wide
 _ENOUGH = 12  # bits of the working precision that a result may lack
 _HUGE = arb(2) ** 18  # from which on what FLINT finds too large for its exponents is infinite
 
 
 def enclosure(name: str, function: Callable[..., arb], *given: arb) -> arb:
-    """A function's value: what is not finite is certain if it is one of the three numbers above. Raises ZeroDivisionError at some poles."""
-    given = tuple((INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given)  # without the error of a difference from it
+    """A function's value: what is not finite is certain if it is one of the three numbers above.
+
+    Raises ZeroDivisionError at some poles.
+    """
+    given = tuple(
+        (INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given
+    )  # without the error of a difference from it
     found = sharpen(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
     if found.is_finite():
         return found
     *others, x = given
-    if abs(x) > _HUGE and abs(limit := _by_mpmath(name, *others, INF if x > 0 else MINUS_INF)) == INF:
+    if (
+        abs(x) > _HUGE
+        and abs(limit := _by_mpmath(name, *others, INF if x > 0 else MINUS_INF)) == INF
+    ):
         return limit
     return _by_mpmath(name, *given) if all(x.is_exact() for x in given) else found
 
 
 def _by_mpmath(name: str, *given: arb) -> arb:
-    return _at_an_edge(name, flint.ctx.prec, *[float(x) if x.is_finite() else as_float(x) for x in given])
+    return _at_an_edge(
+        name, flint.ctx.prec, *[float(x) if x.is_finite() else as_float(x) for x in given]
+    )
 
 
 @lru_cache(1_000)
 def _at_an_edge(name: str, bits: int, *numbers: float) -> arb:
-    """mpmath's value: NaN for what is not real, and unknown where mpmath has not a limit, but computes."""
+    """mpmath's value:
+
+    NaN for what is not real, and unknown where mpmath has not a limit, but computes.
+    """
     m = _context()
     with m.workprec(bits):
         try:
@@ -272,7 +310,9 @@ def _context() -> Any:
 
 
 def sharpen(function: Callable[..., arb], given: Sequence[arb]) -> arb:
-    """A function's value; of exact numbers at more digits, where cancellation or large arguments have cost those at work."""
+    """A function's value; of exact numbers at more digits, where cancellation or large arguments
+    have cost those at work.
+    """
     bits = flint.ctx.prec
     found = function(*given)
     for more in _FURTHER if all(x.is_exact() for x in given) else ():
@@ -309,7 +349,10 @@ def _erfc(x: arb) -> arb:
 
 
 _FAR_OUT = 30
-_UNDER_THE_SAME_NAME = "sin cos tan sec cot csc atan sinh cosh tanh coth sech csch asinh exp expm1 gamma digamma erf erfi ei si shi"
+_UNDER_THE_SAME_NAME = (
+    "sin cos tan sec cot csc atan sinh cosh tanh coth sech csch asinh exp "
+    "expm1 gamma digamma erf erfi ei si shi"
+)
 REAL = {function.name: function for function in [
     *(Real(name, getattr(arb, name)) for name in _UNDER_THE_SAME_NAME.split()),
     Real("sinpi", arb.sin_pi), Real("cospi", arb.cos_pi), Real("sincpi", arb.sinc_pi), Real("factorial", arb.fac), Real("erfc", _erfc),

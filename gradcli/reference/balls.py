@@ -1,4 +1,6 @@
-"""Ball arithmetic behind the names of mpmath's context: what references of scalars are evaluated with."""
+"""Ball arithmetic behind the names of mpmath's context: what references of scalars are evaluated
+with.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,19 @@ from typing import Any
 import flint
 from flint import arb
 
-from gradcli.reference.ball import REAL, Ball, as_arb, ball_of, check_finite, enclosure, of_mpmath, power, quotient, sharpen, whole
+from gradcli.reference.ball import (
+    REAL,
+    Ball,
+    as_arb,
+    ball_of,
+    check_finite,
+    enclosure,
+    of_mpmath,
+    power,
+    quotient,
+    sharpen,
+    whole,
+)
 from gradcli.reference.contexts import Undecidable
 from gradcli.reference.special_balls import FUNCTIONS, by_parameters
 
@@ -158,8 +172,12 @@ class Balls:
         return _LOG(x)
 
     def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
-        """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
-        return _on_scalars(lambda *given: sharpen(partial(by_parameters, name, orders), given))(*numbers)
+        """A function's derivative by its parameters, so many times by each: what mpmath takes
+        differences for.
+        """
+        return _on_scalars(lambda *given: sharpen(partial(by_parameters, name, orders), given))(
+            *numbers
+        )
 
     @staticmethod
     def frexp(x: Any) -> tuple[Ball, int]:
@@ -188,6 +206,8 @@ class Balls:
         """A function that FLINT has."""
         if name not in REAL and name not in FUNCTIONS:
             raise AttributeError(name)
-        function = _on_scalars(REAL[name] if name in REAL else partial(enclosure, name, FUNCTIONS[name]))
+        function = _on_scalars(
+            REAL[name] if name in REAL else partial(enclosure, name, FUNCTIONS[name])
+        )
         setattr(self, name, function)
         return function

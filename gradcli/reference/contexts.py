@@ -1,7 +1,9 @@
-"""mpmath's context as the judge uses it: functions of several numbers are asked at finite ones only.
+"""mpmath's context as the judge uses it: functions of several numbers are asked at finite ones
+only.
 
-At infinity functions of one number have mpmath's limits, of which each comes back. Those of several have none there that is right
-for all of them, and some never end: their limits are stated here, for FLINT's functions of the same names, too.
+At infinity functions of one number have mpmath's limits, of which each comes back. Those of several
+have none there that is right for all of them, and some never end: their limits are stated here, for
+FLINT's functions of the same names, too.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from typing import Any
 
 Limit = Callable[..., float]
 
-# At infinity, of the number that stands last; NaN where a function has no limit, or none that anything needs.
+# At infinity, of the number that stands last; NaN where a function has no limit, or none that
+# anything needs.
 _LIMITS: dict[str, Limit] = {
     "expint": lambda order: 0.0,
     "psi": lambda order: 0.0 if order > 0 else math.inf,

@@ -1,6 +1,8 @@
-"""Time limits that a user gives: looked at between the steps of a check, where everything of ours and of libraries is whole.
+"""Time limits that a user gives: looked at between the steps of a check, where everything of ours
+and of libraries is whole.
 
-Nothing is ever interrupted: no timer, no signal. Only what somebody asked for with ``timeout`` or ``--timeout`` depends on a clock.
+Nothing is ever interrupted: no timer, no signal. Only what somebody asked for with ``timeout`` or
+``--timeout`` depends on a clock.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ T = TypeVar("T")
 
 
 class OutOfTime(BaseException):
-    """A time limit has passed. Not an Exception, so that nothing that goes on without a source of truth swallows it on the way."""
+    """A time limit has passed.
+
+    Not an Exception, so that nothing that goes on without a source of truth swallows it on the way.
+    """
 
 
 class _Limits(threading.local):
@@ -35,7 +40,8 @@ _limits = _Limits()
 def check() -> None:
     """Raise the OutOfTime of a limit of this thread that has passed.
 
-    Whatever may take long calls it between its steps, where nothing would be left half done. Without a limit it costs nothing to speak of.
+    Whatever may take long calls it between its steps, where nothing would be left half done.
+    Without a limit it costs nothing to speak of.
     """
     ends = _limits.ends
     if ends:
@@ -55,10 +61,12 @@ def in_time(things: Iterable[T], at_once: int = 1) -> Iterator[T]:
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[OutOfTime]:
-    """A limit of some seconds on the block: `check` in it raises the given OutOfTime after them; None is no limit.
+    """A limit of some seconds on the block:
 
-    Of nested limits the one that ends first counts; the exception of this limit is told from another's by identity. Limits are those
-    of a thread: what is in one does not hurry the others.
+    `check` in it raises the given OutOfTime after them; None is no limit.
+
+    Of nested limits the one that ends first counts; the exception of this limit is told from
+    another's by identity. Limits are those of a thread: what is in one does not hurry the others.
     """
     own, ends = OutOfTime(), _limits.ends
     if seconds is not None and seconds < _LONGEST:

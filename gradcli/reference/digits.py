@@ -1,4 +1,6 @@
-"""Value and gradient to any number of digits, from the reference: each digit certain where enclosures tell, else one that stays."""
+"""Value and gradient to any number of digits, from the reference: each digit certain where
+enclosures tell, else one that stays.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _WITHOUT_REFERENCE = (Unsupported, ArithmeticError, ValueError)
 
 
 def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:
-    """Return what is found in balls of the fewest digits that leave nothing open; None where nothing is found, or balls cannot tell.
+    """Return what is found in balls of the fewest digits that leave nothing open; None where
+    nothing is found, or balls cannot tell.
 
     evaluate  takes the context, and raises Undecidable where it takes more digits
     """
@@ -46,23 +49,36 @@ def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | 
 
 
 class Digits(NamedTuple):
-    """The value and the gradients as nested lists of decimal strings, and whether every digit is proved."""
+    """The value and the gradients as nested lists of decimal strings, and whether every digit is
+    proved.
+    """
 
     numbers: dict[str, Any]
     certified: bool
 
 
-def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits: int, computed: Mapping[str, Any] = NOTHING) -> Digits:
-    """Return the value and the gradients to that many right digits; at kinks the gradient that was ``computed``, which is a choice.
+def to_digits(
+    scope: Scope,
+    root: Expr,
+    wrt: dict[str, Expr],
+    seed: Any,
+    digits: int,
+    computed: Mapping[str, Any] = NOTHING,
+) -> Digits:
+    """Return the value and the gradients to that many right digits; at kinks the gradient that was
+    ``computed``, which is a choice.
 
-    Those are the digits on which both ends of every enclosure agree; where FLINT does not decide, those that stay when the precision is
-    doubled. Raises EvaluationError where the reference has no value.
+    Those are the digits on which both ends of every enclosure agree; where FLINT does not decide,
+    those that stay when the precision is doubled. Raises EvaluationError where the reference has no
+    value.
     """
     nodes, m = list(wrt.values()), context()
     leaves = {node: scope.values[node] for node in definition_order(root, nodes) if node.is_leaf}
 
     def write(m: Any, number: Callable[[Any], str]) -> tuple[dict[str, Any], bool]:
-        """Return the numbers in a context as text, and whether some of them are choices at kinks."""
+        """Return the numbers in a context as text, and whether some of them are choices at
+        kinks.
+        """
         tape = ReferenceTape(m, leaves, scope.precision)
         y = tape.run(root, nodes)
         slopes = tape.slopes(y, exact_array(m, seed, "float"), nodes)
@@ -95,10 +111,17 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
 
 
 def _certain(m: Any, x: Any, digits: int) -> str:
-    """A number's digits. Raises Undecidable where its enclosure leaves one of them open, and ValueError where it is not finite."""
+    """A number's digits.
+
+    Raises Undecidable where its enclosure leaves one of them open, and ValueError where it is not
+    finite.
+    """
     if not x.ball.is_finite():
         raise ValueError("not a finite number")
-    low, high = (m.nstr(m.ldexp(*map(int, end.man_exp())), digits) for end in (x.ball.lower(), x.ball.upper()))
+    low, high = (
+        m.nstr(m.ldexp(*map(int, end.man_exp())), digits)
+        for end in (x.ball.lower(), x.ball.upper())
+    )
     if low != high:
         raise Undecidable
     return str(low)

@@ -1,4 +1,6 @@
-"""Kinks: where the function was evaluated exactly on one, and its derivatives from both sides there."""
+"""Kinks: where the function was evaluated exactly on one, and its derivatives from both sides
+there.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ At = Callable[[Any], tuple[Any, Any]]  # derivatives and values so far from a po
 
 
 class Side(NamedTuple):
-    """Limits of derivatives and values from one side; NaN where there are none, `_UNSEEN` where samples may not show them.
+    """Limits of derivatives and values from one side; NaN where there are none, `_UNSEEN` where
+    samples may not show them.
 
     values      the limits of the values
     continuous  whether these are the values at the point
@@ -52,18 +55,24 @@ _UNSEEN = math.nan
 def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -> Side:
     """One side of a point, where the values are known.
 
-    size  what distances are relative to, where the derivatives are those of one value: then derivatives are taken from their
-          definition where they tend to nothing themselves; else None
+    size  what distances are relative to, where the derivatives are those of one value: then
+          derivatives are taken from their definition where they tend to nothing themselves; else
+          None
     """
     for steps in (STEPS, _MORE):
         moves = [sign * m.mpf(10) ** step for step in steps]
         samples = [tuple(map(np.ravel, at(move))) for move in moves]
-        slopes, values = ([_limit(m, row) for row in zip(*column, strict=True)] for column in zip(*samples, strict=True))
+        slopes, values = (
+            [_limit(m, row) for row in zip(*column, strict=True)]
+            for column in zip(*samples, strict=True)
+        )
         if all(map(m.isfinite, (*slopes, *values))):
             break
     last = samples[-1][1]
     outside = any(v != v for v in last)
-    continuous = not outside and all(is_same(m, v, here) for v, here in zip(values, value, strict=True))
+    continuous = not outside and all(
+        is_same(m, v, here) for v, here in zip(values, value, strict=True)
+    )
     if size is not None and not outside and not m.isfinite(slopes[0]):
         base = value[0] if continuous else last[0]
         if m.isfinite(base):
@@ -75,7 +84,12 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
 
 def is_same(m: Any, x: Any, y: Any) -> bool:
     """Tell whether two values are one: a function that differs by less does not jump."""
-    return bool(x == y or (m.isfinite(x) and m.isfinite(y) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))))
+    return bool(
+        x == y
+        or (
+            m.isfinite(x) and m.isfinite(y) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))
+        )
+    )
 
 
 def is_close(m: Any, x: Any, y: Any) -> bool:
@@ -93,7 +107,9 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
     if abs(last) <= abs(before) / 10 and abs(last) < _TINY:
         return m.zero
     if is_close(m, before, last):
-        return last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero  # what is left of terms that cancel
+        return (
+            last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero
+        )  # what is left of terms that cancel
     if len(samples) < len(_MORE) - 1 or not all(map(m.isfinite, samples)):
         return _UNSEEN
     changes = [b - a for a, b in pairwise(samples)]
@@ -101,7 +117,11 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
         return m.nan
     if all(abs(b) >= _LASTING * abs(a) for a, b in pairwise(changes)) and abs(last) > abs(before):
         return m.inf * m.sign(last)
-    ends = [b - y * y / (y - x) for b, x, y in zip(samples[2:], changes, changes[1:], strict=False) if x != y]  # A. C. Aitken's
+    ends = [
+        b - y * y / (y - x)
+        for b, x, y in zip(samples[2:], changes, changes[1:], strict=False)
+        if x != y
+    ]  # A. C. Aitken's
     known = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))
     return ends[-1] if known else _UNSEEN
 
@@ -124,11 +144,14 @@ def _probing(m: Any) -> Iterator[None]:
 
 @dataclass(eq=False)
 class Sides:
-    """The derivatives of one entry from the left and from the right; ``limit`` if they are one finite number.
+    """The derivatives of one entry from the left and from the right; ``limit`` if they are one
+    finite number.
 
     inside  the derivative from within, at the edge of the domain
-    gap     in words, how the function jumps here, or where it has a pole; empty where it is continuous
-    others  other derivatives nearby: where it jumps, that of the branch that the point itself is on, and where equal entries change places
+    gap     in words, how the function jumps here, or where it has a pole; empty where it is
+            continuous
+    others  other derivatives nearby: where it jumps, that of the branch that the point itself is
+            on, and where equal entries change places
     open    in words, the side whose derivative is not seen
     """
 
@@ -158,11 +181,17 @@ class Sides:
     @property
     def is_known(self) -> bool:
         """Tell whether that range is known."""
-        return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
+        return bool(self.left == self.left and self.right == self.right) or (
+            not self.probed and len(self.others) > 0
+        )
 
 
-def _tape_beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> ReferenceTape:
-    """A tape at a point beside the given one, whose numbers differ in digits that the program does not have."""
+def _tape_beside(
+    m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS
+) -> ReferenceTape:
+    """A tape at a point beside the given one, whose numbers differ in digits that the program does
+    not have.
+    """
     tape = ReferenceTape(m, leaves, precision, zeros)
     tape.scalars.splits = True
     return tape
@@ -176,7 +205,9 @@ def _on(event: Event, *sides: Any, **more: Any) -> Sides:
 def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
     """The entries of the variables that reach an operation on its kink."""
     reached: dict[int, Event] = {}
-    stack = [(a, event) for event in tape.scalars.events for a in event.arguments if type(a) is Traced]
+    stack = [
+        (a, event) for event in tape.scalars.events for a in event.arguments if type(a) is Traced
+    ]
     while stack:
         node, event = stack.pop()
         if node.serial in reached:
@@ -186,33 +217,50 @@ def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, E
     found: dict[Expr, dict[int, Event]] = {}
     for x in wrt:
         entries = np.ravel(tape.table[x])
-        found[x] = {i: reached[v.serial] for i, v in enumerate(entries) if type(v) is Traced and v.serial in reached}
+        found[x] = {
+            i: reached[v.serial]
+            for i, v in enumerate(entries)
+            if type(v) is Traced and v.serial in reached
+        }
     return found
 
 
 class Prober:
     """One-sided derivatives, by evaluating the reference at points beside the given one.
 
-    asked  the gradient: its root, leaves, seed, precision, signed zeros, size in scalar operations, and the budget for these
+    asked  the gradient: its root, leaves, seed, precision, signed zeros, size in scalar operations,
+           and the budget for these
     """
 
-    def __init__(self, asked: Any, tape: ReferenceTape, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
+    def __init__(
+        self,
+        asked: Any,
+        tape: ReferenceTape,
+        value: np.ndarray,
+        found: dict[Expr, dict[int, Event]],
+    ) -> None:
         self.asked, self.tape, self.value, self.found = asked, tape, value, found
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // asked.size))
         self.cost = _EVALUATIONS * asked.size
         self.weights = exact_array(tape.m, asked.seed, "float")
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
-        """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
+        """The entries of a variable that need both sides: on a kink, or with a derivative that is
+        not finite.
+        """
         m, entries = self.tape.m, Algebra.map(plain, np.ravel(self.tape.table[x]))
         sizes = Algebra.map(lambda v: abs(v) or m.one, entries)
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
         finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
-        sides = {i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(entries[i]))}  # infinity has none
+        sides = {
+            i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(entries[i]))
+        }  # infinity has none
         if not finite:
             return sides
         around = self._around(x, sizes, [i for i, event in events.items() if event.tie])
-        steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
+        steady = {
+            i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)
+        }
         sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         gaps = [i for i, v in enumerate(slopes) if not m.isfinite(v) and i not in sides]
         budget = self.asked.budget
@@ -227,7 +275,9 @@ class Prober:
                 budget.spend(self.cost)
                 along = np.where(np.arange(sizes.size) == i, sizes, m.zero)
                 # a gap of a formula is no branch whose definition could be another
-                (sides[i],) = self._along(x, along, slice(i, i + 1), event, None if event is None else sizes[i])
+                (sides[i],) = self._along(
+                    x, along, slice(i, i + 1), event, None if event is None else sizes[i]
+                )
                 if nearby and i not in steady:
                     sides[i].others, sides[i].limit = nearby, None
                 if sides[i].gap and m.isfinite(slope):
@@ -238,7 +288,8 @@ class Prober:
         return sides
 
     def _around(self, x: Expr, sizes: Array, ties: Sequence[int]) -> dict[int, list[Any]]:
-        """The derivatives by some entries where these are no longer equal: each of a few takes each place once, each of many takes some.
+        """The derivatives by some entries where these are no longer equal: each of a few takes each
+        place once, each of many takes some.
 
         Nothing, where that would cost too much, and where the function jumps.
         """
@@ -257,12 +308,16 @@ class Prober:
                 move = np.full(sizes.size, m.zero, dtype=object)
                 move[ties] = step * ((order + 1).astype(object) * sizes[ties])
                 slopes, (there,) = self._at(x, move)
-                if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)) or not all(map(m.isfinite, slopes[ties])):
+                if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (
+                    1 + abs(value)
+                ) or not all(map(m.isfinite, slopes[ties])):
                     return {}
                 found.append(slopes)
         return {i: [slopes[i] for slopes in found] for i in ties}
 
-    def _along(self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None) -> list[Sides]:
+    def _along(
+        self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None
+    ) -> list[Sides]:
         """Some derivatives on both sides of the point in a direction."""
 
         def at(move: Any) -> tuple[Array, Array]:
@@ -271,23 +326,42 @@ class Prober:
 
         return both_sides(self.tape.m, at, self._weigh(self.value), event, size)
 
-    def _confirm(self, x: Expr, sizes: Array, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
-        """Keep limits where a formula has a gap only if they are those from another direction, too: else there is no derivative."""
+    def _confirm(
+        self, x: Expr, sizes: Array, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]
+    ) -> None:
+        """Keep limits where a formula has a gap only if they are those from another direction, too:
+        else there is no derivative.
+        """
         wanted = [i for i in gaps if i in found and found[i].limit is not None]
         m = self.tape.m
         if not wanted or sizes.size < 2:
             return
-        others = self._along(x, sizes * [1 + m.mpf((7 * i) % 11) / 13 for i in range(sizes.size)], slice(None))
-        known = [(found[i].limit if i in found else v, other.limit) for i, (v, other) in enumerate(zip(slopes, others, strict=True))]
-        if any(v is not None and m.isfinite(v) and (limit is None or not is_close(m, v, limit)) for v, limit in known):
+        others = self._along(
+            x, sizes * [1 + m.mpf((7 * i) % 11) / 13 for i in range(sizes.size)], slice(None)
+        )
+        known = [
+            (found[i].limit if i in found else v, other.limit)
+            for i, (v, other) in enumerate(zip(slopes, others, strict=True))
+        ]
+        if any(
+            v is not None and m.isfinite(v) and (limit is None or not is_close(m, v, limit))
+            for v, limit in known
+        ):
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
     def _at(self, x: Expr, move: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The derivatives by all entries, and the value, in the seed's weights, where the entries have moved."""
+        """The derivatives by all entries, and the value, in the seed's weights, where the entries
+        have moved.
+        """
         m, asked = self.tape.m, self.asked
         here = Algebra.map(plain, self.tape.table[x])
-        other = _tape_beside(m, {**asked.leaves, x: (np.ravel(here) + move).reshape(here.shape)}, asked.precision, asked.zeros)
+        other = _tape_beside(
+            m,
+            {**asked.leaves, x: (np.ravel(here) + move).reshape(here.shape)},
+            asked.precision,
+            asked.zeros,
+        )
         y = other.run(asked.root, [x])
         slope = other.gradient(y, self.weights, other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weigh(Algebra.map(plain, y))
@@ -309,9 +383,22 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
         values = list(np.ravel(between if all(map(m.isfinite, np.ravel(between))) else chosen))
         left, right = (_from_one_side(m, at, sign, values, size) for sign in (-1, 1))
         gap = _gap(m, values, left, right)
-        found = [_sides(m, a, b, gap, event) for a, b in zip(left.slopes, right.slopes, strict=True)]
-    hidden = [name for name, side in (("left", left), ("right", right)) if any(v is _UNSEEN for v in side.slopes)]
-    inner = next((side for side, other in ((left, right), (right, left)) if other.outside and side.continuous), None)
+        found = [
+            _sides(m, a, b, gap, event) for a, b in zip(left.slopes, right.slopes, strict=True)
+        ]
+    hidden = [
+        name
+        for name, side in (("left", left), ("right", right))
+        if any(v is _UNSEEN for v in side.slopes)
+    ]
+    inner = next(
+        (
+            side
+            for side, other in ((left, right), (right, left))
+            if other.outside and side.continuous
+        ),
+        None,
+    )
     for i, sides in enumerate(found):
         sides.open = " and from the ".join(hidden)
         if inner is not None and m.isfinite(inner.slopes[i]):
@@ -324,7 +411,11 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
     if left.continuous and right.continuous:
         return ""
     for low, at, high in zip(left.values, values, right.values, strict=True):
-        poles = [f"goes to {float(v):g} from the {name}" for name, v in (("left", low), ("right", high)) if m.isinf(v)]
+        poles = [
+            f"goes to {float(v):g} from the {name}"
+            for name, v in (("left", low), ("right", high))
+            if m.isinf(v)
+        ]
         if poles:
             return " and ".join(poles)
         for x, y in ((low, high), (low, at), (high, at)):
@@ -336,11 +427,21 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
 def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
     finite = bool(m.isfinite(left) and m.isfinite(right))
     equal = finite and is_close(m, left, right)
-    words = ("the derivatives from both sides differ", "what the chain rule gives") if finite and not equal else ("", "")
+    words = (
+        ("the derivatives from both sides differ", "what the chain rule gives")
+        if finite and not equal
+        else ("", "")
+    )
     if event is not None:
         words = event.kink.place, event.kink.convention
     middle = (left + right) / 2
-    limit = None if not equal or gap else middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
+    limit = (
+        None
+        if not equal or gap
+        else middle
+        if abs(middle) > m.mpf(10) ** (STEPS[0] - 1)
+        else m.zero
+    )
     least = m.zero if not left * right > 0 else min(left, right, key=abs)
     return Sides(*words, left, right, limit, least=least, gap=gap)
 
@@ -370,7 +471,12 @@ class _Choosing(ReferenceTape):
         choose: Callable[[Place, Sides], Any],
     ) -> None:  # fmt: skip
         super().__init__(m, leaves, precision)
-        self.leaves, self.most, self.known, self.choose = leaves, _MOST_WORK // (4 * size), known, choose
+        self.leaves, self.most, self.known, self.choose = (
+            leaves,
+            _MOST_WORK // (4 * size),
+            known,
+            choose,
+        )
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         found = super().derivative(node, table)
@@ -380,7 +486,9 @@ class _Choosing(ReferenceTape):
         for i, sides in self.known[node].items():
             chosen = sides.limit if sides.limit is not None else self.choose((node, i), sides)
             if self.m.isfinite(plain(flat[i])):
-                flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
+                flat[i] = flat[i] + (
+                    chosen - plain(flat[i])
+                )  # the slope stays that of the definition
             else:
                 behind = tuple(v for v in np.ravel(table[node.static["of"].x]) if type(v) is Traced)
                 flat[i] = Traced(self.scalars, chosen, Limit(), behind)
@@ -395,31 +503,56 @@ class _Choosing(ReferenceTape):
         for direction, part, event in islice(ways, self.most):
             wanted = np.ravel(np.arange(derivative.size).reshape(derivative.shape)[part])
 
-            def at(move: Any, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
-                other = _tape_beside(m, {**self.leaves, of.x: np.asarray(x + move * direction, dtype=object)}, self.precision)
+            def at(
+                move: Any, direction: Array = direction, wanted: Array = wanted
+            ) -> tuple[Array, Array]:
+                other = _tape_beside(
+                    m,
+                    {**self.leaves, of.x: np.asarray(x + move * direction, dtype=object)},
+                    self.precision,
+                )
                 slopes = np.ravel(other.run(node))[wanted]
                 return Algebra.map(plain, slopes), Algebra.map(plain, other.table[of.y])
 
-            found |= {int(i): sides for i, sides in zip(wanted, both_sides(m, at, value, event), strict=True) if sides.finite}
+            found |= {
+                int(i): sides
+                for i, sides in zip(wanted, both_sides(m, at, value, event), strict=True)
+                if sides.finite
+            }
         return found
 
-    def _ways(self, of: Derivation, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
-        """Yield ways to move the variable, relative to its size, and the entries of the derivative that each is about: those that reach a
-        kink, or have no finite value by their formula.
+    def _ways(
+        self, of: Derivation, x: Array, derivative: Array
+    ) -> Iterator[tuple[Array, Any, Event | None]]:
+        """Yield ways to move the variable, relative to its size, and the entries of the derivative
+        that each is about: those that reach a kink, or have no finite value by their formula.
         """
         m, events = self.m, active_kinks(self, [of.x])[of.x]
         gaps = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
         if of.vector is not None and of.kind in ("jvp", "hvp"):
             if events or gaps.any():
-                yield Algebra.map(plain, self.table[of.vector]), ..., next(iter(events.values()), None)
+                yield (
+                    Algebra.map(plain, self.table[of.vector]),
+                    ...,
+                    next(iter(events.values()), None),
+                )
             return
-        sizes, places = Algebra.map(lambda v: abs(v) or m.one, x), np.arange(x.size).reshape(x.shape)
+        sizes, places = (
+            Algebra.map(lambda v: abs(v) or m.one, x),
+            np.arange(x.size).reshape(x.shape),
+        )
         for i in sorted({*events, *np.flatnonzero(gaps.reshape(-1, max(1, x.size)).any(axis=0))}):
-            yield np.where(places == i, sizes, m.zero), (..., *np.unravel_index(i, x.shape)), events.get(i)
+            yield (
+                np.where(places == i, sizes, m.zero),
+                (..., *np.unravel_index(i, x.shape)),
+                events.get(i),
+            )
 
 
 class Limit(Step):
-    """A value that its formula does not have at a point, but beside it; the slope there is asked beside the point, too."""
+    """A value that its formula does not have at a point, but beside it; the slope there is asked
+    beside the point, too.
+    """
 
     name = "the derivative"
 
@@ -435,13 +568,25 @@ def has_inner(root: Expr) -> bool:
     return any(node.op is derivative for node in definition_order(root))
 
 
-_ENDS: list[Callable[[Place, Sides], Any]] = [lambda _, sides: sides.left, lambda _, sides: sides.right, lambda _, sides: sides.least]
+_ENDS: list[Callable[[Place, Sides], Any]] = [
+    lambda _, sides: sides.left,
+    lambda _, sides: sides.right,
+    lambda _, sides: sides.least,
+]
 
 
 def with_inner_choices(
-    m: Any, leaves: Mapping[Expr, Any], precision: str, size: int, root: Expr, also: Sequence[Expr], engine: Engine
+    m: Any,
+    leaves: Mapping[Expr, Any],
+    precision: str,
+    size: int,
+    root: Expr,
+    also: Sequence[Expr],
+    engine: Engine,
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
-    """The function with the engine's choices at the kinks inside of it, its value, and the entries of it that are a choice."""
+    """The function with the engine's choices at the kinks inside of it, its value, and the entries
+    of it that are a choice.
+    """
     known: dict[Expr, dict[int, Sides]] = {}
     choices: list[Callable[[Place, Sides], Any]] = [partial(_engines, engine), *_ENDS]
     chosen, *others = (_Choosing(m, leaves, precision, size, known, choose) for choose in choices)
@@ -450,7 +595,12 @@ def with_inner_choices(
     first = next((s for found in known.values() for s in found.values() if s.limit is None), None)
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
-        if first is None or isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
+        if (
+            first is None
+            or isinstance(c, bool)
+            or a == b == c
+            or not all(m.isfinite(v) for v in (a, b, c))
+        ):
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))

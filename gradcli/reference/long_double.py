@@ -1,4 +1,6 @@
-"""The reference for large arrays: values, cotangents and inner derivatives in long double or rounded doubles, whole arrays at a time."""
+"""The reference for large arrays: values, cotangents and inner derivatives in long double or
+rounded doubles, whole arrays at a time.
+"""
 
 from __future__ import annotations
 
@@ -29,26 +31,58 @@ from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, St
 
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
-_DRAWS, _SPREAD = 2, 4.0  # of random signs, and how much larger the sum of errors may be than that of the largest of these
+_DRAWS, _SPREAD = (
+    2,
+    4.0,
+)  # of random signs, and how much larger the sum of errors may be than that of the largest of these
 
 
-Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry not chosen
+Part = tuple[
+    Any, Any, Any
+    # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry
+    # not chosen
+]
 Parts = Sequence[Part | None]
 Pull = Callable[..., Sequence[Any]]  # of a cotangent, a result, and operands
 
 
-def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
-    """Return what a node's cotangent is to its operands: by its form, or by its rule where there is none."""
+def back(
+    node: Expr,
+    op: Op,
+    adjoint: Any,
+    out: Any,
+    operands: list[Any],
+    wanted: Sequence[bool],
+    held: StandIns,
+) -> Parts:
+    """Return what a node's cotangent is to its operands: by its form, or by its rule where there is
+    none.
+    """
     static, rule = node.static, op.extended
     try:
-        if op.body is not None and not _has_form(op, held) and (not op.elementwise or (op.kind == "piecewise" and op.kinks)):
+        if (
+            op.body is not None
+            and not _has_form(op, held)
+            and (not op.elementwise or (op.kind == "piecewise" and op.kinks))
+        ):
             root, leaves, table = _slope_parts(node, op, out, operands, held)
-            found = adjoints_of(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
+            found = adjoints_of(
+                reachable([root]),
+                table,
+                root,
+                [leaf for leaf in leaves if leaf is not None],
+                adjoint,
+                held,
+            )
             return [None if leaf is None else found.get(leaf) for leaf in leaves]
         if isinstance(rule, Reduced):
             kept, slope = _slope_parts(node, op, out, operands, held)
-            wide, off, live = (np.broadcast_to(np.reshape(part, kept.shape), slope.shape) for part in adjoint)
-            flows = live if op.accuracy.ulps else live * (slope != 0)  # to the entries that the result is one of
+            wide, off, live = (
+                np.broadcast_to(np.reshape(part, kept.shape), slope.shape) for part in adjoint
+            )
+            flows = (
+                live if op.accuracy.ulps else live * (slope != 0)
+            )  # to the entries that the result is one of
             return [(wide * slope, off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise):
             slopes = [
@@ -57,17 +91,29 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
             ]
             return _by_entries(op, adjoint, slopes, [None] * len(slopes), held.follows_errors)
         if op.elementwise:
-            return _by_entries(op, adjoint, *held.slopes_of_entries(op, out, operands, static, wanted), held.follows_errors)
+            return _by_entries(
+                op,
+                adjoint,
+                *held.slopes_of_entries(op, out, operands, static, wanted),
+                held.follows_errors,
+            )
         parts = adjoint
         if isinstance(adjoint, dict):
-            parts = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+            parts = tuple(
+                zip(
+                    *(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)),
+                    strict=True,
+                )
+            )
         return _linear(*_ways_back(op, operands, static), parts, out, operands)
     except (NotCovered, NoLoop, Unsupported):
         return held.pull(op, static, adjoint, out, operands)
 
 
 def _slope_parts(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> Any:
-    """Return what the slopes of a value are made of: of a function its body, and of a reduction what it says itself."""
+    """Return what the slopes of a value are made of: of a function its body, and of a reduction
+    what it says itself.
+    """
     value, made = held.made.get(node, (None, None))
     if value is out and value is not None:
         return made
@@ -83,7 +129,9 @@ def _reduce(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tu
 
 
 def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Pull, Pull | None]:
-    """Return how cotangents go back through an operation on whole arrays, and what of them flows; None where everything does."""
+    """Return how cotangents go back through an operation on whole arrays, and what of them flows;
+    None where everything does.
+    """
     if isinstance(op.extended, Whole):
         _, pull, flows = op.extended.formulas
         return partial(pull, **static), None if flows is None else partial(flows, **static)
@@ -93,19 +141,28 @@ def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[
 
 
 def _has_form(op: Op, held: StandIns) -> bool:
-    return op.extended not in (None, BODY) and not (held.follows_errors and getattr(op.extended, "rough", False))
+    return op.extended not in (None, BODY) and not (
+        held.follows_errors and getattr(op.extended, "rough", False)
+    )
 
 
 def _is_opened(op: Op, held: StandIns) -> bool:
     """Return whether a function's value is what its body is, each operation of which has a form.
 
-    Other functions of entries are opened for their slopes alone, where these have kinks: NumPy's loops have finer values.
+    Other functions of entries are opened for their slopes alone, where these have kinks: NumPy's
+    loops have finer values.
     """
-    return op.body is not None and (op.extended is BODY or not (op.elementwise or _has_form(op, held)))
+    return op.body is not None and (
+        op.extended is BODY or not (op.elementwise or _has_form(op, held))
+    )
 
 
-def _open_body(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
-    """A function's body on leaves in the place of operands, these, and the values of all that it is made of."""
+def _open_body(
+    node: Expr, op: Op, operands: list[Any], held: StandIns
+) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
+    """A function's body on leaves in the place of operands, these, and the values of all that it is
+    made of.
+    """
     graph = node.graph
     leaves = [None if o is None else graph.leaf("operand", o.shape, o.kind) for o in node.operands]
     assert op.body is not None
@@ -114,7 +171,9 @@ def _open_body(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple
     table = interpret(reachable([root]), LongDoubles(given, "float64", held))
     # such as a sum of exponentials that has underflown: the function itself may be finite
     if not np.isfinite(table[root]).all() and all(np.isfinite(x).all() for x in given.values()):
-        raise NotCovered(f"the body of a function of so many entries, which is not finite: {op.name}")
+        raise NotCovered(
+            f"the body of a function of so many entries, which is not finite: {op.name}"
+        )
     return root, leaves, table
 
 
@@ -124,7 +183,10 @@ def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: li
     slopes = pull(slope, out, *operands)
     random, moved, draws = np.random.default_rng(7), None, []
     if isinstance(error, tuple) or _common_entry(error) != 0:
-        if flows is pull and all(s is None or np.max(s, initial=0) <= 1 for s in pull(np.ones(np.shape(slope)), out, *operands)):
+        if flows is pull and all(
+            s is None or np.max(s, initial=0) <= 1
+            for s in pull(np.ones(np.shape(slope)), out, *operands)
+        ):
             moved = pull(_rough(error), out, *operands)  # nothing adds up
         else:
             draws = [pull(_with_random_signs(error, random), out, *operands) for _ in range(_DRAWS)]
@@ -134,7 +196,13 @@ def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: li
         if slope is None:
             found.append(None)
             continue
-        error = moved[place] if moved is not None else _SPREAD * np.max(np.abs(parts), axis=0) if parts else 0.0
+        error = (
+            moved[place]
+            if moved is not None
+            else _SPREAD * np.max(np.abs(parts), axis=0)
+            if parts
+            else 0.0
+        )
         found.append((slope, *(np.broadcast_to(part, np.shape(slope)) for part in (error, flow))))
     return found
 
@@ -149,8 +217,14 @@ def _rough(x: Any) -> Any:
     return np.asarray(x, np.float64)
 
 
-def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any], with_errors: bool) -> Parts:
-    """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
+def _by_entries(
+    op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any], with_errors: bool
+) -> Parts:
+    """Cotangent times slope.
+
+    Errors and what flows are doubles, and single numbers behind an array's shape where they are all
+    alike.
+    """
     cotangent, error, live = adjoint
     error, live = _rough(error), _rough(live)
     found: list[Part | None] = []
@@ -162,12 +236,21 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any], with
         off: Any = np.broadcast_to(0.0, product.shape)
         if with_errors:
             rough = np.abs(_rough(slope))
-            off = error * rough + 4 * _UNIT * np.abs(_rough(cotangent)) * (rough if size is None else _rough(size))
+            off = error * rough + 4 * _UNIT * np.abs(_rough(cotangent)) * (
+                rough if size is None else _rough(size)
+            )
         flows = live * np.not_equal(slope, 0) if op.selects else live
         if _common_entry(flows) != 1:
-            # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
+            # whatever the other factor is where nothing flows; any other zero times infinity is
+            # NaN, for a finer judge
             product, off = np.where(flows, product, 0.0), np.where(flows, off, 0.0)
-        found.append((product, off, flows if flows.shape == product.shape else np.broadcast_to(flows, product.shape)))
+        found.append(
+            (
+                product,
+                off,
+                flows if flows.shape == product.shape else np.broadcast_to(flows, product.shape),
+            )
+        )
     return found
 
 
@@ -184,14 +267,18 @@ def _common_entry(array: Any) -> float | None:
 # accumulation, broadcasting and its transpose are done here, not by the engine's sweep.
 
 
-_WORSE = 4.0  # how many of its units an operation in long double may be off by where one of doubles is off by one of theirs
+# how many of its units an operation in long double may be off by where one of doubles is off by one
+# of theirs
+_WORSE = 4.0
 
 
 class Reference(NamedTuple):
-    """The value and the vector-Jacobian products in long double, and how far rounding may have taken each of these beside its operands.
+    """The value and the vector-Jacobian products in long double, and how far rounding may have
+    taken each of these beside its operands.
 
     errors  of the slopes of single operations, where these are computed of terms that cancel
-    share   what else the reference may be off by, as a share of what the engine may: rounding goes the same ways, in smaller units
+    share   what else the reference may be off by, as a share of what the engine may: rounding goes
+            the same ways, in smaller units
     source  what decided
     """
 
@@ -202,10 +289,19 @@ class Reference(NamedTuple):
     source: str
 
 
-def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns) -> Reference:
-    """Return the derivative in long double, or in double where that is no longer or has no such operation. Raises Unsupported.
+def reference(
+    root: Expr,
+    wrt: Sequence[Expr],
+    leaves: Mapping[Expr, Any],
+    seed: Any,
+    precision: str,
+    held: StandIns,
+) -> Reference:
+    """Return the derivative in long double, or in double where that is no longer or has no such
+    operation. Raises Unsupported.
 
-    A derivative inside of the expression is what the engine has expanded it to: `hold_derivatives` holds that against its definition.
+    A derivative inside of the expression is what the engine has expanded it to: `hold_derivatives`
+    holds that against its definition.
     """
     order = reachable([root])
     with np.errstate(all="ignore"):
@@ -223,7 +319,12 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
 
 
 def adjoints_of(
-    order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
+    order: Sequence[Expr],
+    table: Mapping[Expr, Any],
+    root: Expr,
+    wrt: Sequence[Expr],
+    start: Part,
+    held: StandIns,
 ) -> dict[Expr, Any]:
     """The adjoints of the nodes on the way to ``wrt``."""
     needed = _nodes_on_way(order, wrt)
@@ -238,7 +339,11 @@ def adjoints_of(
             return
         operands = [None if o is None else table[o] for o in node.operands]
         wanted = [o in needed for o in node.operands]
-        for operand, part in zip(node.operands, back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
+        for operand, part in zip(
+            node.operands,
+            back(node, node.op, adjoint, table[node], operands, wanted, held),
+            strict=True,
+        ):
             if operand is not None and operand in needed and part is not None:
                 slope, *rest = (sum_to_shape(p, operand.shape) for p in part)
                 yield operand, (held.round(held.widen(slope)), *rest)
@@ -247,7 +352,11 @@ def adjoints_of(
 
 
 def _start(root: Expr, seed: Any, held: StandIns) -> Part:
-    return np.broadcast_to(np.asarray(seed, held.dtype), root.shape), np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape)
+    return (
+        np.broadcast_to(np.asarray(seed, held.dtype), root.shape),
+        np.broadcast_to(0.0, root.shape),
+        np.broadcast_to(1.0, root.shape),
+    )
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
@@ -258,7 +367,12 @@ def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
 
 def _plus(x: Any, y: Any) -> Any:
     if isinstance(x, dict):  # of several results, by their places
-        return {place: _plus(x[place], y[place]) if place in x and place in y else x.get(place, y.get(place)) for place in {**x, **y}}
+        return {
+            place: _plus(x[place], y[place])
+            if place in x and place in y
+            else x.get(place, y.get(place))
+            for place in {**x, **y}
+        }
     return x[0] + y[0], _rough_sum(x[1], y[1]), _rough_sum(x[2], y[2])
 
 
@@ -303,7 +417,9 @@ class LongDoubles(Domain[Any]):
         return self.held.round(found) if op.accuracy.ulps else found
 
     def _with_slopes(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        """An operation whose value is made together with what its slopes are made of, which is kept for these."""
+        """An operation whose value is made together with what its slopes are made of, which is kept
+        for these.
+        """
         made = _slope_parts(node, op, None, operands, self.held)
         if _is_opened(op, self.held):
             root, _, table = made
@@ -316,11 +432,19 @@ class LongDoubles(Domain[Any]):
     def _apply(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended
         if rule is not None and rule.value is not None:
-            asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if isinstance(rule, Entrywise) and rule.epsilon else {}
+            asked = (
+                {"epsilon": float(np.finfo(str(self.dtype)).eps)}
+                if isinstance(rule, Entrywise) and rule.epsilon
+                else {}
+            )
             return self.held.widen(rule.value(*operands, **node.static, **asked))
         if op.elementwise:
             return self.held.value_of_entries(op, operands, node.static)
-        return op.forward(*operands, **node.static) if rule is not None else move_entries(op, operands, node.static)[0]
+        return (
+            op.forward(*operands, **node.static)
+            if rule is not None
+            else move_entries(op, operands, node.static)[0]
+        )
 
 
 def _long(constant: Constant) -> Any:
@@ -342,18 +466,32 @@ _LARGEST = 20_000  # nodes, each of which takes a millisecond
 _FAR = 2.0**-7  # of an entry: how far points are moved
 
 
-def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
-    """Hold every derivative inside of an expression against its definition, and note what is wrong. Raises Undecided for too many nodes."""
-    order = reachable([root, *definition_order(root)])  # also what those inside of definitions are expanded to
+def hold_derivatives(
+    root: Expr, leaves: Mapping[Expr, Any], precision: str, held: StandIns
+) -> None:
+    """Hold every derivative inside of an expression against its definition, and note what is wrong.
+
+    Raises Undecided for too many nodes.
+    """
+    order = reachable(
+        [root, *definition_order(root)]
+    )  # also what those inside of definitions are expanded to
     inner = [node for node in order if node.op is derivative]
     if not inner:
         return
     if len(order) > _LARGEST:
-        raise Undecided(f"the limit of {_LARGEST:,} operations of derivatives inside of an expression (these have {len(order):,})")
+        raise Undecided(
+            f"the limit of {_LARGEST:,} operations of derivatives inside of an expression (these "
+            f"have {len(order):,})"
+        )
     held.directions = DIRECTIONS
     with np.errstate(all="ignore"):
         for _ in range(DIRECTIONS):
-            wide = {leaf: np.asarray(value, LONG_DOUBLE) for leaf, value in leaves.items() if leaf.kind == "float"}
+            wide = {
+                leaf: np.asarray(value, LONG_DOUBLE)
+                for leaf, value in leaves.items()
+                if leaf.kind == "float"
+            }
             moved = {leaf: value + _FAR * held.direction(value) for leaf, value in wide.items()}
             domain = LongDoubles({**leaves, **moved}, precision, held)
             table = interpret(order, domain)
@@ -362,11 +500,19 @@ def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, hel
                     held.contradict(f"an expression inside ({node.static['of'].kind})")
 
 
-def _confirms(node: Expr, of: Derivation, order: Sequence[Expr], table: Mapping[Expr, Any], domain: LongDoubles) -> bool:
+def _confirms(
+    node: Expr,
+    of: Derivation,
+    order: Sequence[Expr],
+    table: Mapping[Expr, Any],
+    domain: LongDoubles,
+) -> bool:
     """Return whether a derivative is what its definition says."""
 
     def gradient(at: Mapping[Expr, Any], seed: Any) -> Any:
-        adjoints = adjoints_of(reachable([of.y]), at, of.y, [of.x], _start(of.y, seed, domain.held), domain.held)
+        adjoints = adjoints_of(
+            reachable([of.y]), at, of.y, [of.x], _start(of.y, seed, domain.held), domain.held
+        )
         return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
 
     value, vector = table[node], None if of.vector is None else table[of.vector]

@@ -1,8 +1,8 @@
 """Scalars with a history: the judge's own differentiation.
 
-`Tracing` records what was done on a tape of scalars and differentiates it by its own accumulation: partials come
-from sympy's derivative of each single operation, never from the engine's rules, and may themselves be traced, to
-any order.
+`Tracing` records what was done on a tape of scalars and differentiates it by its own accumulation:
+partials come from sympy's derivative of each single operation, never from the engine's rules, and
+may themselves be traced, to any order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Scalar, Step, number, real, surely_zero
 from gradcli.reference.deadline import check as still_in_time
 
-# -- The operators of Python on scalars, whose derivatives are known to everybody ------------------
+# -- The operators of Python on scalars, whose derivatives are known to everybody -----------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,8 @@ class Arithmetic(Step):
 
     partials  for each argument, the derivative by it
     reads     for each argument, the places of the arguments that this derivative depends on
-    absorbs   whether a zero that is a constant makes the result one, whatever the other argument is around the point
+    absorbs   whether a zero that is a constant makes the result one, whatever the other argument is
+              around the point
     """
 
     name: str
@@ -44,24 +45,35 @@ class Arithmetic(Step):
 
     def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
         slope = self.partials[place]
-        return slope(*arguments) if traced else real(tape.m, lambda m, *numbers: slope(*numbers), *arguments)
+        return (
+            slope(*arguments)
+            if traced
+            else real(tape.m, lambda m, *numbers: slope(*numbers), *arguments)
+        )
 
 
 PLUS = Arithmetic("add", lambda x, y: x + y, (lambda x, y: 1, lambda x, y: 1), ((), ()))
 MINUS = Arithmetic("sub", lambda x, y: x - y, (lambda x, y: 1, lambda x, y: -1), ((), ()))
-TIMES = Arithmetic("mul", lambda x, y: x * y, (lambda x, y: y, lambda x, y: x), ((1,), (0,)), absorbs=True)
-OVER = Arithmetic("div", lambda x, y: x / y, (lambda x, y: 1 / y, lambda x, y: -(x / y) / y), ((1,), (0, 1)))
+TIMES = Arithmetic(
+    "mul", lambda x, y: x * y, (lambda x, y: y, lambda x, y: x), ((1,), (0,)), absorbs=True
+)
+OVER = Arithmetic(
+    "div", lambda x, y: x / y, (lambda x, y: 1 / y, lambda x, y: -(x / y) / y), ((1,), (0, 1))
+)
 NEGATIVE = Arithmetic("neg", lambda x: -x, (lambda x: -1,), ((),))
 
 
-# -- Which variables a zero on the way back depends on: by those, it is zero at the point only -----
+# -- Which variables a zero on the way back depends on: by those, it is zero at the point only ---
 
 
 _NOTHING: frozenset[int] = frozenset()
 
 
-def dependent(products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced], nodes: Mapping[int, Traced]) -> set[int]:
-    """The serial numbers of the variables behind an argument on which the zero cotangent of its node depends, too.
+def dependent(
+    products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced], nodes: Mapping[int, Traced]
+) -> set[int]:
+    """The serial numbers of the variables behind an argument on which the zero cotangent of its
+    node depends, too.
 
     products  nodes with a zero cotangent, and an argument by which they have an infinite partial
     """
@@ -69,16 +81,28 @@ def dependent(products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced]
     behind: dict[int, frozenset[int]] = {}  # the variables that a value depends on
     for serial in order:
         node = nodes[serial]
-        behind[serial] = frozenset((serial,)) if node.function is None else _union([behind[a.serial] for a in _traced_arguments(node)])
-    ahead: dict[int, frozenset[int]] = {root.serial: _NOTHING for root in roots}  # those that a cotangent depends on
+        behind[serial] = (
+            frozenset((serial,))
+            if node.function is None
+            else _union([behind[a.serial] for a in _traced_arguments(node)])
+        )
+    ahead: dict[int, frozenset[int]] = {
+        root.serial: _NOTHING for root in roots
+    }  # those that a cotangent depends on
     for serial in reversed(order):
         node = nodes[serial]
         if serial not in ahead or node.function is None:
             continue
         for place, argument in enumerate(node.arguments):
             if hasattr(argument, "serial"):
-                partial = [behind[a.serial] for a in node.function.read(place, node.arguments) if hasattr(a, "serial")]
-                ahead[argument.serial] = _union([ahead.get(argument.serial, _NOTHING), ahead[serial], *partial])
+                partial = [
+                    behind[a.serial]
+                    for a in node.function.read(place, node.arguments)
+                    if hasattr(a, "serial")
+                ]
+                ahead[argument.serial] = _union(
+                    [ahead.get(argument.serial, _NOTHING), ahead[serial], *partial]
+                )
     found: set[int] = set()
     for node, argument in products:
         found |= ahead[node.serial] & behind[argument.serial]
@@ -145,9 +169,20 @@ class Traced:
     __slots__ = ("arguments", "function", "serial", "settled", "tape", "value")
 
     def __init__(
-        self, tape: Tracing, value: Any, function: Step | None = None, arguments: tuple[Any, ...] = (), settled: bool = False
+        self,
+        tape: Tracing,
+        value: Any,
+        function: Step | None = None,
+        arguments: tuple[Any, ...] = (),
+        settled: bool = False,
     ) -> None:
-        self.tape, self.value, self.function, self.arguments, self.settled = tape, value, function, arguments, settled
+        self.tape, self.value, self.function, self.arguments, self.settled = (
+            tape,
+            value,
+            function,
+            arguments,
+            settled,
+        )
         tape.serial += 1
         self.serial = tape.serial
 
@@ -157,7 +192,9 @@ class Traced:
     __truediv__, __rtruediv__ = _operation(OVER), _operation(OVER, reflected=True)
     __neg__ = _operation(NEGATIVE)
     __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
-    __lt__, __le__, __gt__, __ge__ = map(_comparison, (operator.lt, operator.le, operator.gt, operator.ge))
+    __lt__, __le__, __gt__, __ge__ = map(
+        _comparison, (operator.lt, operator.le, operator.gt, operator.ge)
+    )
 
     def __abs__(self) -> Any:
         return -self if self.value < 0 else self
@@ -189,7 +226,16 @@ class Differentiated(Step):
     def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
         slope = self.smooth.partial(place)
         value = slope.value(tape.m, tuple(map(plain, arguments)))
-        return Traced(tape, value, Differentiated(f"the derivative of {self.name}", slope), tuple(arguments)) if traced else value
+        return (
+            Traced(
+                tape,
+                value,
+                Differentiated(f"the derivative of {self.name}", slope),
+                tuple(arguments),
+            )
+            if traced
+            else value
+        )
 
 
 class Power(Step):
@@ -207,7 +253,10 @@ class Power(Step):
         return tape.power(x, y) * tape.log(x)
 
 
-_BESIDE = (1 + 2.0**-10, 1 - 2.0**-10)  # of a number, where something that is made of it is the same or not
+_BESIDE = (
+    1 + 2.0**-10,
+    1 - 2.0**-10,
+)  # of a number, where something that is made of it is the same or not
 _SOME = 500  # scalars between two looks at the time, where a user has set a limit
 MOST_TROUBLES = 32  # scalar operations without a finite value or derivative that are remembered
 
@@ -230,7 +279,9 @@ class Trouble(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A scalar operation that was evaluated exactly on a kink or a branch switch; ``tie`` if it chose among equal scalars."""
+    """A scalar operation that was evaluated exactly on a kink or a branch switch; ``tie`` if it
+    chose among equal scalars.
+    """
 
     op: Op
     kink: Kink
@@ -246,8 +297,12 @@ class Tracing(Algebra):
         self.serial = 0
         self.events: list[Event] = []
         self.troubles: list[Trouble] = []  # partials that were not finite, from the result back
-        self.faults: list[Trouble] = []  # values that were not finite, though those that they were made of are
-        self.stages: list[tuple[int, int, str]] = []  # first and last scalars of the operations on whole arrays
+        self.faults: list[
+            Trouble
+        ] = []  # values that were not finite, though those that they were made of are
+        self.stages: list[
+            tuple[int, int, str]
+        ] = []  # first and last scalars of the operations on whole arrays
 
     def variable(self, value: Any) -> Traced:
         return Traced(self, value, settled=self._is_infinite(value))
@@ -255,40 +310,65 @@ class Tracing(Algebra):
     def _is_infinite(self, x: Any) -> bool:
         return not self.m.isfinite(x) and bool(x == x)
 
-    def _is_unmoving(self, value_at: Callable[[list[Any]], Any], value: Any, arguments: Sequence[Any]) -> bool:
-        """Return whether a result stays what it is beside an infinite constant, as x/inf or x**inf."""
+    def _is_unmoving(
+        self, value_at: Callable[[list[Any]], Any], value: Any, arguments: Sequence[Any]
+    ) -> bool:
+        """Return whether a result stays what it is beside an infinite constant, as x/inf or
+        x**inf.
+        """
         traced = [type(a) is Traced for a in arguments]
         if not any(traced):
             return True
-        if all(moving or a is None or self.m.isfinite(a) for moving, a in zip(traced, arguments, strict=True)):
+        if all(
+            moving or a is None or self.m.isfinite(a)
+            for moving, a in zip(traced, arguments, strict=True)
+        ):
             return False
         values = [plain(a) for a in arguments]
-        if not all(self.m.isfinite(v) and v != 0 for v, moving in zip(values, traced, strict=True) if moving):
+        if not all(
+            self.m.isfinite(v) and v != 0
+            for v, moving in zip(values, traced, strict=True)
+            if moving
+        ):
             return False
-        sides = ([v * factor if moving else v for v, moving in zip(values, traced, strict=True)] for factor in _BESIDE)
+        sides = (
+            [v * factor if moving else v for v, moving in zip(values, traced, strict=True)]
+            for factor in _BESIDE
+        )
         return all(value_at(moved) == value for moved in sides)
 
     def plain(self, x: Scalar) -> Any:
         return plain(x)
 
     def arithmetic(self, step: Arithmetic, *arguments: Any) -> Any:
-        given = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
+        given = tuple(
+            a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a)
+            for a in arguments
+        )
         arguments = tuple(map(_unmoving, given))
 
         def value_at(numbers: list[Any]) -> Any:
             return real(self.m, lambda m, *numbers: step.value(*numbers), *numbers)
 
         value = value_at([plain(a) for a in arguments])
-        if step.absorbs and surely_zero(value) and any(type(a) is not Traced and surely_zero(a) for a in arguments):
+        if (
+            step.absorbs
+            and surely_zero(value)
+            and any(type(a) is not Traced and surely_zero(a) for a in arguments)
+        ):
             return self.zero
         if not self.serial % _SOME:
             still_in_time()
-        return self._record(value, lambda: step, given, self._is_unmoving(value_at, value, arguments))
+        return self._record(
+            value, lambda: step, given, self._is_unmoving(value_at, value, arguments)
+        )
 
     def _whole(self, x: Any) -> Any:
         return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
-    def _record(self, value: Any, step: Callable[[], Step], arguments: tuple[Any, ...], unmoving: bool) -> Any:
+    def _record(
+        self, value: Any, step: Callable[[], Step], arguments: tuple[Any, ...], unmoving: bool
+    ) -> Any:
         """A result with its history, or as a plain number where it is one all around the point.
 
         One that is not finite, although its operands are, is remembered.
@@ -297,7 +377,11 @@ class Tracing(Algebra):
             return value
         function = step()
         node = Traced(self, value, function, arguments, unmoving and self._is_infinite(value))
-        if not self.m.isfinite(value) and len(self.faults) < MOST_TROUBLES and all(self.m.isfinite(plain(a)) for a in arguments):
+        if (
+            not self.m.isfinite(value)
+            and len(self.faults) < MOST_TROUBLES
+            and all(self.m.isfinite(plain(a)) for a in arguments)
+        ):
             self.faults.append(Trouble(function.name, node))
         return node
 
@@ -309,7 +393,9 @@ class Tracing(Algebra):
         return result
 
     def _trouble(self, of: str, node: Traced) -> None:
-        """Remember a derivative that is not finite, in the words of the program: of the operation that the scalar is a step of."""
+        """Remember a derivative that is not finite, in the words of the program: of the operation
+        that the scalar is a step of.
+        """
         if len(self.troubles) >= MOST_TROUBLES or node.function is None:
             return
         place = bisect_left(self.stages, (node.serial,)) - 1
@@ -321,7 +407,9 @@ class Tracing(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
         arguments = tuple(map(_unmoving, given))
         values = [plain(a) for a in arguments]
-        alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"  # the larger of x and x has no kink
+        alike = (
+            len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"
+        )  # the larger of x and x has no kink
         for kink in () if alike else op.kinks or ((SWITCH,) if op.algebra == "comparison" else ()):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
@@ -333,7 +421,9 @@ class Tracing(Algebra):
         value = number(self.m, op, static, *values)
         if op.algebra == "power" and type(arguments[1]) is not Traced and arguments[1] == 0:
             return value
-        unmoving = self._is_unmoving(lambda moved: number(self.m, op, static, *moved), value, arguments)
+        unmoving = self._is_unmoving(
+            lambda moved: number(self.m, op, static, *moved), value, arguments
+        )
         return self._record(value, lambda: self._step(op, static, len(arguments)), given, unmoving)
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
@@ -358,13 +448,18 @@ class Tracing(Algebra):
             op = find(name)
             self.events.append(Event(op, op.kinks[0], tuple(row), tie=True))
 
-    def pull(self, seeds: Mapping[Traced, Any], wrt: Sequence[Traced], traced: bool = False) -> list[Any]:
-        """The derivatives of the seeded sum with respect to some scalars; traced ones can be differentiated again.
+    def pull(
+        self, seeds: Mapping[Traced, Any], wrt: Sequence[Traced], traced: bool = False
+    ) -> list[Any]:
+        """The derivatives of the seeded sum with respect to some scalars; traced ones can be
+        differentiated again.
 
-        A zero cotangent that meets an infinite partial contributes nothing to what it does not depend on, and NaN to what it does: then
-        it is zero at the point only.
+        A zero cotangent that meets an infinite partial contributes nothing to what it does not
+        depend on, and NaN to what it does: then it is zero at the point only.
         """
-        roots = [root for root, seed in seeds.items() if type(seed) is Traced or not surely_zero(seed)]  # from others nothing flows
+        roots = [
+            root for root, seed in seeds.items() if type(seed) is Traced or not surely_zero(seed)
+        ]  # from others nothing flows
         adjoints = {root.serial: seeds[root] for root in roots}
         nodes = behind(roots)
         open_products: list[tuple[Traced, Traced]] = []
@@ -373,9 +468,13 @@ class Tracing(Algebra):
             if not serial % _SOME:
                 still_in_time()
             node = nodes[serial]
-            if node.function is None or (type(cotangent) is not Traced and traced and surely_zero(cotangent)):
+            if node.function is None or (
+                type(cotangent) is not Traced and traced and surely_zero(cotangent)
+            ):
                 return
-            if (pulled := getattr(node.function, "pull_back", None)) is not None:  # of functions of whole matrices
+            if (
+                pulled := getattr(node.function, "pull_back", None)
+            ) is not None:  # of functions of whole matrices
                 yield from pulled(self, node, cotangent, traced)
                 return
             arguments = node.arguments if traced else tuple(map(plain, node.arguments))
@@ -399,7 +498,11 @@ class Tracing(Algebra):
             self._trouble("zero times the derivative of", node)
 
         def slope(x: Traced) -> Any:
-            return (x if traced else 1) * self.nan if x.serial in undecided else adjoints.get(x.serial, self.zero)
+            return (
+                (x if traced else 1) * self.nan
+                if x.serial in undecided
+                else adjoints.get(x.serial, self.zero)
+            )
 
         return list(map(slope, wrt))
 

@@ -1,6 +1,7 @@
 """Functions of several numbers in balls, by FLINT's algorithms, each of which bounds its own error.
 
-They have the names of mpmath's and take what those take, in that order; their values at poles and infinities are mpmath's, too.
+They have the names of mpmath's and take what those take, in that order; their values at poles and
+infinities are mpmath's, too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _TERMS = (-1, 4_000, 16_000, 64_000)  # of a series: as many as FLINT takes by i
 
 
 def gamma_by_parameter(n: int, a: arb, x: arb, upper: bool) -> arb:
-    """The n-th derivative by a of Q(a, x) (``upper``) or P(a, x); both numbers are positive and finite."""
+    """The n-th derivative by a of Q(a, x) (``upper``) or P(a, x); both numbers are positive and
+    finite.
+    """
     if not n and _is_narrow(found := x.gamma_upper(a, 1) if upper else x.gamma_lower(a, 1)):
         return found
     step = _step(a, n)
@@ -50,10 +53,15 @@ def _is_narrow(found: arb) -> bool:
 
 
 def _coefficient(n: int, logarithm: acb_series, above: list[Any], below: list[Any], x: arb) -> arb:
-    """The coefficient of order n of exp(logarithm) times a hypergeometric series. Raises Undecidable for a series that is too long."""
+    """The coefficient of order n of exp(logarithm) times a hypergeometric series.
+
+    Raises Undecidable for a series that is too long.
+    """
     found = arb(0, arb.pos_inf())
     for terms in _TERMS:
-        more: arb = (logarithm.exp() * acb_series.hypgeom(above, below, acb_series([x]), terms))[n].real
+        more: arb = (logarithm.exp() * acb_series.hypgeom(above, below, acb_series([x]), terms))[
+            n
+        ].real
         if found.is_finite() and not more.rad() < found.rad() / 2:
             break
         found = more
@@ -65,7 +73,8 @@ def _coefficient(n: int, logarithm: acb_series, above: list[Any], below: list[An
 
 
 def beta_by_parameters(orders: Sequence[int], a: arb, b: arb, x: arb) -> arb:
-    """The derivative by a and b, of these orders, of the regularized incomplete beta function; a, b > 0 and 0 < x < 1.
+    """The derivative by a and b, of these orders, of the regularized incomplete beta function; a, b
+    > 0 and 0 < x < 1.
 
     From the side below the mean, but that the series is not one near 1.
     """
@@ -77,7 +86,9 @@ def beta_by_parameters(orders: Sequence[int], a: arb, b: arb, x: arb) -> arb:
 
 
 def _lower_beta(n: int, k: int, a: arb, b: arb, x: arb) -> arb:
-    """Each coefficient of order n + k along steps (1, slope) combines all derivatives of that order: as many slopes give each of them."""
+    """Each coefficient of order n + k along steps (1, slope) combines all derivatives of that
+    order: as many slopes give each of them.
+    """
     if not (n or k) and _is_narrow(found := x.beta_lower(a, b, 1)):
         return found
     count = n + k + 1
@@ -87,10 +98,18 @@ def _lower_beta(n: int, k: int, a: arb, b: arb, x: arb) -> arb:
 
 
 def _beta_along(order: int, a: arb, b: arb, x: arb, slope: int) -> arb:
-    """A coefficient of x**a (1 - x)**b/(a B(a, b)) * 2F1(a + b, 1; a + 1; x), in a step of a and slope times that of b."""
+    """A coefficient of x**a (1 - x)**b/(a B(a, b)) * 2F1(a + b, 1; a + 1; x), in a step of a and
+    slope times that of b.
+    """
     first, second = _step(a, order), _step(b, order, slope)
     both = first + second
-    logarithm = first * acb(x).log() + second * acb(1 - x).log() + both.lgamma() - (first + 1).lgamma() - second.lgamma()
+    logarithm = (
+        first * acb(x).log()
+        + second * acb(1 - x).log()
+        + both.lgamma()
+        - (first + 1).lgamma()
+        - second.lgamma()
+    )
     return _coefficient(order, logarithm, [both, 1], [first + 1], x)
 
 
@@ -102,7 +121,9 @@ def _whole(x: arb) -> int:
 
 
 def _zeta(x: arb, q: arb | None = None, order: arb | None = None) -> arb:
-    """Hurwitz's zeta function, or its derivative by x of some order: a coefficient of a Taylor series."""
+    """Hurwitz's zeta function, or its derivative by x of some order: a coefficient of a Taylor
+    series.
+    """
     n = 0 if order is None else _whole(order)
     start = arb(1) if q is None else q
     if n:
@@ -151,7 +172,9 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
 
 
 def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
-    """The derivative by its parameters, of these orders, of the incomplete function of that name."""
+    """The derivative by its parameters, of these orders, of the incomplete function of that
+    name.
+    """
     if name == "betainc":
         return beta_by_parameters(orders, *given)
     a, x = given
@@ -176,7 +199,11 @@ def _array(values: Any) -> Array:
     """An array of scalars: of a matrix, of a list, or of a number."""
     if isinstance(values, arb_mat):
         return _array(values.entries()).reshape(values.nrows(), values.ncols())
-    out = np.empty(len(values), dtype=object) if isinstance(values, list) else np.empty((), dtype=object)
+    out = (
+        np.empty(len(values), dtype=object)
+        if isinstance(values, list)
+        else np.empty((), dtype=object)
+    )
     out[...] = [ball_of(v) for v in values] if isinstance(values, list) else ball_of(values)
     return out
 
@@ -189,10 +216,11 @@ def _det(x: arb_mat) -> arb:
 
 
 def _eigh(x: arb_mat) -> tuple[list[arb], arb_mat]:
-    """The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors of length 1, each of any sign.
+    """The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors of length 1,
+    each of any sign.
 
-    Eigenvalues that are apart are real and have one eigenvector but for a factor: with a 1 in its largest place it is real, too.
-    Raises ValueError for others.
+    Eigenvalues that are apart are real and have one eigenvector but for a factor: with a 1 in its
+    largest place it is real, too. Raises ValueError for others.
     """
     values, vectors = acb_mat(x).eig(right=True)
     order = sorted(range(len(values)), key=lambda i: float(values[i].real.mid()))

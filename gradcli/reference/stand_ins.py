@@ -1,13 +1,16 @@
-"""Operations of which the judge of large arrays has no form: entries in balls, and rules held against functions along directions.
+"""Operations of which the judge of large arrays has no form: entries in balls, and rules held
+against functions along directions.
 
-Of what is entry by entry, NumPy's own loop in long double is a value if the reference confirms it at some entries, and slopes are
-sympy's. Where there are none of these, few entries are computed in balls, one by one; of many, the forward pass and the rule stand in,
-held at some.
+Of what is entry by entry, NumPy's own loop in long double is a value if the reference confirms it
+at some entries, and slopes are sympy's. Where there are none of these, few entries are computed in
+balls, one by one; of many, the forward pass and the rule stand in, held at some.
 
-Of operations on whole arrays, the forward pass and the rule stand in. Whether the rule is the derivative is told by difference quotients
-of the forward pass: what it gives for a cotangent, times a direction, is the derivative of the results along it, times the cotangent.
-The directions are of random sizes, each entry's beside the entry, along the gradient the first, the others with random signs. A rule
-that is wrong at right angles to all of them is not found, nor one that is off by less than 1e-8 of all terms together.
+Of operations on whole arrays, the forward pass and the rule stand in. Whether the rule is the
+derivative is told by difference quotients of the forward pass: what it gives for a cotangent, times
+a direction, is the derivative of the results along it, times the cotangent. The directions are of
+random sizes, each entry's beside the entry, along the gradient the first, the others with random
+signs. A rule that is wrong at right angles to all of them is not found, nor one that is off by less
+than 1e-8 of all terms together.
 """
 
 from __future__ import annotations
@@ -33,15 +36,23 @@ from gradcli.reference.contexts import Undecidable
 from gradcli.reference.deadline import in_time
 
 DIRECTIONS = 3
-STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
+STEPS = {
+    True: (2.0**-9, 2.0**-13, 2.0**-17),
+    False: (2.0**-6, 2.0**-9, 2.0**-12),
+}  # in long double, in double
 SAFETY = 16.0  # of the error that two estimates of a derivative show
-TOLERANCE = 1e-8  # of the sum of sizes along a direction, and of an entry: what is off by less passes
+TOLERANCE = (
+    1e-8  # of the sum of sizes along a direction, and of an entry: what is off by less passes
+)
 _HALF_OF_CUT = 1 << 52 - KEPT
 _SOME = 1_000  # entries that are held against the reference
-# the same, where NumPy has a loop in the reference's precision: of long doubles and IEEE arithmetic, and of functions in doubles
+# the same, where NumPy has a loop in the reference's precision: of long doubles and IEEE
+# arithmetic, and of functions in doubles
 _SOME_OF_A_LOOP, _SOME_OF_A_FUNCTION = (5, 10) if WIDER else (200, 200)
 _NEAR = 64  # units in the last place that such a loop may be off by
-_APART = 2.0**-30  # relative: an entry may be off by as much as it changes where its operands do by this
+_APART = (
+    2.0**-30
+)  # relative: an entry may be off by as much as it changes where its operands do by this
 _LEAST = 2.0**-1072  # a few of the smallest doubles
 _FINER = (1.0, 2.0**-8, 2.0**-16)  # times the steps
 _CONCLUSIVE = 1e-3  # an error of an estimate beyond, relative to the same, decides nothing
@@ -61,7 +72,8 @@ class Estimate(NamedTuple):
 class StandIns:
     """The stand-ins for forms in one judgement.
 
-    dtype       of the reference's floats: long doubles, or doubles, rounded to `KEPT` bits, whose errors are not followed
+    dtype       of the reference's floats: long doubles, or doubles, rounded to `KEPT` bits, whose
+                errors are not followed
     directions  along how many random directions each rule was held; 0 where none was needed
     entries     at how many entries functions were held; None where all are the reference's
     narrow      whether anything was computed that may be no more right than doubles are
@@ -81,7 +93,9 @@ class StandIns:
         self.wrong_value = self.wrong = self.doubt = ""
 
     def contradict(self, derivative_of: str) -> None:
-        self.wrong = self.wrong or f"the derivative of {derivative_of} is wrong: the function contradicts it"
+        self.wrong = (
+            self.wrong or f"the derivative of {derivative_of} is wrong: the function contradicts it"
+        )
 
     def widen(self, x: Any) -> Any:
         """Return floats as those of the reference, and note that they were doubles."""
@@ -91,7 +105,9 @@ class StandIns:
         return np.asarray(x).astype(self.dtype, copy=False) if _is_float(x) else np.asarray(x)
 
     def round(self, x: Any) -> Any:
-        """Return doubles rounded to fewer bits, in which rounding shows as in the engine's, but larger; long doubles as they are."""
+        """Return doubles rounded to fewer bits, in which rounding shows as in the engine's, but
+        larger; long doubles as they are.
+        """
         if self.follows_errors:
             return x
         if isinstance(x, tuple):
@@ -117,7 +133,9 @@ class StandIns:
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
-            if found.size == size and _are_near(found.reshape(-1)[places], exact(some), _NEAR * float(np.finfo(self.dtype).eps)):
+            if found.size == size and _are_near(
+                found.reshape(-1)[places], exact(some), _NEAR * float(np.finfo(self.dtype).eps)
+            ):
                 return found
 
         def run(columns: Sequence[Any]) -> Any:
@@ -125,13 +143,16 @@ class StandIns:
 
         found, is_right = self._in_doubles(op.name, run, exact, operands, shape)
         if not is_right:
-            self.wrong_value = self.wrong_value or f"the value of {op.name} is wrong: its reference contradicts it"
+            self.wrong_value = (
+                self.wrong_value or f"the value of {op.name} is wrong: its reference contradicts it"
+            )
         return found
 
     def slopes_of_entries(
         self, op: Op, out: Any, operands: Sequence[Any], static: Static, wanted: Sequence[bool]
     ) -> tuple[list[Any], list[Any]]:
-        """The slopes of an elementwise operation, and the size of the terms that they are computed of; None where it is their own.
+        """The slopes of an elementwise operation, and the size of the terms that they are computed
+        of; None where it is their own.
 
         out     the value, which slopes may be made of
         wanted  the operands by which
@@ -144,14 +165,23 @@ class StandIns:
         from gradcli.reference.symbolic.translate import smooth_function
 
         smooth = smooth_function(op, len(operands), static)
-        found = [self._slope(op, smooth, out, operands, static, place) if w else (None, None) for place, w in enumerate(wanted)]
+        found = [
+            self._slope(op, smooth, out, operands, static, place) if w else (None, None)
+            for place, w in enumerate(wanted)
+        ]
         return [slope for slope, _ in found], [size for _, size in found]
 
-    def _slope(self, op: Op, smooth: Any, out: Any, operands: Sequence[Any], static: Static, place: int) -> tuple[Any, Any]:
+    def _slope(
+        self, op: Op, smooth: Any, out: Any, operands: Sequence[Any], static: Static, place: int
+    ) -> tuple[Any, Any]:
         by_sympy = smooth.partial(place)
         try:
             found: tuple[Any, Any] = by_sympy.on_arrays(
-                smooth, out, [np.asarray(x, self.dtype) for x in operands], self.dtype, self.follows_errors
+                smooth,
+                out,
+                [np.asarray(x, self.dtype) for x in operands],
+                self.dtype,
+                self.follows_errors,
             )
             return found
         except (Unsupported, ValueError):  # the latter where a reference compares single numbers
@@ -170,18 +200,28 @@ class StandIns:
         return found, None
 
     def _in_doubles(
-        self, name: str, run: Callable[..., Any], exact: Callable[..., Any], operands: Sequence[Any], shape: tuple[int, ...]
+        self,
+        name: str,
+        run: Callable[..., Any],
+        exact: Callable[..., Any],
+        operands: Sequence[Any],
+        shape: tuple[int, ...],
     ) -> tuple[Any, bool]:
-        """A function's entries, and whether balls confirm some of them; few are computed in balls themselves."""
+        """A function's entries, and whether balls confirm some of them; few are computed in balls
+        themselves.
+        """
         size = math.prod(shape)
         if size <= _MOST_ENTRIES:
             return exact(operands), True
         found = np.asarray(run(operands))
-        places = np.unique([*self.random.integers(0, size, _SOME), int(found.argmin()), int(found.argmax())])
+        places = np.unique(
+            [*self.random.integers(0, size, _SOME), int(found.argmin()), int(found.argmax())]
+        )
         self.entries = min(places.size, size if self.entries is None else self.entries)
         columns = entries(operands, shape, places)
         here, moved = (
-            np.asarray(run(given), LONG_DOUBLE) for given in (columns, [c * (1 + _APART) if _is_float(c) else c for c in columns])
+            np.asarray(run(given), LONG_DOUBLE)
+            for given in (columns, [c * (1 + _APART) if _is_float(c) else c for c in columns])
         )
         try:
             is_right = _are_near(here, exact(columns), TOLERANCE, np.abs(moved - here) + _LEAST)
@@ -196,10 +236,17 @@ class StandIns:
         """The forward pass, in long double where it has one, else in double."""
         self.directions = DIRECTIONS
         self.narrow = True
-        return self.widen(_in_widest(lambda dtype: op.forward(*_cast(operands, dtype), **static), op))
+        return self.widen(
+            _in_widest(lambda dtype: op.forward(*_cast(operands, dtype), **static), op)
+        )
 
-    def pull(self, op: Op, static: Static, adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
-        """Return what the rule passes back to each operand. Raises Unsupported where it has none."""
+    def pull(
+        self, op: Op, static: Static, adjoint: Any, out: Any, operands: list[Any]
+    ) -> list[Part | None]:
+        """Return what the rule passes back to each operand.
+
+        Raises Unsupported where it has none.
+        """
         self.directions, self.narrow = DIRECTIONS, True
         wanted, rule = tuple(map(_is_float, operands)), op.vjp
         if rule is None:
@@ -210,20 +257,33 @@ class StandIns:
             cotangent.shape = tuple(np.shape(part) for part in out)
         else:
             cotangent = np.asarray(adjoint[0])
-        parts = _in_widest(lambda dtype: rule(wanted, *_cast([cotangent, out, *operands], dtype), **static), op)
+        parts = _in_widest(
+            lambda dtype: rule(wanted, *_cast([cotangent, out, *operands], dtype), **static), op
+        )
         slopes = [
-            None if p is None or not w else sum_to_shape(_wide(p), np.shape(o)) for p, w, o in zip(parts, wanted, operands, strict=True)
+            None if p is None or not w else sum_to_shape(_wide(p), np.shape(o))
+            for p, w, o in zip(parts, wanted, operands, strict=True)
         ]
         self._hold(op, static, cotangent, operands, slopes)
-        return [None if s is None else (s, np.zeros(np.shape(s)), np.ones(np.shape(s))) for s in slopes]
+        return [
+            None if s is None else (s, np.zeros(np.shape(s)), np.ones(np.shape(s))) for s in slopes
+        ]
 
-    def _hold(self, op: Op, static: Static, cotangent: Any, operands: list[Any], slopes: Sequence[Any]) -> None:
+    def _hold(
+        self, op: Op, static: Static, cotangent: Any, operands: list[Any], slopes: Sequence[Any]
+    ) -> None:
         """Hold what a rule gives for a cotangent against derivatives along directions."""
         conclusive = False
         for count in range(DIRECTIONS):
-            directions = [None if s is None else self.direction(np.asarray(o)) for s, o in zip(slopes, operands, strict=True)]
+            directions = [
+                None if s is None else self.direction(np.asarray(o))
+                for s, o in zip(slopes, operands, strict=True)
+            ]
             if not count:  # all terms of one sign, so that none hides behind the others
-                directions = [None if d is None else np.where(s < 0, -1, 1) * np.abs(d) for s, d in zip(slopes, directions, strict=True)]
+                directions = [
+                    None if d is None else np.where(s < 0, -1, 1) * np.abs(d)
+                    for s, d in zip(slopes, directions, strict=True)
+                ]
             terms = [s * d for s, d in zip(slopes, directions, strict=True) if s is not None]
             weight = sum(np.abs(term).sum() for term in terms)
             if not np.isfinite(weight):
@@ -233,32 +293,51 @@ class StandIns:
                 found = _in_widest(partial(_estimate, along, finer), op)
                 if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
                     conclusive = True
-                    if not abs(found.slope - sum(term.sum() for term in terms)) <= SAFETY * found.error + TOLERANCE * weight:
+                    if (
+                        not abs(found.slope - sum(term.sum() for term in terms))
+                        <= SAFETY * found.error + TOLERANCE * weight
+                    ):
                         self.contradict(op.name)
                     break
             conclusive = conclusive or weight == 0
         if not conclusive:
-            self.doubt = self.doubt or f"the derivative of {op.name} could not be held against the function along any direction"
+            self.doubt = (
+                self.doubt
+                or f"the derivative of {op.name} could not be held against the function along any "
+                "direction"
+            )
 
     def direction(self, x: np.ndarray) -> Any:
-        """Random signs and sizes, each of the size of its entry; of zeros, of a small part of the largest one's."""
+        """Random signs and sizes, each of the size of its entry; of zeros, of a small part of the
+        largest one's.
+        """
         size = np.abs(x)
         finite = size[np.isfinite(size)]
         largest = finite.max(initial=0) or 1.0
         size = np.where(np.isfinite(size), np.maximum(size, largest * 2.0**-10), 0)
-        return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
+        return (
+            size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
+        )
 
 
 def _has_loop(op: Op, operands: Sequence[Any], static: Static) -> bool:
-    """Return whether an operation computes in long double where its operands are: by a loop of NumPy's, which has one for doubles, too."""
+    """Return whether an operation computes in long double where its operands are: by a loop of
+    NumPy's, which has one for doubles, too.
+    """
     try:
-        return np.asarray(op.forward(*_cast(operands, LONG_DOUBLE), **static)).dtype in (LONG_DOUBLE, np.int64, bool)
+        return np.asarray(op.forward(*_cast(operands, LONG_DOUBLE), **static)).dtype in (
+            LONG_DOUBLE,
+            np.int64,
+            bool,
+        )
     except (TypeError, ValueError, AttributeError):
         return False
 
 
 def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:
-    """Return whether entries are as near to the true ones, or zero or not finite where doubles end."""
+    """Return whether entries are as near to the true ones, or zero or not finite where
+    doubles end.
+    """
     found, true = np.asarray(found, LONG_DOUBLE), np.asarray(true, LONG_DOUBLE)
     nearest = true.astype(np.float64)
     ends = (found == 0) & (nearest == 0) | ~np.isfinite(found) & ~np.isfinite(nearest)
@@ -266,7 +345,10 @@ def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:
 
 
 def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
-    """Return what runs in long double, else in double, as functions of matrices do. Raises Unsupported where it runs in neither."""
+    """Return what runs in long double, else in double, as functions of matrices do.
+
+    Raises Unsupported where it runs in neither.
+    """
     failure: Exception | None = None
     for dtype in (LONG_DOUBLE, np.float64)[op.core_dims is not None :]:
         try:
@@ -277,25 +359,43 @@ def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
 
 
 def _estimate(along: Callable[[Any, float], Any], finer: float, dtype: Any) -> Estimate:
-    return differences(partial(along, dtype), [finer * step for step in STEPS[dtype is LONG_DOUBLE and WIDER]])
+    return differences(
+        partial(along, dtype), [finer * step for step in STEPS[dtype is LONG_DOUBLE and WIDER]]
+    )
 
 
-def _along(op: Op, static: Static, cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any, step: float) -> Any:
+def _along(
+    op: Op,
+    static: Static,
+    cotangent: Any,
+    operands: list[Any],
+    directions: Sequence[Any],
+    dtype: Any,
+    step: float,
+) -> Any:
     """The results by a step along a direction, weighted by their cotangents."""
     moved = [o if d is None else o + step * d for o, d in zip(operands, directions, strict=True)]
     result = op.forward(*_cast(moved, dtype), **static)
     several = isinstance(result, tuple)
-    pairs = zip(result if several else (result,), cotangent if several else (cotangent,), strict=True)
+    pairs = zip(
+        result if several else (result,), cotangent if several else (cotangent,), strict=True
+    )
     return [_wide(p) * w for p, w in pairs if w is not None]
 
 
 def differences(along: Callable[[float], Any], steps: Sequence[float]) -> Estimate:
-    """Central differences over three steps, extrapolated in pairs: the last pair's, and how far the pairs are apart."""
+    """Central differences over three steps, extrapolated in pairs: the last pair's, and how far the
+    pairs are apart.
+    """
     with np.errstate(all="ignore"):
         quotients = [_less(along(step), along(-step)) / (2 * step) for step in steps]
         ratio = (steps[0] / steps[1]) ** 2
-        first, second = ((ratio * fine - coarse) / (ratio - 1) for coarse, fine in pairwise(quotients))
-        return Estimate(second, np.maximum(np.abs(second - first), np.abs(second - quotients[-1]) / ratio))
+        first, second = (
+            (ratio * fine - coarse) / (ratio - 1) for coarse, fine in pairwise(quotients)
+        )
+        return Estimate(
+            second, np.maximum(np.abs(second - first), np.abs(second - quotients[-1]) / ratio)
+        )
 
 
 def _less(x: Any, y: Any) -> Any:
@@ -329,7 +429,10 @@ _MOST_ENTRIES = 5_000  # that are computed one by one
 _AT_ONCE = 64  # entries between two looks at the time
 _DIGITS = (25, 50, 200, 800)  # the first tells all bits of a long double
 _BITS = 70  # that have to be certain
-_LOW, _HIGH = 2.0**-900, 2.0**1000  # a number between and what a double leaves of it are sums of two doubles
+_LOW, _HIGH = (
+    2.0**-900,
+    2.0**1000,
+)  # a number between and what a double leaves of it are sums of two doubles
 _BEYOND = 1 << 20  # binary exponents that no long double has
 
 
@@ -349,7 +452,10 @@ def _spread(size: int, count: int) -> Any:
 
 
 def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float") -> Any:
-    """Return ``function(m, *numbers)`` at every entry, exact to the last bit of long doubles. Raises Unsupported for too many."""
+    """Return ``function(m, *numbers)`` at every entry, exact to the last bit of long doubles.
+
+    Raises Unsupported for too many.
+    """
     shape = np.broadcast_shapes(*(np.shape(o) for o in operands if o is not None))
     size = math.prod(shape)
     if size > _MOST_ENTRIES:
@@ -357,7 +463,9 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
     columns = [None if o is None else _flat(o, shape) for o in operands]
     out = np.empty(size, {"bool": bool, "int": np.int64}.get(result, LONG_DOUBLE))
     balls = Balls()
-    open_rows: Iterable[Any] = enumerate(zip(*(_numbers(column, size) for column in columns), strict=True))
+    open_rows: Iterable[Any] = enumerate(
+        zip(*(_numbers(column, size) for column in columns), strict=True)
+    )
     for balls.dps in _DIGITS:
         undecided = []
         with balls.working():

@@ -1,6 +1,7 @@
-"""The reference R, operation by operation: values recomputed from the leaves in multi-precision, derivatives by
-the judge's own tape. It reads the graph of the *function*: derivatives inside an expression are taken by the
-judge from their definition, never from what the engine expanded them to.
+"""The reference R, operation by operation: values recomputed from the leaves in multi-precision,
+derivatives by the judge's own tape. It reads the graph of the *function*: derivatives inside an
+expression are taken by the judge from their definition, never from what the engine expanded them
+to.
 """
 
 from __future__ import annotations
@@ -32,11 +33,21 @@ NO_ZEROS: Zeros = {}
 
 
 def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zeros:
-    """The entries of operands that are -0.0, by the floats that the engine has there, wherever an operation tells them from 0.0."""
-    readers = [(node, node.op) for node in reachable([root]) if node.op is not None and ":signed" in node.op.signature]
+    """The entries of operands that are -0.0, by the floats that the engine has there, wherever an
+    operation tells them from 0.0.
+    """
+    readers = [
+        (node, node.op)
+        for node in reachable([root])
+        if node.op is not None and ":signed" in node.op.signature
+    ]
     table, found = forward([root], values, precision) if readers else {}, {}
     for node, op in readers:
-        places = [place for place, name in enumerate(op.operands) if f"{name}:signed" in op.signature.split()]
+        places = [
+            place
+            for place, name in enumerate(op.operands)
+            if f"{name}:signed" in op.signature.split()
+        ]
         floats = {i: np.asarray(table[x]) for i in places if (x := node.operands[i]) is not None}
         minus = {i: (x == 0) & np.signbit(x) for i, x in floats.items()}
         if any(mask.any() for mask in minus.values()):
@@ -44,7 +55,7 @@ def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zero
     return found
 
 
-# -- Values of the program as multi-precision numbers, exactly -------------------------------------
+# -- Values of the program as multi-precision numbers, exactly -----------------------------------
 
 
 Array = np.ndarray
@@ -60,16 +71,22 @@ def exact_array(m: Any, value: Any, kind: str) -> Array:
 
 
 def constant_array(m: Any, node: Expr, precision: str) -> Array:
-    """A constant node: pi and its like to full precision, literals as the binary numbers that the engine saw."""
+    """A constant node: pi and its like to full precision, literals as the binary numbers that the
+    engine saw.
+    """
     if isinstance(node.payload, Constant):
         out = np.empty((), dtype=object)
         out[()] = node.payload.reference(m)
         return out
-    return exact_array(m, constant_value(node.payload, numpy_dtype("float", precision), node.kind), node.kind)
+    return exact_array(
+        m, constant_value(node.payload, numpy_dtype("float", precision), node.kind), node.kind
+    )
 
 
 class Troubles(NamedTuple):
-    """The first scalar operation that was not finite, and for each entry of an array the first that it is an origin of."""
+    """The first scalar operation that was not finite, and for each entry of an array the first that
+    it is an origin of.
+    """
 
     first: Trouble | None = None
     own: Mapping[int, Trouble | None] = {}
@@ -83,15 +100,23 @@ class ReferenceTape(Domain[Any]):
 
     tracing: type[Tracing] = Tracing
 
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> None:
+    def __init__(
+        self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS
+    ) -> None:
         self.m = m
         self.scalars = self.tracing(m, precision)
         self.precision = precision
         self.zeros = zeros
         self.table: dict[Expr, Any] = {}
         for leaf, value in leaves.items():
-            array = value if isinstance(value, np.ndarray) and value.dtype == object else exact_array(m, value, leaf.kind)
-            self.table[leaf] = Algebra.map(self.scalars.variable, array) if leaf.kind == "float" else array
+            array = (
+                value
+                if isinstance(value, np.ndarray) and value.dtype == object
+                else exact_array(m, value, leaf.kind)
+            )
+            self.table[leaf] = (
+                Algebra.map(self.scalars.variable, array) if leaf.kind == "float" else array
+            )
 
     def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
         """The value of a node, an array of traced scalars (or of constants)."""
@@ -103,10 +128,15 @@ class ReferenceTape(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
-        result = self.scalars.apply(op, node.static, operands)  # of zeros as they are, for the kinks there
+        result = self.scalars.apply(
+            op, node.static, operands
+        )  # of zeros as they are, for the kinks there
         if minus := self.zeros.get(node):
             below = self.m.mpf(10) ** _JUST_BELOW
-            marked = [np.asarray(a - np.where(minus[i], below, self.m.zero)) if i in minus else a for i, a in enumerate(operands)]
+            marked = [
+                np.asarray(a - np.where(minus[i], below, self.m.zero)) if i in minus else a
+                for i, a in enumerate(operands)
+            ]
             result = self.scalars.apply(op, node.static, marked)
         self._watch(op, operands, result)
         return result
@@ -115,7 +145,9 @@ class ReferenceTape(Domain[Any]):
         return np.asarray(whole[place], dtype=object)
 
     def alias(self, node: Expr, x: Array) -> Array:
-        return Algebra.map(self._name, x)  # an identity of its own: something may be differentiated with respect to it
+        return Algebra.map(
+            self._name, x
+        )  # an identity of its own: something may be differentiated with respect to it
 
     def detach(self, node: Expr, x: Array) -> Array:
         return Algebra.map(plain, x)
@@ -128,15 +160,24 @@ class ReferenceTape(Domain[Any]):
         if of.kind == "jacobian":
             return self._rows(y, x)
         if of.kind == "jvp":
-            return np.asarray((self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object)
+            return np.asarray(
+                (self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1),
+                dtype=object,
+            )
         ones = Algebra.map(lambda _: self.m.one, y)
         if of.kind == "vjp":
             return self.gradient(y, ones if vector is None else vector, x, traced=True)
         slope = self.gradient(y, ones, x, traced=True)
-        return self._rows(slope, x) if of.kind == "hessian" else self.gradient(slope, vector, x, traced=True)
+        return (
+            self._rows(slope, x)
+            if of.kind == "hessian"
+            else self.gradient(slope, vector, x, traced=True)
+        )
 
     def _watch(self, op: Op, operands: list[Any], result: Any) -> None:
-        """Note the kinks of norms and deviations, which their result tells; scalar operations note their own."""
+        """Note the kinks of norms and deviations, which their result tells; scalar operations note
+        their own.
+        """
         for kink in () if op.elementwise else op.kinks:
             if any(kink.where(plain(v)) for v in np.ravel(result)):
                 reached = tuple(v for o in operands if o is not None for v in np.ravel(o))
@@ -156,8 +197,12 @@ class ReferenceTape(Domain[Any]):
         return Algebra.map(lambda v: next(found) if type(v) is Traced else self.m.zero, x)
 
     def slopes(self, y: Array, seed: Array, wrt: Sequence[Expr]) -> list[Array]:
-        """The derivatives with respect to several nodes in one sweep; none at entries that are NaN themselves."""
-        found = iter(self.gradient(y, seed, [entry for x in wrt for entry in np.ravel(self.table[x])]))
+        """The derivatives with respect to several nodes in one sweep; none at entries that are NaN
+        themselves.
+        """
+        found = iter(
+            self.gradient(y, seed, [entry for x in wrt for entry in np.ravel(self.table[x])])
+        )
 
         def slope(entry: Any) -> Any:
             slope = plain(next(found))
@@ -166,9 +211,13 @@ class ReferenceTape(Domain[Any]):
         return [Algebra.map(slope, self.table[x]) for x in wrt]
 
     def troubles(self, y: Array, wrt: Sequence[Expr]) -> list[Troubles]:
-        """Return what was not finite on the way to a result, for each of several nodes: values first, and then derivatives."""
+        """Return what was not finite on the way to a result, for each of several nodes: values
+        first, and then derivatives.
+        """
         taken = behind([v for v in np.ravel(y) if type(v) is Traced]) if self.scalars.faults else {}
-        faults = [trouble for trouble in self.scalars.faults if trouble.node.serial in taken]  # in no branch beside
+        faults = [
+            trouble for trouble in self.scalars.faults if trouble.node.serial in taken
+        ]  # in no branch beside
         found = [*faults, *self.scalars.troubles]
         if faults:  # what has no value has no derivative either, which tells nothing of its own
             found = [trouble for trouble in found if all(map(self.m.isfinite, trouble.values))]
@@ -178,7 +227,14 @@ class ReferenceTape(Domain[Any]):
 
         def own(scalar: Any) -> Trouble | None:
             serial = getattr(scalar, "serial", None)
-            return next((trouble for trouble, serials in zip(found, made_of, strict=True) if serial in serials), None)
+            return next(
+                (
+                    trouble
+                    for trouble, serials in zip(found, made_of, strict=True)
+                    if serial in serials
+                ),
+                None,
+            )
 
         return [Troubles(found[0], dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
 

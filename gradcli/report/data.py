@@ -1,4 +1,7 @@
-"""Results as data: what each has as JSON, and how it shows itself at a prompt. What is not finite is text in JSON."""
+"""Results as data: what each has as JSON, and how it shows itself at a prompt.
+
+What is not finite is text in JSON.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,31 @@ import numpy as np
 
 from gradcli.inert import clip_text, json_text, printable, well_formed
 
-_SMALL, _PART, _WHOLE = 60, 120, 400  # characters of a result in another one, of a field, and of them all
+_SMALL, _PART, _WHOLE = (
+    60,
+    120,
+    400,
+)  # characters of a result in another one, of a field, and of them all
 _FEW = 4  # entries of a dictionary or a list that are shown
 
 
 def number(value: float) -> float | str:
     """A float as JSON has it: the non-finite ones as strings."""
-    return value if math.isfinite(value) else "nan" if value != value else "inf" if value > 0 else "-inf"
+    return (
+        value
+        if math.isfinite(value)
+        else "nan"
+        if value != value
+        else "inf"
+        if value > 0
+        else "-inf"
+    )
 
 
 def plain(value: Any) -> Any:
-    """Results, arrays, lists and objects as JSON has them: numbers as the shortest floats that are read back as they are."""
+    """Results, arrays, lists and objects as JSON has them: numbers as the shortest floats that are
+    read back as they are.
+    """
     if isinstance(value, str):
         return well_formed(str(value))
     if isinstance(value, float):
@@ -36,7 +53,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {well_formed(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return plain(value._asdict()) if hasattr(value, "_asdict") else [plain(inner) for inner in value]
+        return (
+            plain(value._asdict())
+            if hasattr(value, "_asdict")
+            else [plain(inner) for inner in value]
+        )
     if isinstance(value, Data):
         return value.to_dict()
     return _numbers(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
@@ -45,7 +66,9 @@ def plain(value: Any) -> Any:
 def _numbers(array: np.ndarray) -> Any:
     if array.dtype == np.float32:
         # the shortest decimal that reads back as the same float32
-        array = np.array([float(str(v)) for v in array.ravel()], dtype=np.float64).reshape(array.shape)
+        array = np.array([float(str(v)) for v in array.ravel()], dtype=np.float64).reshape(
+            array.shape
+        )
     found = array.tolist()
     return plain(found) if array.dtype.kind == "f" and not np.isfinite(array).all() else found
 
@@ -64,10 +87,11 @@ _MEMBERS: dict[tuple[Any, str], Members] = {}
 
 
 class Data:
-    """A data class that has a form in JSON, and shows its first field and those of the others that say something.
+    """A data class that has a form in JSON, and shows its first field and those of the others that
+    say something.
 
-    JSON  its members in their order: a field or a property, ``KEY=FIELD`` where that has another name, with ``?`` where it is left out
-          unless it says something
+    JSON  its members in their order: a field or a property, ``KEY=FIELD`` where that has another
+          name, with ``?`` where it is left out unless it says something
     """
 
     __slots__ = ()
@@ -109,13 +133,18 @@ class Data:
 
 
 def _members(kind: Any, layout: str) -> Members:
-    """The members of a class in JSON: what gives their values, and of each the key, its default, and whether it may be left out."""
+    """The members of a class in JSON: what gives their values, and of each the key, its default,
+    and whether it may be left out.
+    """
     if (kind, layout) not in _MEMBERS:
         words = [word.removesuffix("?").partition("=") for word in layout.split()]
         names = [name or key for key, _, name in words]
         may_lack = [word.endswith("?") for word in layout.split()]
         defaults = [_defaults(kind).get(name, MISSING) for name in names]
-        _MEMBERS[kind, layout] = attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
+        _MEMBERS[kind, layout] = (
+            attrgetter(*names),
+            [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)],
+        )
     return _MEMBERS[kind, layout]
 
 
@@ -132,19 +161,27 @@ def _is_usual(value: Any, default: Any) -> bool:
     return default is not MISSING and not isinstance(value, np.ndarray) and bool(value == default)
 
 
-# -- JSON ----------------------------------------------------------------------------------------------------------------
+# -- JSON
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def encode(value: Any, indent: int | None = None) -> str:
     """JSON of plain data, in one line or indented, in the spacing of Python's own module.
 
-    What is not finite has to be text already (`plain`). Halves of pairs of UTF-16 are replaced: most readers refuse them even when escaped.
+    What is not finite has to be text already (`plain`). Halves of pairs of UTF-16 are replaced:
+    most readers refuse them even when escaped.
     """
     if indent is None:
         return json_text(_line_encoder()(value))
     import json
 
-    return json_text(well_formed(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=_of_its_own)))
+    return json_text(
+        well_formed(
+            json.dumps(
+                value, indent=indent, ensure_ascii=False, allow_nan=False, default=_of_its_own
+            )
+        )
+    )
 
 
 def canonical(value: Any) -> str:
@@ -161,7 +198,9 @@ def id_text(value: Any) -> str:
 
 @cache
 def _line_encoder() -> Callable[[Any], str]:
-    """JSON in one line, by msgspec: in a third of the time that Python's own module takes, and in its spacing."""
+    """JSON in one line, by msgspec: in a third of the time that Python's own module takes, and in
+    its spacing.
+    """
     import msgspec
 
     encode, spaced = msgspec.json.Encoder(enc_hook=_of_its_own).encode, msgspec.json.format
@@ -178,10 +217,17 @@ def _line_encoder() -> Callable[[Any], str]:
 
 def _of_its_own(value: Any) -> Any:
     """The number or the text of a kind of its own, such as NumPy's."""
-    return number(float(value)) if isinstance(value, float) else int(value) if isinstance(value, int) else str(value)
+    return (
+        number(float(value))
+        if isinstance(value, float)
+        else int(value)
+        if isinstance(value, int)
+        else str(value)
+    )
 
 
-# -- at a prompt ---------------------------------------------------------------------------------------------------------
+# -- at a prompt
+# ---------------------------------------------------------------------------------------------------------
 
 
 def _first(value: Data) -> Any:
@@ -202,18 +248,33 @@ class _Short(Repr):
     def repr_dict(self, value: dict[Any, Any], level: int) -> str:
         if level <= 0:
             return "{…}"
-        parts = [f"{self.repr1(name, level - 1)}: {self.repr1(part, level - 1)}" for name, part in islice(value.items(), _FEW)]
-        return f"{{{', '.join(parts)}{f', … {len(value) - _FEW} more' if len(value) > _FEW else ''}}}"
+        parts = [
+            f"{self.repr1(name, level - 1)}: {self.repr1(part, level - 1)}"
+            for name, part in islice(value.items(), _FEW)
+        ]
+        return (
+            f"{{{', '.join(parts)}{f', … {len(value) - _FEW} more' if len(value) > _FEW else ''}}}"
+        )
 
     def repr_instance(self, value: Any, level: int) -> str:
         if isinstance(value, dict):  # of names in any form
             return self.repr_dict(value, level)
         if isinstance(value, np.ndarray):
-            return " ".join(np.array2string(value, threshold=2 * _FEW, edgeitems=2, separator=", ").split())
+            return " ".join(
+                np.array2string(value, threshold=2 * _FEW, edgeitems=2, separator=", ").split()
+            )
         if isinstance(value, Data):
             whole = repr(value)
-            return whole if len(whole) <= _SMALL else f"{type(value).__name__}({_write(_first(value))})"
-        return str(value) if isinstance(value, np.generic) else printable(repr(value.value if isinstance(value, Enum) else value))
+            return (
+                whole
+                if len(whole) <= _SMALL
+                else f"{type(value).__name__}({_write(_first(value))})"
+            )
+        return (
+            str(value)
+            if isinstance(value, np.generic)
+            else printable(repr(value.value if isinstance(value, Enum) else value))
+        )
 
 
 _SHORT = _Short()

@@ -19,7 +19,9 @@ Path = tuple[str, ...]  # the names that something is differentiated by, one aft
 
 
 class Formula(NamedTuple):
-    """A derivative as text of the language, and in LaTeX where that is wanted; None for one that is too long."""
+    """A derivative as text of the language, and in LaTeX where that is wanted; None for one that is
+    too long.
+    """
 
     text: str | None
     latex: str | None = None
@@ -27,13 +29,17 @@ class Formula(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class DerivativeRecord(Answer):
-    """The derivatives of one expression, of one order, by every name or by those that were asked for.
+    """The derivatives of one expression, of one order, by every name or by those that were asked
+    for.
 
     Orders of names do not matter, so that each formula stands once: below its names in their order.
     """
 
     RESULT = ("formulas", "picture", "check")
-    JSON = "schema id meta? source expr read_as dialect? order derivative=derivative_or_none latex? check=check_at_points warnings error"
+    JSON = (
+        "schema id meta? source expr read_as dialect? order derivative=derivative_or_none "
+        "latex? check=check_at_points warnings error"
+    )
 
     names: Path = ()
     absent: Path = ()  # those of them that do not stand in the expression
@@ -63,7 +69,10 @@ class DerivativeRecord(Answer):
 
     @property
     def derivative(self) -> dict[str, Any]:
-        """The formulas by their names: ``{"x": "2*x"}``; of second order ``{"x": {"x": "2"}}``, and so on. Empty with an error."""
+        """The formulas by their names:
+
+        ``{"x": "2*x"}``; of second order ``{"x": {"x": "2"}}``, and so on. Empty with an error.
+        """
         return {} if self.error is not None else self._nest(lambda formula: formula.text)
 
     @property
@@ -85,7 +94,10 @@ class DerivativeRecord(Answer):
         return None if self.check is None else self.check.worst.word
 
     def formula(self, *names: str) -> str | None:
-        """The derivative by names, in any order. Raises KeyError for others than those of the record."""
+        """The derivative by names, in any order.
+
+        Raises KeyError for others than those of the record.
+        """
         return self.formulas[self._sort_names(tuple(map(normalize, names)))].text
 
     def _sort_names(self, names: Path) -> Path:
@@ -102,7 +114,13 @@ class DerivativeRecord(Answer):
         lines: list[Line | Table] = [*self._head()]
         for path, formula in self.formulas.items():
             if len(path) == self.order:
-                lines.append(labelled_line(printable(operator(path, self.partial)), formula.text or _TOO_LONG, "formula"))
+                lines.append(
+                    labelled_line(
+                        printable(operator(path, self.partial)),
+                        formula.text or _TOO_LONG,
+                        "formula",
+                    )
+                )
         if self.check is not None:
             many = f"at {self.points} points" if self.points > 1 else "at one point"
             where = many if self.points else "at the given values and around them"
@@ -118,7 +136,9 @@ def operator(path: Path, partial: bool) -> str:
 
 
 def _raise(exponent: int) -> str:
-    return "" if exponent == 1 else str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return (
+        "" if exponent == 1 else str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    )
 
 
 def _fraction(path: Path, partial: bool) -> str:

@@ -1,4 +1,6 @@
-"""Words that every report says of a case, as text that is safe to show, where it stands, and what identifies it from run to run."""
+"""Words that every report says of a case, as text that is safe to show, where it stands, and what
+identifies it from run to run.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ from gradcli.storage.whole_files import absolute, here
 
 @dataclass(frozen=True)
 class Place:
-    """A range of a file; the end column is exclusive. No file: the command line, or standard input."""
+    """A range of a file; the end column is exclusive.
+
+    No file: the command line, or standard input.
+    """
 
     file: str | None  # as the user named it
     line: int
@@ -43,29 +48,48 @@ def place_of(outcome: Outcome) -> Place:
         return Place(file, error.line or 1, error.column, error.line, error.end_column)
     lines = record.expr.split("\n")
     start = record.column if len(lines) == 1 else 1
-    return Place(file, record.line, record.column, record.line + len(lines) - 1, start + len(lines[-1]))
+    return Place(
+        file, record.line, record.column, record.line + len(lines) - 1, start + len(lines[-1])
+    )
 
 
 def stands_in(record: Record, error: Failure) -> bool:
-    """Return whether the place of an error is in the record's own text, rather than in that of a claim or an option."""
+    """Return whether the place of an error is in the record's own text, rather than in that of a
+    claim or an option.
+    """
     source = error.error.source
     if source is None or error.line is None:
         return False
     name = source.name or ""
-    return name.startswith(record.file or "<stdin>") if record.record_line else name == (record.file or "")
+    return (
+        name.startswith(record.file or "<stdin>")
+        if record.record_line
+        else name == (record.file or "")
+    )
 
 
 def relative(file: str) -> str:
     """The path from the root of the repository, with forward slashes; absolute if it is elsewhere.
 
-    CI systems want this form. Where one says which folder it works in, the root is the outermost repository there above the file, or else
-    that folder; without one it is the repository above the file, or else the current folder.
+    CI systems want this form. Where one says which folder it works in, the root is the outermost
+    repository there above the file, or else that folder; without one it is the repository above the
+    file, or else the current folder.
     """
-    told = (os.environ.get(name) for name in _WORKSPACES if name != "WORKSPACE" or "JENKINS_URL" in os.environ)
+    told = (
+        os.environ.get(name)
+        for name in _WORKSPACES
+        if name != "WORKSPACE" or "JENKINS_URL" in os.environ
+    )
     return _relative(Path(absolute(file)), tuple(Path(root) for root in told if root), here())
 
 
-_WORKSPACES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE", "BUILD_SOURCESDIRECTORY", "BITBUCKET_CLONE_DIR")
+_WORKSPACES = (
+    "GITHUB_WORKSPACE",
+    "CI_PROJECT_DIR",
+    "WORKSPACE",
+    "BUILD_SOURCESDIRECTORY",
+    "BITBUCKET_CLONE_DIR",
+)
 """What GitHub, GitLab, Jenkins, Azure and Bitbucket call the folder that they work in; the third name is used by others, too."""
 
 
@@ -76,8 +100,18 @@ def address_of(place: Place) -> str | None:
         (f"{told('GITHUB_SERVER_URL')}/{told('GITHUB_REPOSITORY')}/blob", told("GITHUB_SHA"), "-L"),
         (f"{told('CI_PROJECT_URL')}/-/blob", told("CI_COMMIT_SHA"), "-"),
     ):
-        if commit and _SERVER.fullmatch(base) and place.path is not None and not place.path.startswith("/") and ":" not in place.path:
-            last = f"{between}{place.end_line}" if place.end_line and place.end_line != place.line else ""
+        if (
+            commit
+            and _SERVER.fullmatch(base)
+            and place.path is not None
+            and not place.path.startswith("/")
+            and ":" not in place.path
+        ):
+            last = (
+                f"{between}{place.end_line}"
+                if place.end_line and place.end_line != place.line
+                else ""
+            )
             return f"{base}/{uri(commit)}/{uri(place.path)}#L{place.line}{last}"
     return None
 
@@ -87,7 +121,9 @@ _SERVER = re.compile(r"https?://[\w.:-]+(/[\w.~-]+)+", re.ASCII)
 
 @lru_cache(maxsize=1024)
 def _relative(path: Path, told: tuple[Path, ...], current: Path) -> str:
-    """By where links lead, as systems show no file through a link; by its own name where they lead out of the root."""
+    """Return a path by where links lead, as systems show no file through a link; by its own name where they lead
+    out of the root.
+    """
     real = _real(path)
     for root in (*told, repository(path.parent), repository(real.parent), current):
         if root is None:
@@ -109,12 +145,16 @@ def _real(path: Path) -> Path:
 
 @lru_cache(maxsize=1024)
 def repository(folder: Path) -> Path | None:
-    """The folder that git works in: the nearest with a repository or, in a worktree or submodule, a file that says where that is."""
+    """The folder that git works in: the nearest with a repository or, in a worktree or submodule, a
+    file that says where that is.
+    """
     return next((place for place in (folder, *folder.parents) if _holds_git(place)), None)
 
 
 def _holds_git(folder: Path) -> bool:
-    """Return whether git would begin here; what only has its name, or cannot be read, is passed by, as git does with an empty folder."""
+    """Return whether git would begin here; what only has its name, or cannot be read, is passed by,
+    as git does with an empty folder.
+    """
     git = folder / ".git"
     try:
         if git.is_file():
@@ -126,19 +166,23 @@ def _holds_git(folder: Path) -> bool:
 
 
 class Fingerprints:
-    """Identities of findings: unique within a run, the same from run to run, and blind to lines that move."""
+    """Identities of findings: unique within a run, the same from run to run, and blind to lines
+    that move.
+    """
 
     def __init__(self) -> None:
         self._equals = Tally()
 
     def of(self, outcome: Outcome) -> str:
-        """The identity of a case with the rule that it breaks; of a case that nobody has identified, by what it says."""
+        """The identity of a case with the rule that it breaks; of a case that nobody has
+        identified, by what it says.
+        """
         case = outcome.identity or identity_of(outcome.record, place_of(outcome).path or "")
         finding = hashlib.sha256(case.digest + outcome.rule.encode()).digest()[:16]
         return hashlib.sha256(finding + str(self._equals.add(finding)).encode()).hexdigest()[:32]
 
 
-# -- In words: control characters and lone surrogates never pass -----------------------------------
+# -- In words: control characters and lone surrogates never pass ---------------------------------
 
 
 _WIDEST, _MOST_LINES = 200, 8  # of an excerpt
@@ -147,7 +191,9 @@ REPEAT = "repeat: "  # what stands before the command
 
 
 def location(outcome: Outcome, in_repository: bool = False) -> str:
-    """``file:line:column``, or ``file:line`` of a record, with the file as the user named it, or from the root of the repository."""
+    """``file:line:column``, or ``file:line`` of a record, with the file as the user named it, or
+    from the root of the repository.
+    """
     place = place_of(outcome)
     file = (in_repository and place.path) or outcome.suite
     return f"{printable(file)}:{place.line}" + ("" if place.column is None else f":{place.column}")
@@ -162,10 +208,19 @@ def id_of(record: Record) -> str:
 def notes(outcome: Outcome) -> list[str]:
     """Return what is to be said of claims that are right, each on a line: where, and of what."""
     check = outcome.record.check
-    said = [] if check is None else [claim for claim in check.claims if claim.reason and claim.verdict.word == "agree"]
-    about = [f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}" for claim in said]
+    said = (
+        []
+        if check is None
+        else [claim for claim in check.claims if claim.reason and claim.verdict.word == "agree"]
+    )
+    about = [
+        f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}"
+        for claim in said
+    ]
     about += [text for text in basis(outcome) if any(word in text for word in _SURPRISING)]
-    return [f"note: {location(outcome)}{id_of(outcome.record)}: {one_line(text, 500)}" for text in about]
+    return [
+        f"note: {location(outcome)}{id_of(outcome.record)}: {one_line(text, 500)}" for text in about
+    ]
 
 
 _TRACED = "the traced function"
@@ -175,12 +230,18 @@ _SURPRISING = ("held constant where", "in training mode")
 
 
 def basis(outcome: Outcome) -> list[str]:
-    """Return what a verdict rests on beside its numbers: how a function in Python was decided, and what is said of right entries."""
+    """Return what a verdict rests on beside its numbers: how a function in Python was decided, and
+    what is said of right entries.
+    """
     check = outcome.record.check
     if check is None or check.verdict.word == "skipped":
         return []
     parts = list(check.variables.values())
-    sources = [part.decided_by for part in parts if part.decided_by is not None and part.decided_by.startswith(_SOURCES)]
+    sources = [
+        part.decided_by
+        for part in parts
+        if part.decided_by is not None and part.decided_by.startswith(_SOURCES)
+    ]
     by = [f"decided by {source}" for source in sources if source != _TRACED]
     own = check.reason if sources else None
     reasons = [part.reason for part in parts if part.verdict.word in _PASSING]
@@ -188,7 +249,9 @@ def basis(outcome: Outcome) -> list[str]:
 
 
 def remark(outcome: Outcome) -> str:
-    """Return what a list of cases says of one: a reason of its own, or the verdict and how it was decided; what was drawn, and is remembered."""
+    """Return what a list of cases says of one: a reason of its own, or the verdict and how it was
+    decided; what was drawn, and is remembered.
+    """
     return ", ".join(part for part in (_remark(outcome), *basis(outcome), outcome.drawn) if part)
 
 
@@ -196,7 +259,9 @@ def _remark(outcome: Outcome) -> str:
     if outcome.reason or outcome.verdict is None:
         return outcome.reason or ""
     check = outcome.record.check
-    formulas = [] if check is None else [claim for claim in check.claims if claim.decided_by is not None]
+    formulas = (
+        [] if check is None else [claim for claim in check.claims if claim.decided_by is not None]
+    )
     if outcome.verdict.word != "agree" or not formulas:
         return outcome.verdict.word
     what = "the formula" if len(formulas) == 1 else "formulas"
@@ -209,20 +274,32 @@ def _remark(outcome: Outcome) -> str:
 def further(outcome: Outcome) -> list[str]:
     """The lines of the details that the headline does not hold."""
     told = outcome.record.error is None and outcome.status != XPASSED
-    lines = [line for detail in outcome.details[int(told) :] for line in text_lines(detail, keepends=False)]
+    lines = [
+        line
+        for detail in outcome.details[int(told) :]
+        for line in text_lines(detail, keepends=False)
+    ]
     if outcome.bad:
         lines += [text for text in basis(outcome) if text not in " ".join(outcome.details)]
     if outcome.record.read_as is not None:
         lines.insert(0, f"read as {outcome.record.read_as}")
     shown = [clip_text(printable(line), _LONGEST) for line in lines[:_MOST_DETAILS]]
-    return [*shown, f"and {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else shown
+    return (
+        [*shown, f"and {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else shown
+    )
 
 
 def block(outcome: Outcome) -> str:
-    """The case in the shape of an error message: the finding, its place with an excerpt, and the details."""
+    """The case in the shape of an error message: the finding, its place with an excerpt, and the
+    details.
+    """
     record, failure = outcome.record, outcome.record.error
     identity = id_of(record)
-    head, *rest = failure.error.render().split("\n") if failure is not None else [one_line(outcome.headline, 500)]
+    head, *rest = (
+        failure.error.render().split("\n")
+        if failure is not None
+        else [one_line(outcome.headline, 500)]
+    )
     if failure is not None and stands_in(record, failure):
         margin = " " * len(str(failure.line))
         rest[0] += identity
@@ -231,7 +308,15 @@ def block(outcome: Outcome) -> str:
         margin = " " * max((len(number) for number, _ in numbered), default=0)
         excerpt = [f"{number:>{len(margin)}} | {text}" for number, text in numbered]
         rest = [f"{margin} --> {location(outcome)}{identity}", *excerpt, *rest]
-    return inert_lines("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in [*further(outcome), *_repeat(outcome)])]))
+    return inert_lines(
+        "\n".join(
+            [
+                head,
+                *rest,
+                *(f"{margin} = {detail}" for detail in [*further(outcome), *_repeat(outcome)]),
+            ]
+        )
+    )
 
 
 def _repeat(outcome: Outcome) -> list[str]:
@@ -242,13 +327,27 @@ def _excerpt(record: Record) -> list[tuple[str, str]]:
     """The lines of the expression, numbered as in its file, or from 1 in a record."""
     first = 1 if record.record_line else record.line
     lines = record.expr.split("\n", _MOST_LINES) if record.expr else []
-    shown = [clip_text(printable(line[: 2 * _WIDEST].rstrip("\r")), _WIDEST) for line in lines[:_MOST_LINES]]
+    shown = [
+        clip_text(printable(line[: 2 * _WIDEST].rstrip("\r")), _WIDEST)
+        for line in lines[:_MOST_LINES]
+    ]
     numbered = [(str(first + i), line) for i, line in enumerate(shown)]
     return [*numbered, ("", "…")] if len(lines) > len(shown) else numbered
 
 
 def message(outcome: Outcome) -> str:
-    """The case without its place, for systems that show that themselves: the finding, details, the expression, what repeats it."""
-    where = f"in {one_line(outcome.record.expr, 500)}{id_of(outcome.record)}" if outcome.record.expr else id_of(outcome.record).strip()
-    said = clip_text("\n".join([one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]), 3500)
+    """The case without its place, for systems that show that themselves: the finding, details, the
+    expression, what repeats it.
+    """
+    where = (
+        f"in {one_line(outcome.record.expr, 500)}{id_of(outcome.record)}"
+        if outcome.record.expr
+        else id_of(outcome.record).strip()
+    )
+    said = clip_text(
+        "\n".join(
+            [one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]
+        ),
+        3500,
+    )
     return "\n".join([said, *_repeat(outcome)])

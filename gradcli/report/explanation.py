@@ -1,4 +1,6 @@
-"""Explanations: where every number of a value and its gradient comes from, as plain data that every form of it is printed from."""
+"""Explanations: where every number of a value and its gradient comes from, as plain data that every
+form of it is printed from.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,15 @@ LARGEST = 1_000  # entries of an array that is written out; of a larger one ther
 _EXACT = 1 << 53  # whole numbers up to which every reader of JSON has them exactly
 
 Span = tuple[int, int]  # of a text: begin and end, in characters
-Value = np.ndarray | np.generic | tuple[Any, ...]  # of a node: numbers, or a tuple of them for an operation of several results
+Value = (
+    np.ndarray | np.generic | tuple[Any, ...]
+)  # of a node: numbers, or a tuple of them for an operation of several results
 
 
 def summary(value: Any, most: int = LARGEST) -> Any:
-    """Data as JSON has it, but of an array of many numbers its shape, range, norm, and how many are not finite."""
+    """Data as JSON has it, but of an array of many numbers its shape, range, norm, and how many are
+    not finite.
+    """
     if isinstance(value, tuple):
         return [summary(part, most) for part in value]
     if not isinstance(value, np.ndarray) or value.size <= most:
@@ -34,7 +40,15 @@ def summary(value: Any, most: int = LARGEST) -> Any:
     with np.errstate(all="ignore"):
         ends = [float(finite.min()), float(finite.max())] if finite.size else [None, None]
         norm = float(np.linalg.norm(finite.astype(float).ravel()))
-    return plain({"shape": value.shape, "min": ends[0], "max": ends[1], "norm": norm, "nonfinite": int(value.size - finite.size)})
+    return plain(
+        {
+            "shape": value.shape,
+            "min": ends[0],
+            "max": ends[1],
+            "norm": norm,
+            "nonfinite": int(value.size - finite.size),
+        }
+    )
 
 
 class Summed(Data):
@@ -49,7 +63,8 @@ class ExplainedNode(Summed):
     """A node of the graph, with what came of it forward and backward.
 
     id         from 1, in the order of the forward pass: operands before their users
-    op         the operation's name; "leaf" for a name with a value, "const" for a number of the text, "frozen" for a name that is held
+    op         the operation's name; "leaf" for a name with a value, "const" for a number of the
+               text, "frozen" for a name that is held
     operation  what it does, in a few words: of the record's documentation
     name       of a leaf, or that the statement has which bound the node
     text       the source of the node's own subexpression; None inside of a built-in function
@@ -58,16 +73,24 @@ class ExplainedNode(Summed):
     operands   ids
     kind       "float", "int" or "bool"
     value      as the forward pass has it
-    adjoint    the derivative of the seeded result by this node, in its shape; None where no gradient is asked
+    adjoint    the derivative of the seeded result by this node, in its shape; None where no
+               gradient is asked
     grad_fn    what PyTorch calls the node of its graph; None for what it records nothing of
-    saved      which operands (or "result") are kept for the backward pass, in PyTorch's words: "self", "other", "result", ...
-    function   the built-in function whose result the node is, where that is made of several operations: "softmax"
-    inside     the node that is that function's result, of those between its arguments and its result
+    saved      which operands (or "result") are kept for the backward pass, in PyTorch's words:
+               "self", "other", "result", ...
+    function   the built-in function whose result the node is, where that is made of several
+               operations: "softmax"
+    inside     the node that is that function's result, of those between its arguments and its
+               result
     call       the span of the call, of a node of a user's function, whose text is the body's
-    statement  the index of the line of the source that the node belongs to, from 0; None where the text has none
+    statement  the index of the line of the source that the node belongs to, from 0; None where the
+               text has none
     """
 
-    JSON = "id op name text span operands shape dtype=kind value adjoint grad_fn saved function? inside? call? statement?"
+    JSON = (
+        "id op name text span operands shape dtype=kind value adjoint grad_fn saved function? "
+        "inside? call? statement?"
+    )
 
     id: int
     op: str
@@ -104,17 +127,21 @@ class ExplainedNode(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Contribution(Summed):
-    """Part that one node passes back to one of its operands: the adjoint that arrives times the local derivative.
+    """Part that one node passes back to one of its operands: the adjoint that arrives times the
+    local derivative.
 
-    In formulas operands are called by their texts, and by "v" and their number where those are long or missing.
+    In formulas operands are called by their texts, and by "v" and their number where those are long
+    or missing.
 
     node, operand  ids
     place          which operand it is, from 0
     partial        the local derivative as a formula, where the operation works entry by entry
     local          the local derivative as numbers, in the result's shape, where there is a partial
     passed         in the operand's shape
-    summed         how it was summed to that shape, in words: "summed over axis 0, along which it was repeated"
-    rule           what is passed back as a formula of the adjoint that arrives, which is called "adjoint" in it
+    summed         how it was summed to that shape, in words: "summed over axis 0, along which it
+                   was repeated"
+    rule           what is passed back as a formula of the adjoint that arrives, which is called
+                   "adjoint" in it
     """
 
     JSON = "node operand place partial rule local contribution=passed summed?"
@@ -131,7 +158,9 @@ class Contribution(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Path(Summed):
-    """Part that a name's gradient has through one path: the ids from the leaf to the result, both included."""
+    """Part that a name's gradient has through one path: the ids from the leaf to the result, both
+    included.
+    """
 
     JSON = "nodes contribution"
 
@@ -163,7 +192,8 @@ class ExplainedGradient(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Step(Data):
-    """One line of a derivation: the rule by its usual name, and the whole derivative with ``d/dx(...)`` for what is still to do.
+    """One line of a derivation: the rule by its usual name, and the whole derivative with
+    ``d/dx(...)`` for what is still to do.
 
     of   of a side calculation: the text that is differentiated
     """
@@ -205,7 +235,8 @@ class Why(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Explanation(Summed):
-    """One query explained; without nodes where the record has an error, or nothing but steps was asked for.
+    """One query explained; without nodes where the record has an error, or nothing but steps was
+    asked for.
 
     record    value, gradient, seed, warnings, verdict, error
     source    the text that spans count in: the expression, or the whole file
@@ -215,9 +246,12 @@ class Explanation(Summed):
     """
 
     JSON = (
-        "schema id=record.id meta=record.meta? source=record.source expr=record.expr program? dialect=record.dialect? "
-        "read_as=record.read_as? assert=holds? value=record.value dtype=record.dtype seed=record.seed uncertainty=record.uncertainty? "
-        "result=result_or_none nodes backward gradients steps? why=stories? check=record.check warnings=record.warnings error"
+        "schema id=record.id meta=record.meta? source=record.source expr=record.expr program? "
+        "dialect=record.dialect? "
+        "read_as=record.read_as? assert=holds? value=record.value dtype=record.dtype "
+        "seed=record.seed uncertainty=record.uncertainty? "
+        "result=result_or_none nodes backward gradients steps? why=stories? check=record.check "
+        "warnings=record.warnings error"
     )
 
     record: Record
@@ -265,10 +299,14 @@ class Explanation(Summed):
         return self.nodes[id - 1]
 
     def label(self, id: int, limit: int = LABEL) -> str:
-        """Return what a node is called: its name, or its text, on one line and cut where it is long; of a function's body with the call."""
+        """Return what a node is called: its name, or its text, on one line and cut where it is
+        long; of a function's body with the call.
+        """
         node = self.node(id)
         text = node.text or f"· {node.op}"
-        if node.call is not None and self.source is not None:  # names in a body are the function's own
+        if (
+            node.call is not None and self.source is not None
+        ):  # names in a body are the function's own
             text = f"{text} in {self.source.text[slice(*node.call)]}"
         return ends_of(node.name or text, limit)
 
@@ -289,7 +327,9 @@ class Explanation(Summed):
 
     def users(self) -> dict[int, list[int]]:
         """Return the nodes that each node is an operand of."""
-        return group_pairs((operand, node.id) for node in self.nodes for operand in dict.fromkeys(node.operands))
+        return group_pairs(
+            (operand, node.id) for node in self.nodes for operand in dict.fromkeys(node.operands)
+        )
 
     @property
     def stories(self) -> Why | list[Why]:
@@ -299,7 +339,14 @@ class Explanation(Summed):
     def fail(self, error: GradcliError) -> Explanation:
         """The explanation, with an error in the place of everything."""
         self.record.fail(error)
-        self.nodes, self.backward, self.gradients, self.steps, self.why, self.result = [], [], {}, {}, [], 0
+        self.nodes, self.backward, self.gradients, self.steps, self.why, self.result = (
+            [],
+            [],
+            {},
+            {},
+            [],
+            0,
+        )
         return self
 
 

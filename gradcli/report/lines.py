@@ -1,4 +1,6 @@
-"""Results as lines to read, which texts, terminals and pages are made of, and numbers, text, HTML and LaTeX for them."""
+"""Results as lines to read, which texts, terminals and pages are made of, and numbers, text, HTML
+and LaTeX for them.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import text_lines
-from gradcli.inert import display_width, html_text, inert_lines, latex_comment, pad, printable, xml_text
+from gradcli.inert import (
+    display_width,
+    html_text,
+    inert_lines,
+    latex_comment,
+    pad,
+    printable,
+    xml_text,
+)
 
 _LABELS = 9  # columns of labels, where they are short
 
 
 class Part(NamedTuple):
-    """A piece of a line, and what it is: "heading", "id", "text", "number", "formula", "name" or "fact"."""
+    """A piece of a line, and what it is:
+
+    "heading", "id", "text", "number", "formula", "name" or "fact".
+    """
 
     text: str
     role: str = "fact"
@@ -26,7 +39,8 @@ class Line(NamedTuple):
 
     label  what it is called; None of a line that begins at the margin
     parts  what it says
-    kind   what it is about: "title", "value", "seed", "fact", "formula", "note", or of a verdict its word
+    kind   what it is about: "title", "value", "seed", "fact", "formula", "note", or of a verdict
+           its word
     """
 
     label: str | None
@@ -66,13 +80,22 @@ def notes(texts: Iterable[str]) -> list[Line]:
 
 def label_width(lines: Iterable[Line | Table]) -> int:
     """The columns of the labels, as in other results where they are short."""
-    return max([_LABELS, *(display_width(line.label or "") + 2 for line in lines if isinstance(line, Line))])
+    return max(
+        [
+            _LABELS,
+            *(display_width(line.label or "") + 2 for line in lines if isinstance(line, Line)),
+        ]
+    )
 
 
 def text_of(lines: Sequence[Line | Table]) -> str:
     """Lines for pipes and files, ending in a newline: no styles, nothing wrapped."""
     width = label_width(lines)
-    found = (text for line in lines for text in (_columns(line) if isinstance(line, Table) else _beside_label(line, width)))
+    found = (
+        text
+        for line in lines
+        for text in (_columns(line) if isinstance(line, Table) else _beside_label(line, width))
+    )
     return inert_lines("\n".join(text.rstrip() for text in found)) + "\n"
 
 
@@ -85,21 +108,32 @@ def _beside_label(line: Line, width: int) -> list[str]:
 
 def cells_of(table: Table) -> list[tuple[str, ...]]:
     """Return the rows of a table below its head, without columns that say nothing."""
-    head = Row("", table.heading, "check" if table.checked else "", "derivative" if any(row.formula for row in table.rows) else "")
+    head = Row(
+        "",
+        table.heading,
+        "check" if table.checked else "",
+        "derivative" if any(row.formula for row in table.rows) else "",
+    )
     return [*zip(*filter(any, zip(head, *table.rows, strict=True)), strict=True)]
 
 
 def _columns(table: Table) -> Iterator[str]:
     """Aligned columns; a cell may have several lines."""
     rows = [[cell.split("\n") for cell in row] for row in cells_of(table)]
-    widths = [max(display_width(text) for cell in column for text in cell) for column in zip(*rows, strict=True)]
+    widths = [
+        max(display_width(text) for cell in column for text in cell)
+        for column in zip(*rows, strict=True)
+    ]
     for row in rows:
         for depth in range(max(map(len, row))):
-            parts = (pad(cell[depth] if depth < len(cell) else "", width) for cell, width in zip(row, widths, strict=True))
+            parts = (
+                pad(cell[depth] if depth < len(cell) else "", width)
+                for cell, width in zip(row, widths, strict=True)
+            )
             yield f"  {'  '.join(parts)}"
 
 
-# -- Numbers and arrays: as they are, rounded, or in few characters for lines and boxes ------------
+# -- Numbers and arrays: as they are, rounded, or in few characters for lines and boxes ----------
 
 
 _THRESHOLD = 1000  # entries above which an array is summarized, as NumPy does
@@ -108,7 +142,9 @@ LISTED = 8  # entries of an array that stand in a line
 
 
 def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
-    """Numbers as they are, shortest round-trip; with digits rounded, and then marked by ≈ where that changed them."""
+    """Numbers as they are, shortest round-trip; with digits rounded, and then marked by ≈ where
+    that changed them.
+    """
     value = np.asarray(array)
     if value.dtype.kind != "f":
         return str(value) if value.ndim else str(value[()])
@@ -117,7 +153,9 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
             return str(value[()])
         text = f"{float(value):.{digits}g}"
         return text if float(text) == float(value) or value != value else f"≈ {text}"
-    rounded: dict[str, Any] = {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
+    rounded: dict[str, Any] = (
+        {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
+    )
     finite = np.abs(value[np.isfinite(value) & (value != 0)])
     without_exponents = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
     text = np.array2string(
@@ -133,8 +171,18 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
         text = re.sub(r" +(?=[,\]])", "", re.sub(r"(?<=\[) +|(?<=,) +(?= )", "", text))
     if digits is None:
         return text
-    shown = np.vectorize(lambda v: float(f"{v:.{digits}g}"), otypes=[float])(value) if value.size else value
-    return text if np.array_equal(shown, value, equal_nan=True) else f"≈ {text}" if "\n" not in text else "≈\n" + text
+    shown = (
+        np.vectorize(lambda v: float(f"{v:.{digits}g}"), otypes=[float])(value)
+        if value.size
+        else value
+    )
+    return (
+        text
+        if np.array_equal(shown, value, equal_nan=True)
+        else f"≈ {text}"
+        if "\n" not in text
+        else "≈\n" + text
+    )
 
 
 def short(value: Any, digits: int, listed: int = LISTED) -> str:
@@ -178,22 +226,35 @@ def size(value: Any) -> float:
     return total if total == total else np.inf
 
 
-# -- Parts of documents: HTML, in which the user's text is text, and LaTeX, for which amsmath is enough
+# -- Parts of documents: HTML, in which the user's text is text, and LaTeX, for which amsmath is
+# enough
 
 
-# -- HTML --------------------------------------------------------------------------------------------------------------
+# -- HTML
+# --------------------------------------------------------------------------------------------------------------
 
 
 def html_page(title: str, style: str, content: Iterable[str], program: str = "") -> str:
-    """A page that fetches nothing, and runs nothing but a program of ours; in ASCII, which every encoding has."""
-    scripts, icon = (" script-src 'unsafe-inline';", '<link rel="icon" href="data:,"/>') if program else ("", "")
-    policy = f"default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:; base-uri 'none'; form-action 'none'"
+    """A page that fetches nothing, and runs nothing but a program of ours; in ASCII, which every
+    encoding has.
+    """
+    scripts, icon = (
+        (" script-src 'unsafe-inline';", '<link rel="icon" href="data:,"/>')
+        if program
+        else ("", "")
+    )
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:; base-uri "
+        "'none'; form-action 'none'"
+    )
     page = "\n".join([
         "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta name="referrer" content="no-referrer"/>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta '
+        'name="referrer" content="no-referrer"/>',
         icon, f"<title>{xml_text(title)}</title>", f"<style>{style}</style>", "</head>", "<body>",
-        *content, "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
+        *content, "<footer>Made by gradcli. This file is complete: it loads nothing, and works "
+        "offline.</footer>",
         *([f"<script>{program}</script>"] if program else []), "</body>", "</html>", "",
     ])  # fmt: skip
     return page.encode("ascii", "xmlcharrefreplace").decode()
@@ -201,15 +262,23 @@ def html_page(title: str, style: str, content: Iterable[str], program: str = "")
 
 def html_of(lines: Sequence[Line | Table]) -> str:
     """A table of labels with what stands beside them, and of derivatives."""
-    rows = [row for line in lines for row in (cells_of(line) if isinstance(line, Table) else [(line.label or "", line.text)])]
+    rows = [
+        row
+        for line in lines
+        for row in (cells_of(line) if isinstance(line, Table) else [(line.label or "", line.text)])
+    ]
     return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in map(_cells, rows))}</table>"
 
 
 def _cells(row: Sequence[str]) -> str:
-    return "".join(f"<td style='white-space: pre-wrap; text-align: left'>{html_text(text)}</td>" for text in row)
+    return "".join(
+        f"<td style='white-space: pre-wrap; text-align: left'>{html_text(text)}</td>"
+        for text in row
+    )
 
 
-# -- LaTeX -------------------------------------------------------------------------------------------------------------
+# -- LaTeX
+# -------------------------------------------------------------------------------------------------------------
 
 
 def latex_document(expr: str, equations: Sequence[str]) -> str:

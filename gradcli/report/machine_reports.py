@@ -1,7 +1,10 @@
-"""Reports for other programs: JSON, GitLab's issues, JUnit XML as pytest writes it (xunit2), and SARIF 2.1.0 for code scanning.
+"""Reports for other programs:
 
-GitLab links the ``file`` of a testcase, and actions of GitHub annotate its ``line``. The schema to which Jenkins' xUnit plugin holds a
-report has neither, and it refuses the whole for one attribute too many: where Jenkins runs, they are left out.
+JSON, GitLab's issues, JUnit XML as pytest writes it (xunit2), and SARIF 2.1.0 for code scanning.
+
+GitLab links the ``file`` of a testcase, and actions of GitHub annotate its ``line``. The schema to
+which Jenkins' xUnit plugin holds a report has neither, and it refuses the whole for one attribute
+too many: where Jenkins runs, they are left out.
 """
 
 from __future__ import annotations
@@ -14,22 +17,54 @@ from typing import Any, TextIO
 
 from gradcli.inert import clip_text, one_line, printable, sarif_message, uri, well_formed, xml_text
 from gradcli.report.data import Data, encode, id_text
-from gradcli.report.describing import Fingerprints, Place, block, id_of, location, message, place_of, relative
-from gradcli.report.outcomes import ERROR, FAILED, SKIPPED, XFAILED, XPASSED, Outcome, Report, Summary, Tally, digest_of
+from gradcli.report.describing import (
+    Fingerprints,
+    Place,
+    block,
+    id_of,
+    location,
+    message,
+    place_of,
+    relative,
+)
+from gradcli.report.outcomes import (
+    ERROR,
+    FAILED,
+    SKIPPED,
+    XFAILED,
+    XPASSED,
+    Outcome,
+    Report,
+    Summary,
+    Tally,
+    digest_of,
+)
 from gradcli.report.rules import RULES, Rule, rule_of
 
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     """The record as ``gradcli eval`` prints it, and what became of it."""
-    decided = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
-    further = {"repeat": outcome.repeat, "drawn": outcome.drawn, "reached": None if outcome.was_reached else False}
+    decided = {
+        "name": outcome.name,
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "details": outcome.details,
+    }
+    further = {
+        "repeat": outcome.repeat,
+        "drawn": outcome.drawn,
+        "reached": None if outcome.was_reached else False,
+    }
     known = {key: value for key, value in further.items() if value is not None}
     return {**outcome.record.to_dict(), "outcome": decided | known}
 
 
 def interruption(summary: Summary) -> dict[str, Any]:
     """Return what takes the place of the records that an interrupted run owes."""
-    error = {"code": "interrupted", "message": f"the run was interrupted after {summary.total} cases"}
+    error = {
+        "code": "interrupted",
+        "message": f"the run was interrupted after {summary.total} cases",
+    }
     return {"schema": Data.schema, "error": error}
 
 
@@ -68,9 +103,11 @@ class JsonReport(JsonLinesReport):
 
 
 class GitLabReport(JsonReport):
-    """GitLab's Code Quality: an issue for each case that is not as it should be, for the widget of a merge request.
+    """GitLab's Code Quality: an issue for each case that is not as it should be, for the widget of
+    a merge request.
 
-    GitLab shows only the first of issues with equal fingerprints, and wants paths from the root of the repository.
+    GitLab shows only the first of issues with equal fingerprints, and wants paths from the root of
+    the repository.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -82,15 +119,33 @@ class GitLabReport(JsonReport):
         self.last = outcome
         if outcome.bad:
             expr = one_line(outcome.record.expr, 200)
-            description = one_line(outcome.headline, 500) + (f", in {expr}" if expr else "") + id_of(outcome.record)
-            self._issue(outcome, description, outcome.rule, self.fingerprints.of(outcome), rule_of(outcome.rule).severity)
+            description = (
+                one_line(outcome.headline, 500)
+                + (f", in {expr}" if expr else "")
+                + id_of(outcome.record)
+            )
+            self._issue(
+                outcome,
+                description,
+                outcome.rule,
+                self.fingerprints.of(outcome),
+                rule_of(outcome.rule).severity,
+            )
 
     def close(self, summary: Summary) -> None:
         if summary.interrupted and self.last is not None:
-            self._issue(self.last, f"The check was interrupted here: {summary.line()}", "interrupted", "gradcli-interrupted", "info")
+            self._issue(
+                self.last,
+                f"The check was interrupted here: {summary.line()}",
+                "interrupted",
+                "gradcli-interrupted",
+                "info",
+            )
         self._end()
 
-    def _issue(self, outcome: Outcome, description: str, rule: str, fingerprint: str, severity: str) -> None:
+    def _issue(
+        self, outcome: Outcome, description: str, rule: str, fingerprint: str, severity: str
+    ) -> None:
         place = place_of(outcome)
         self._put(
             {
@@ -98,15 +153,24 @@ class GitLabReport(JsonReport):
                 "check_name": f"gradcli/{rule}",
                 "fingerprint": fingerprint,
                 "severity": severity,
-                "location": {"path": well_formed(place.path or outcome.suite), "lines": {"begin": place.line}},
+                "location": {
+                    "path": well_formed(place.path or outcome.suite),
+                    "lines": {"begin": place.line},
+                },
             }
         )
 
 
-# -- JUnit XML -------------------------------------------------------------------------------------
+# -- JUnit XML -----------------------------------------------------------------------------------
 
 
-_COUNTED = {ERROR: "errors", FAILED: "failures", XPASSED: "failures", SKIPPED: "skipped", XFAILED: "skipped"}
+_COUNTED = {
+    ERROR: "errors",
+    FAILED: "failures",
+    XPASSED: "failures",
+    SKIPPED: "skipped",
+    XFAILED: "skipped",
+}
 
 
 class JUnitReport(Report):
@@ -131,7 +195,9 @@ class JUnitReport(Report):
         self._case(suite, name, outcome.seconds, outcome.status, _body(outcome), place)
 
     def _told_apart(self, suite: str, name: str) -> str:
-        """The name, with a number if there is one like it: viewers show the last of equal ones only."""
+        """The name, with a number if there is one like it: viewers show the last of equal ones
+        only.
+        """
         found, number = name, self.names.add(digest_of(f"{suite}\0{name}"))
         while number > 1:
             found = f"{name} ({number})"
@@ -143,28 +209,59 @@ class JUnitReport(Report):
         from shutil import copyfileobj
 
         if summary.interrupted:
-            self._case("gradcli", "interrupted", 0.0, ERROR, _element("error", summary.line(), message="interrupted"))
-        counts = {name: str(count) for name, count in self.counts.items()} | {"time": f"{summary.seconds:.3f}"}
-        whole = _attributes(name="gradcli check", **{name: count for name, count in counts.items() if name != "skipped"})
-        suite = _attributes(name="gradcli", **counts, timestamp=self.started.isoformat(), hostname=printable(node()))
-        self.stream.write(f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites{whole}>\n<testsuite{suite}>\n')
+            self._case(
+                "gradcli",
+                "interrupted",
+                0.0,
+                ERROR,
+                _element("error", summary.line(), message="interrupted"),
+            )
+        counts = {name: str(count) for name, count in self.counts.items()} | {
+            "time": f"{summary.seconds:.3f}"
+        }
+        whole = _attributes(
+            name="gradcli check",
+            **{name: count for name, count in counts.items() if name != "skipped"},
+        )
+        suite = _attributes(
+            name="gradcli", **counts, timestamp=self.started.isoformat(), hostname=printable(node())
+        )
+        self.stream.write(
+            f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites{whole}>\n<testsuite{suite}>\n'
+        )
         self.cases.seek(0)
         copyfileobj(self.cases, self.stream)
         self.cases.close()
         self.stream.write("</testsuite>\n</testsuites>\n")
         self.stream.flush()
 
-    def _case(self, suite: str, name: str, seconds: float, status: str, body: str, place: dict[str, str] | None = None) -> None:
+    def _case(
+        self,
+        suite: str,
+        name: str,
+        seconds: float,
+        status: str,
+        body: str,
+        place: dict[str, str] | None = None,
+    ) -> None:
         self.counts["tests"] += 1
         if status in _COUNTED:
             self.counts[_COUNTED[status]] += 1
         attributes = _attributes(classname=suite, name=name, **(place or {}), time=f"{seconds:.3f}")
-        self.cases.write(f"<testcase{attributes}>{body}</testcase>\n" if body else f"<testcase{attributes}/>\n")
+        self.cases.write(
+            f"<testcase{attributes}>{body}</testcase>\n" if body else f"<testcase{attributes}/>\n"
+        )
 
 
 def _class(suite: str) -> str:
-    """A path as a dotted name, as pytest makes them, without a drive or a share: viewers make folders of the dots."""
-    return printable(suite if suite.startswith("<") else os.path.splitdrive(relative(suite))[1].strip("/").replace("/", "."))
+    """A path as a dotted name, as pytest makes them, without a drive or a share: viewers make
+    folders of the dots.
+    """
+    return printable(
+        suite
+        if suite.startswith("<")
+        else os.path.splitdrive(relative(suite))[1].strip("/").replace("/", ".")
+    )
 
 
 def _path(file: str | None) -> str | None:
@@ -172,17 +269,25 @@ def _path(file: str | None) -> str | None:
 
 
 def _body(outcome: Outcome) -> str:
-    """What stands inside a testcase: what is wrong, or why it is excused; and the expression, where neither that nor the name says it."""
+    """Return what stands in a testcase: what is wrong, or why it is excused; and the expression, where
+    neither that nor the name says it.
+    """
     record = outcome.record
     if outcome.bad:
         tag = "error" if outcome.status == ERROR else "failure"
-        return _element(tag, block(outcome), message=one_line(outcome.headline, 500), type=outcome.rule)
+        return _element(
+            tag, block(outcome), message=one_line(outcome.headline, 500), type=outcome.rule
+        )
     body = ""
     if outcome.status in (SKIPPED, XFAILED):
         reason = one_line(outcome.reason or outcome.status, 500)
         kind = "pytest.xfail" if outcome.status == XFAILED else "pytest.skip"
         body = _element("skipped", f"{location(outcome)}: {reason}", type=kind, message=reason)
-    return body if record.id is None or not record.expr else body + _element("system-out", one_line(record.expr, 500))
+    return (
+        body
+        if record.id is None or not record.expr
+        else body + _element("system-out", one_line(record.expr, 500))
+    )
 
 
 def _element(tag: str, text: str, **attributes: str) -> str:
@@ -193,11 +298,14 @@ def _attributes(**values: str) -> str:
     return "".join(f' {name}="{xml_text(value)}"' for name, value in values.items())
 
 
-# -- SARIF: a result for each case that fails, expected failures as suppressed ones ----------------
+# -- SARIF: a result for each case that fails, expected failures as suppressed ones --------------
 
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_ROOT, _ROOT_IS = "%SRCROOT%", {"text": "The root of the repository."}  # where that is on this machine is nobody's business
+_ROOT, _ROOT_IS = (
+    "%SRCROOT%",
+    {"text": "The root of the repository."},
+)  # where that is on this machine is nobody's business
 _INDEX = {name: index for index, name in enumerate(RULES)}
 
 
@@ -216,9 +324,15 @@ class SarifReport(Report):
             self.worst.add(outcome, lambda outcome: encode(_result(outcome, fingerprint)))
 
     def close(self, summary: Summary) -> None:
-        run = {"tool": {"driver": driver()}, "columnKind": "unicodeCodePoints", "originalUriBaseIds": {_ROOT: {"description": _ROOT_IS}}}
+        run = {
+            "tool": {"driver": driver()},
+            "columnKind": "unicodeCodePoints",
+            "originalUriBaseIds": {_ROOT: {"description": _ROOT_IS}},
+        }
         head = encode({**run, "invocations": [self._invocation(summary)]})
-        self.stream.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n')
+        self.stream.write(
+            f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n'
+        )
         for number, result in enumerate(self.worst):  # one by one: together they are large
             self.stream.write(",\n" + result if number else result)
         self.stream.write("\n]}\n]}\n")
@@ -229,14 +343,20 @@ class SarifReport(Report):
         if summary.interrupted:
             notes.append({"level": "error", "message": {"text": summary.line()}})
         if self.worst.left_out:
-            notes.append({"level": "warning", "message": {"text": f"{self.worst.left_out:,} more results are left out"}})
+            notes.append(
+                {
+                    "level": "warning",
+                    "message": {"text": f"{self.worst.left_out:,} more results are left out"},
+                }
+            )
         return {"executionSuccessful": not summary.interrupted, "toolExecutionNotifications": notes}
 
 
 def _result(outcome: Outcome, fingerprint: str) -> dict[str, Any]:
     """``suppressions`` is on every result, as the standard wants where it is on any.
 
-    The fingerprint has a name of its own: GitHub's, ``primaryLocationLineHash``, is one of the line, which its upload computes.
+    The fingerprint has a name of its own: GitHub's, ``primaryLocationLineHash``, is one of the
+    line, which its upload computes.
     """
     record, expected = outcome.record, outcome.status == XFAILED
     suppression = {
@@ -254,7 +374,9 @@ def _result(outcome: Outcome, fingerprint: str) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": _physical(place_of(outcome), outcome.suite),
-                **({"logicalLocations": [{"name": name, "kind": "object"}]} if name else {}),  # a record, by its id
+                **(
+                    {"logicalLocations": [{"name": name, "kind": "object"}]} if name else {}
+                ),  # a record, by its id
             }
         ],
         "partialFingerprints": {"finding/v1": fingerprint},
@@ -264,9 +386,18 @@ def _result(outcome: Outcome, fingerprint: str) -> dict[str, Any]:
 
 
 def _physical(place: Place, suite: str) -> dict[str, Any]:
-    """GitHub refuses a file in which a result has no file, so that the command line counts as one."""
-    columns = {"startColumn": place.column, "endLine": place.end_line, "endColumn": place.end_column}
-    region = {"startLine": place.line, **{name: number for name, number in columns.items() if number is not None}}
+    """GitHub refuses a file in which a result has no file, so that the command line counts
+    as one.
+    """
+    columns = {
+        "startColumn": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
+    }
+    region = {
+        "startLine": place.line,
+        **{name: number for name, number in columns.items() if number is not None},
+    }
     return {"artifactLocation": _artifact(place.path or suite), "region": region}
 
 
@@ -276,10 +407,14 @@ def _artifact(path: str) -> dict[str, str]:
     return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": _ROOT}
 
 
-# -- The tool itself: its version, its address, and every rule with its help -----------------------
+# -- The tool itself: its version, its address, and every rule with its help ---------------------
 
 _HOME = "https://github.com/gradcli/gradcli"
-_SEVERITIES = {"note": "recommendation", "warning": "warning", "error": "error"}  # GitHub's words for SARIF's levels
+_SEVERITIES = {
+    "note": "recommendation",
+    "warning": "warning",
+    "error": "error",
+}  # GitHub's words for SARIF's levels
 
 
 @cache
@@ -287,7 +422,11 @@ def driver() -> dict[str, Any]:
     """The tool component; without a version where gradcli is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found: dict[str, Any] = {"name": "gradcli", "informationUri": _HOME, "rules": [_descriptor(name, rule) for name, rule in RULES.items()]}
+    found: dict[str, Any] = {
+        "name": "gradcli",
+        "informationUri": _HOME,
+        "rules": [_descriptor(name, rule) for name, rule in RULES.items()],
+    }
     with suppress(PackageNotFoundError):
         found["version"] = version("gradcli")
     return found
@@ -301,7 +440,10 @@ def _descriptor(name: str, rule: Rule) -> dict[str, Any]:
         "name": "".join(word.capitalize() for word in code.split("-")),
         "shortDescription": {"text": f"{rule.description}."},
         "fullDescription": {"text": f"{rule.description}. {rule.advice}"},
-        "help": {"text": f"{rule.advice}\n\n{where}", "markdown": f"**{rule.description}.**\n\n{rule.advice}\n\n{where}"},
+        "help": {
+            "text": f"{rule.advice}\n\n{where}",
+            "markdown": f"**{rule.description}.**\n\n{rule.advice}\n\n{where}",
+        },
         "helpUri": f"{_HOME}/tree/main/docs",
         "defaultConfiguration": {"level": rule.level},
         "properties": {

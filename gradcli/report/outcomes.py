@@ -1,4 +1,7 @@
-"""Outcomes of the cases of a check: a record, whether it passed, and what to say of it. Every report is made of this."""
+"""Outcomes of the cases of a check: a record, whether it passed, and what to say of it.
+
+Every report is made of this.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,31 @@ from gradcli.report.data import canonical
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 
-PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = "passed", "failed", "error", "skipped", "xfailed", "xpassed"
+PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = (
+    "passed",
+    "failed",
+    "error",
+    "skipped",
+    "xfailed",
+    "xpassed",
+)
 STATUSES = (PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED)
 BAD = frozenset({FAILED, ERROR, XPASSED})
 
 T = TypeVar("T")
 
 
-# -- What a case is known by from run to run: what it says, never where it stands -------------------
+# -- What a case is known by from run to run: what it says, never where it stands
+# -------------------
 
 _LONGEST = 400  # characters of a text that is told as it is
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A case by its file (from the folder of its project, with ``/``), id, text, and what it was given; equal ones by their number."""
+    """A case by its file (from the folder of its project, with ``/``), id, text, and what it was
+    given; equal ones by their number.
+    """
 
     file: str
     id: str | None  # as JSON
@@ -75,7 +88,7 @@ def digest_of(text: Any) -> bytes:
     return hashlib.sha256(str(text).encode("utf-8", "surrogatepass")).digest()
 
 
-# -- What became of a case, and of the whole run ---------------------------------------------------
+# -- What became of a case, and of the whole run -------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -87,10 +100,14 @@ class Outcome:
     status: str
     reason: str | None = None  # of a skip or an expected failure
     seconds: float = 0.0
-    details: list[str] = field(default_factory=list)  # lines that explain a failure: what, where, both values, diagnosis
+    details: list[str] = field(
+        default_factory=list
+    )  # lines that explain a failure: what, where, both values, diagnosis
     identity: Identity | None = None  # what it is known by from run to run
     repeat: str | None = None  # of one that is wrong: a command that repeats it
-    drawn: str | None = None  # of arguments that were drawn at random: how many points, and from which seed on
+    drawn: str | None = (
+        None  # of arguments that were drawn at random: how many points, and from which seed on
+    )
 
     @property
     def bad(self) -> bool:
@@ -98,7 +115,9 @@ class Outcome:
 
     @property
     def was_reached(self) -> bool:
-        """Return whether the case was decided, rather than left when the time of the run was spent."""
+        """Return whether the case was decided, rather than left when the time of the run
+        was spent.
+        """
         return not self.record.unreached
 
     @property
@@ -142,12 +161,20 @@ class Outcome:
             return f"error[{self.record.error.code}]: {self.why}"
         if self.status == XPASSED:
             return self.why
-        word = "assert is false" if self.is_false_assert else self.verdict.word if self.verdict is not None else ""
+        word = (
+            "assert is false"
+            if self.is_false_assert
+            else self.verdict.word
+            if self.verdict is not None
+            else ""
+        )
         return f"{word}: {self.why}" if self.details else word or self.status
 
     @property
     def rule(self) -> str:
-        """A stable word for the kind of finding: a verdict, ``assert``, ``xpass`` or an error's code."""
+        """A stable word for the kind of finding: a verdict, ``assert``, ``xpass`` or an error's
+        code.
+        """
         if self.record.error is not None:
             return f"error-{self.record.error.code}"
         if self.status == XPASSED:
@@ -189,29 +216,50 @@ class Summary:
     def came_of(self) -> str:
         """The number of cases that failed, in words; empty without any case."""
         cases = f"{self.total:,} case{'s' * (self.total != 1)}"
-        return f"{self.bad:,} of {cases} failed" if self.bad else f"{cases}, none failed" if self.total else ""
+        return (
+            f"{self.bad:,} of {cases} failed"
+            if self.bad
+            else f"{cases}, none failed"
+            if self.total
+            else ""
+        )
 
     @property
     def listed_verdicts(self) -> str:
         """The number of cases with each verdict, the gravest first; empty without any."""
-        return ", ".join(f"{self.verdicts[v.word]} {v.word}" for v in reversed(Verdict) if v.word in self.verdicts)
+        return ", ".join(
+            f"{self.verdicts[v.word]} {v.word}"
+            for v in reversed(Verdict)
+            if v.word in self.verdicts
+        )
 
     def line(self) -> str:
         """``12 passed, 1 failed in 0.42 s``, worst first."""
         order = (FAILED, ERROR, XPASSED, PASSED, SKIPPED, XFAILED)
         lost = {PASSED: f" ({self.digitless} without a right digit)"} if self.digitless else {}
-        parts = [f"{self.counts[s]} {s}{lost.get(s, '')}" for s in order if self.counts[s]] or ["nothing to check"]
+        parts = [f"{self.counts[s]} {s}{lost.get(s, '')}" for s in order if self.counts[s]] or [
+            "nothing to check"
+        ]
         unreached = f" ({self.unreached:,} not reached)" if self.unreached else ""
-        unchanged = f" ({self.unchanged:,} unchanged since {printable(self.since or '')})" if self.unchanged else ""
-        return f"{', '.join(parts)} in {self.seconds:.2f} s{unchanged}{unreached}{' (interrupted: partial)' if self.interrupted else ''}"
+        unchanged = (
+            f" ({self.unchanged:,} unchanged since {printable(self.since or '')})"
+            if self.unchanged
+            else ""
+        )
+        return (
+            f"{', '.join(parts)} in {self.seconds:.2f} "
+            f"s{unchanged}{unreached}{' (interrupted: partial)' if self.interrupted else ''}"
+        )
 
 
 def _without_digits(record: Record) -> bool:
     check = record.check
-    return check is not None and check.worst.word == "ill-conditioned" and bool(check.without_digits)
+    return (
+        check is not None and check.worst.word == "ill-conditioned" and bool(check.without_digits)
+    )
 
 
-# -- Reports ---------------------------------------------------------------------------------------
+# -- Reports -------------------------------------------------------------------------------------
 
 KINDS = {
     "text": "pages.TextReport", "json": "machine_reports.JsonReport", "jsonl": "machine_reports.JsonLinesReport",
@@ -225,14 +273,19 @@ KINDS = {
 def make(kind: str, stream: TextIO, **how: bool) -> Report:
     """A report of one of the `KINDS`; that for people takes ``verbose`` and ``quiet``."""
     module, _, name = KINDS[kind].partition(".")
-    report: Report = getattr(import_module(f"gradcli.report.{module}"), name)(stream, **(how if kind == "text" else {}))
+    report: Report = getattr(import_module(f"gradcli.report.{module}"), name)(
+        stream, **(how if kind == "text" else {})
+    )
     return report
 
 
 class Report:
-    """One kind of output. ``add`` is called for each case as it is decided, ``close`` once at the end.
+    """One kind of output.
 
-    One that is a page of what is wrong has `MOST` of the findings, the worst first, and a `text` at the end.
+    ``add`` is called for each case as it is decided, ``close`` once at the end.
+
+    One that is a page of what is wrong has `MOST` of the findings, the worst first, and a `text` at
+    the end.
     """
 
     MOST = 0
@@ -258,20 +311,29 @@ class Report:
         raise NotImplementedError
 
 
-# -- Worst first, in bounded memory ----------------------------------------------------------------
+# -- Worst first, in bounded memory --------------------------------------------------------------
 
 
 def gravity(outcome: Outcome) -> int:
-    """Failures by their verdict, then what could not be evaluated, what passes against expectation, what was not reached, and the rest."""
+    """Failures by their verdict, then what could not be evaluated, what passes against expectation,
+    what was not reached, and the rest.
+    """
     if not outcome.was_reached:
         return 1
     if outcome.status == FAILED:
-        return 4 + (Verdict.MISMATCH if outcome.is_false_assert else outcome.verdict or Verdict.SKIPPED).gravity
+        return (
+            4
+            + (
+                Verdict.MISMATCH if outcome.is_false_assert else outcome.verdict or Verdict.SKIPPED
+            ).gravity
+        )
     return {ERROR: 3, XPASSED: 2}.get(outcome.status, 0)
 
 
 class Worst(Generic[T]):
-    """The gravest of many findings, at most ``limit``; iterated worst first, and of the equally grave the earliest first."""
+    """The gravest of many findings, at most ``limit``; iterated worst first, and of the equally
+    grave the earliest first.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -1,4 +1,6 @@
-"""Reports for people: text, and pages of what is wrong, the worst first, in Markdown, as annotations of GitHub Actions and in HTML."""
+"""Reports for people: text, and pages of what is wrong, the worst first, in Markdown, as
+annotations of GitHub Actions and in HTML.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from gradcli.inert import inert_lines, markdown_block, markdown_code, markdown_link, one_line, printable, workflow_command, xml_text
+from gradcli.inert import (
+    inert_lines,
+    markdown_block,
+    markdown_code,
+    markdown_link,
+    one_line,
+    printable,
+    workflow_command,
+    xml_text,
+)
 from gradcli.report.data import id_text
-from gradcli.report.describing import Place, address_of, block, id_of, location, message, notes, place_of, remark
+from gradcli.report.describing import (
+    Place,
+    address_of,
+    block,
+    id_of,
+    location,
+    message,
+    notes,
+    place_of,
+    remark,
+)
 from gradcli.report.lines import html_page
 from gradcli.report.outcomes import Outcome, Report, Summary
 
@@ -20,8 +41,9 @@ _MOST_UNREACHED = 10  # cases that are named
 class TextReport(Report):
     """Failures at the end, where they are seen.
 
-    ``verbose`` adds a line for every case as it comes, and with ``quiet`` a run without failures has nothing to say.
-    What a report is made of is put by methods of their own, which a terminal has in colour.
+    ``verbose`` adds a line for every case as it comes, and with ``quiet`` a run without failures
+    has nothing to say. What a report is made of is put by methods of their own, which a terminal
+    has in colour.
     """
 
     MOST = 1000  # failures that are shown in full
@@ -35,18 +57,34 @@ class TextReport(Report):
     def add(self, outcome: Outcome) -> None:
         if not outcome.was_reached:
             if len(self.unreached) < _MOST_UNREACHED:
-                self.unreached.append("  ".join(part for part in (location(outcome), one_line(outcome.record.expr, 100)) if part))
+                self.unreached.append(
+                    "  ".join(
+                        part
+                        for part in (location(outcome), one_line(outcome.record.expr, 100))
+                        if part
+                    )
+                )
         elif outcome.bad:
             self.worst.add(outcome, block)
         elif len(self.notes) < _MOST_NOTES:
             self.notes += notes(outcome)
         if self.verbose:
-            parts = (location(outcome) + id_of(outcome.record), one_line(outcome.record.expr, 100), one_line(remark(outcome), 100))
+            parts = (
+                location(outcome) + id_of(outcome.record),
+                one_line(outcome.record.expr, 100),
+                one_line(remark(outcome), 100),
+            )
             self.put_case(outcome.status, [part for part in parts if part])
             self.stream.flush()
 
     def close(self, summary: Summary) -> None:
-        if self.quiet and not summary.bad and not summary.unreached and not summary.interrupted and summary.total:
+        if (
+            self.quiet
+            and not summary.bad
+            and not summary.unreached
+            and not summary.interrupted
+            and summary.total
+        ):
             return
         if self.verbose and summary.total:
             self.stream.write("\n")
@@ -57,7 +95,9 @@ class TextReport(Report):
         for note in self.notes:
             self.put_note(note)
         if summary.unreached:
-            self.put_note(f"not reached, as the time of the run (--budget) was spent: {summary.unreached:,}")
+            self.put_note(
+                f"not reached, as the time of the run (--budget) was spent: {summary.unreached:,}"
+            )
             more = summary.unreached - len(self.unreached)
             for line in [*self.unreached, *([f"and {more:,} more"] if more else [])]:
                 self.put_note(f"  {line}")
@@ -70,7 +110,7 @@ class TextReport(Report):
         self._put("  ".join([f"{status:<7}", *parts]))
 
     def put_block(self, text: str) -> None:
-        """What is wrong with a case."""
+        """Put what is wrong with a case."""
         self._put(text + "\n")
 
     def put_note(self, text: str) -> None:
@@ -83,9 +123,11 @@ class TextReport(Report):
         self.stream.write(inert_lines(text) + "\n")
 
 
-# -- Markdown --------------------------------------------------------------------------------------
+# -- Markdown ------------------------------------------------------------------------------------
 
-ROOM = 60_000  # bytes of a page: a comment on GitHub has 65,536 characters at most, and a summary that is longer loads slowly
+# bytes of a page: a comment on GitHub has 65,536 characters at most, and a summary that is longer
+# loads slowly
+ROOM = 60_000
 _RESERVED = 200  # bytes for what is said of cases without room
 _COLUMNS = ("finding", "id", "place", "expression", "reason")
 
@@ -98,23 +140,34 @@ class _Finding(NamedTuple):
 
 
 class MarkdownReport(Report):
-    """A page for summaries of CI jobs and for comments: what came of the run, a table of what is wrong, and each in full, folded."""
+    """A page for summaries of CI jobs and for comments: what came of the run, a table of what is
+    wrong, and each in full, folded.
+    """
 
     MOST = 50
 
     def finding(self, outcome: Outcome) -> _Finding:
         record = outcome.record
-        where = markdown_link(markdown_code(location(outcome, in_repository=True), 300), address_of(place_of(outcome)))
+        where = markdown_link(
+            markdown_code(location(outcome, in_repository=True), 300), address_of(place_of(outcome))
+        )
         texts = ((id_text(record.id), 100), (record.expr, 200), (outcome.why, 300))
         id, expr, why = (markdown_code(text, limit) for text, limit in texts)
         full = markdown_block(block(replace(outcome, repeat=None)))
         if outcome.repeat is not None:
-            full += "\n" + markdown_block(outcome.repeat, "sh")  # by itself, so that it can be copied
+            full += "\n" + markdown_block(
+                outcome.repeat, "sh"
+            )  # by itself, so that it can be copied
         return _Finding((outcome.rule, id, where, expr, why), full)
 
     def text(self, summary: Summary, room: int = ROOM) -> str:
-        """The whole, in so many bytes: the worst cases have room first, and what has none is counted. Empty if nothing has room."""
-        text = f"### {': '.join(filter(None, ['gradcli check', summary.came_of]))}\n\n{summary.line()}\n"
+        """The whole, in so many bytes: the worst cases have room first, and what has none is
+        counted. Empty if nothing has room.
+        """
+        text = (
+            "### "
+            f"{': '.join(filter(None, ['gradcli check', summary.came_of]))}\n\n{summary.line()}\n"
+        )
         if summary.verdicts:
             text += f"\nVerdicts: {summary.listed_verdicts}\n"
         found, room = list(self.worst), room - _size(text) - _RESERVED
@@ -130,13 +183,21 @@ class MarkdownReport(Report):
         blocks = _within(room, [finding.full for finding in found[:shown]])
         if blocks:
             which = "" if len(blocks) == shown else f" (the first {len(blocks)})"
-            text += f"\n<details><summary>In full{which}</summary>\n\n" + "\n".join(blocks) + "\n</details>\n"
+            text += (
+                f"\n<details><summary>In full{which}</summary>\n\n"
+                + "\n".join(blocks)
+                + "\n</details>\n"
+            )
         return text
 
 
 def _table(found: list[_Finding]) -> list[str]:
     """Its head and its rows; with ids if there are any."""
-    columns = [number for number, name in enumerate(_COLUMNS) if name != "id" or any(finding.cells[number] for finding in found)]
+    columns = [
+        number
+        for number, name in enumerate(_COLUMNS)
+        if name != "id" or any(finding.cells[number] for finding in found)
+    ]
     head = _row([_COLUMNS[number] for number in columns]) + _row(["---"] * len(columns))
     return [head, *(_row([finding.cells[number] for number in columns]) for finding in found)]
 
@@ -158,7 +219,7 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-# -- GitHub ----------------------------------------------------------------------------------------
+# -- GitHub --------------------------------------------------------------------------------------
 
 _SUMMARY_LIMIT = 1 << 20  # bytes of a step's summary; GitHub refuses a longer one as a whole
 
@@ -166,7 +227,8 @@ _SUMMARY_LIMIT = 1 << 20  # bytes of a step's summary; GitHub refuses a longer o
 class GitHubReport(Report):
     """The worst cases as annotations, and a page in the file that GITHUB_STEP_SUMMARY names.
 
-    GitHub shows ten errors of a step and drops the others without a word, so the tenth says how many there are.
+    GitHub shows ten errors of a step and drops the others without a word, so the tenth says how
+    many there are.
     """
 
     MOST = 9
@@ -181,22 +243,47 @@ class GitHubReport(Report):
 
     def finding(self, outcome: Outcome) -> str:
         place = place_of(outcome)
-        text = message(outcome) if _can_be_linked(place) else f"{location(outcome)}: {message(outcome)}"
-        return workflow_command("error", text, **_properties(place), title=f"gradcli: {outcome.rule}{id_of(outcome.record)}")
+        text = (
+            message(outcome)
+            if _can_be_linked(place)
+            else f"{location(outcome)}: {message(outcome)}"
+        )
+        return workflow_command(
+            "error",
+            text,
+            **_properties(place),
+            title=f"gradcli: {outcome.rule}{id_of(outcome.record)}",
+        )
 
     def text(self, summary: Summary) -> str:
         lines = list(self.worst)
         if self.worst.left_out:
-            lines.append(workflow_command("error", f"and {self.worst.left_out:,} more: {summary.line()}", title="gradcli check"))
+            lines.append(
+                workflow_command(
+                    "error",
+                    f"and {self.worst.left_out:,} more: {summary.line()}",
+                    title="gradcli check",
+                )
+            )
         if summary.interrupted:
             lines.append(workflow_command("warning", summary.line(), title="gradcli check"))
         file = os.environ.get("GITHUB_STEP_SUMMARY")
         if file:
             try:
                 if not self._summarize(Path(file), summary):
-                    lines.append(workflow_command("warning", "the step's summary is full", title="gradcli check"))
+                    lines.append(
+                        workflow_command(
+                            "warning", "the step's summary is full", title="gradcli check"
+                        )
+                    )
             except OSError as error:
-                lines.append(workflow_command("warning", f"cannot write the step's summary: {error}", title="gradcli check"))
+                lines.append(
+                    workflow_command(
+                        "warning",
+                        f"cannot write the step's summary: {error}",
+                        title="gradcli check",
+                    )
+                )
         return "".join(line + "\n" for line in lines)
 
     def _summarize(self, file: Path, summary: Summary) -> bool:
@@ -209,7 +296,9 @@ class GitHubReport(Report):
 
 
 def _can_be_linked(place: Place) -> bool:
-    """Return whether the file has a name that a log can hold: that of another is told in the text."""
+    """Return whether the file has a name that a log can hold: that of another is told in
+    the text.
+    """
     return place.path is not None and printable(place.path) == place.path
 
 
@@ -225,7 +314,7 @@ def _properties(place: Place) -> dict[str, str | int]:
     return found
 
 
-# -- HTML ------------------------------------------------------------------------------------------
+# -- HTML ----------------------------------------------------------------------------------------
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; --bad: #b42318; --good: #1a7f37; }
@@ -247,7 +336,9 @@ footer { color: var(--dim); margin-top: 2rem; }
 
 
 class HtmlReport(Report):
-    """Each case in full, with its explanation where there is one: a file of HTML that fetches and runs nothing."""
+    """Each case in full, with its explanation where there is one: a file of HTML that fetches and
+    runs nothing.
+    """
 
     MOST = 200
 
@@ -256,7 +347,8 @@ class HtmlReport(Report):
         address = address_of(place_of(outcome))
         parts = [
             "<article>", f"<h2>{xml_text(one_line(outcome.headline, 500))}</h2>",
-            f"<p>{where}</p>" if address is None else f'<p><a href="{xml_text(address)}">{where}</a></p>',
+            f"<p>{where}</p>" if address is None else '<p><a '
+            f'href="{xml_text(address)}">{where}</a></p>',
             f"<pre>{xml_text(block(replace(outcome, repeat=None)))}</pre>",
         ]  # fmt: skip
         if outcome.repeat is not None:
@@ -267,7 +359,8 @@ class HtmlReport(Report):
         title = f"gradcli check: {summary.came_of or 'nothing to check'}"
         left_out = f"<p>and {self.worst.left_out:,} more, none of them graver</p>"
         content = [
-            "<main>", f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
+            "<main>", '<h1 '
+            f'class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
             f"<p>{xml_text(summary.line())}</p>", *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []),
             *self.worst, *([left_out] if self.worst.left_out else []), "</main>",
         ]  # fmt: skip
@@ -279,4 +372,9 @@ def _explanation(outcome: Outcome) -> list[str]:
     explanation = outcome.record.explanation
     if explanation is None:
         return []
-    return ["<details>", "<summary>Where the numbers come from</summary>", explanation.to_html(), "</details>"]
+    return [
+        "<details>",
+        "<summary>Where the numbers come from</summary>",
+        explanation.to_html(),
+        "</details>",
+    ]

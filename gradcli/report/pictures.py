@@ -1,8 +1,10 @@
-"""Explanations as pictures, in SVG and in Mermaid, which GitHub draws: boxes and edges, operands above their users.
+"""Explanations as pictures, in SVG and in Mermaid, which GitHub draws: boxes and edges, operands
+above their users.
 
-A box is a node, or for many nodes a function, a call or a line of the text. A drawing has at most some boxes. As long as there are more,
-nodes are folded further: first what a built-in function was expanded to, with the numbers of the text; then calls of a user's functions;
-then the lines of the program; and at last whatever is far from the result.
+A box is a node, or for many nodes a function, a call or a line of the text. A drawing has at most
+some boxes. As long as there are more, nodes are folded further: first what a built-in function was
+expanded to, with the numbers of the text; then calls of a user's functions; then the lines of the
+program; and at last whatever is far from the result.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class Box:
     role     "leaf", "frozen", "const", "operation", "folded" or "result"
     title    what it is called, cut to a width; ``text`` is the whole of it
     detail   the operation, or how many nodes
-    adjoint  as text, empty where none flows; ``size`` is the sum of its magnitudes, None where none flows
+    adjoint  as text, empty where none flows; ``size`` is the sum of its magnitudes, None where none
+             flows
     uses     operands that no edge leads from, since much uses them: "z, 2"
     """
 
@@ -101,8 +104,12 @@ def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
     return _draw(explanation, groups)
 
 
-def _fold(explanation: Explanation, groups: Groups, key_of: Callable[[Explanation, ExplainedNode], Any]) -> Groups:
-    """The nodes of one key as one, which stands where the last of them does; those without a key as they were."""
+def _fold(
+    explanation: Explanation, groups: Groups, key_of: Callable[[Explanation, ExplainedNode], Any]
+) -> Groups:
+    """The nodes of one key as one, which stands where the last of them does; those without a key as
+    they were.
+    """
     last: dict[Any, int] = {}
     keys = {}
     for node in explanation.nodes:
@@ -117,8 +124,14 @@ def _fold(explanation: Explanation, groups: Groups, key_of: Callable[[Explanatio
 
 
 def _functions(explanation: Explanation, node: ExplainedNode) -> Any:
-    """Return what a built-in function was expanded to is one; a number of the text is its only user's."""
-    return None if node.inside is None and node.function is None else ("function", node.inside or node.id)
+    """Return what a built-in function was expanded to is one; a number of the text is its only
+    user's.
+    """
+    return (
+        None
+        if node.inside is None and node.function is None
+        else ("function", node.inside or node.id)
+    )
 
 
 def _calls(explanation: Explanation, node: ExplainedNode) -> Any:
@@ -128,11 +141,17 @@ def _calls(explanation: Explanation, node: ExplainedNode) -> Any:
 def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
     """The lines before that of the result."""
     named, last = node.op in ("leaf", "frozen"), explanation.node(explanation.result).statement
-    return None if named or node.statement is None or node.statement == last else ("line", node.statement)
+    return (
+        None
+        if named or node.statement is None or node.statement == last
+        else ("line", node.statement)
+    )
 
 
 def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Groups:
-    """The groups nearest to the result; each of the others is folded into the nearest that it leads to."""
+    """The groups nearest to the result; each of the others is folded into the nearest that it leads
+    to.
+    """
     operands: dict[int, list[int]] = {}
     for node in reversed(explanation.nodes):
         own = operands.setdefault(groups[node.id], [])
@@ -147,7 +166,8 @@ def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Gro
     return {id: into.get(group, root) for id, group in groups.items()}
 
 
-# -- what is drawn -----------------------------------------------------------------------------------------------------
+# -- what is drawn
+# -----------------------------------------------------------------------------------------------------
 
 
 def _draw(explanation: Explanation, groups: Groups) -> Drawing:
@@ -167,20 +187,35 @@ def _draw(explanation: Explanation, groups: Groups) -> Drawing:
     return Drawing(title, *_with_names_inside(boxes, edges), len(explanation.nodes))
 
 
-def _with_names_inside(boxes: list[Box], edges: list[Edge]) -> tuple[tuple[Box, ...], tuple[Edge, ...]]:
-    """Names and numbers that much uses stand in each box that does: edges from one place would go through the whole picture."""
+def _with_names_inside(
+    boxes: list[Box], edges: list[Edge]
+) -> tuple[tuple[Box, ...], tuple[Edge, ...]]:
+    """Names and numbers that much uses stand in each box that does: edges from one place would go
+    through the whole picture.
+    """
     users = Counter(edge.begin for edge in edges)
     many = {box.key: box.title for box in boxes if box.role in _GIVEN and users[box.key] > _USES}
     inside = group_pairs((edge.end, many[edge.begin]) for edge in edges if edge.begin in many)
     kept = [box for box in boxes if box.role != "const" or box.key not in many]
-    with_names = [replace(box, uses=one_line(", ".join(inside[box.key]), _TITLE)) if box.key in inside else box for box in kept]
+    with_names = [
+        replace(box, uses=one_line(", ".join(inside[box.key]), _TITLE))
+        if box.key in inside
+        else box
+        for box in kept
+    ]
     return tuple(with_names), tuple(edge for edge in edges if edge.begin not in many)
 
 
 def _drawn_operands(explanation: Explanation, groups: Groups, node: ExplainedNode) -> list[int]:
-    """The operands that an edge leads from: a helper that several use stands in one of their boxes, whose result the others do not use."""
+    """The operands that an edge leads from: a helper that several use stands in one of their boxes,
+    whose result the others do not use.
+    """
     others = [operand for operand in node.operands if groups[operand] != groups[node.id]]
-    return [operand for operand in others if groups[operand] == operand or not _is_helper(explanation, explanation.node(operand))]
+    return [
+        operand
+        for operand in others
+        if groups[operand] == operand or not _is_helper(explanation, explanation.node(operand))
+    ]
 
 
 def _with_helpers_inside(explanation: Explanation, groups: Groups) -> Groups:
@@ -197,8 +232,9 @@ def _with_helpers_inside(explanation: Explanation, groups: Groups) -> Groups:
 
 
 def _is_helper(explanation: Explanation, node: ExplainedNode) -> bool:
-    """Return whether a node has no box of its own: what a function computes beside the way of its gradient, as indices and masks are; and
-    numbers of the text, in drawings of many nodes."""
+    """Return whether a node has no box of its own: what a function computes beside the way of its
+    gradient, as indices and masks are; and numbers of the text, in drawings of many nodes.
+    """
     if node.inside is not None and node.adjoint is None:
         return bool(explanation.gradients)
     return node.op == "const" and len(explanation.nodes) > FEW
@@ -209,7 +245,9 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
     ids = tuple(sorted(members))
     node = explanation.node(group)
     counted = [
-        each for each in map(explanation.node, ids) if each.op != "const" and not (_is_helper(explanation, each) and each is not node)
+        each
+        for each in map(explanation.node, ids)
+        if each.op != "const" and not (_is_helper(explanation, each) and each is not node)
     ]
     several = len(counted) > 1
     adjoint = node.adjoint
@@ -234,7 +272,10 @@ def _flow(parts: list[Any]) -> tuple[str, float | None]:
     """Return what flows back along an edge: the sum of what its contributions are."""
     if not parts:
         return "", None
-    if any(isinstance(part, tuple) for part in parts) or len({getattr(part, "shape", ()) for part in parts}) > 1:
+    if (
+        any(isinstance(part, tuple) for part in parts)
+        or len({getattr(part, "shape", ()) for part in parts}) > 1
+    ):
         return "", sum(map(size, parts))
     total = sum(parts[1:], parts[0])
     return _number(total), size(total)
@@ -246,39 +287,58 @@ def _number(value: Any) -> str:
 
 
 def lines_of(box: Box) -> list[tuple[str, str]]:
-    """Return what stands below a box's title, each line with its kind: what it is and its value; the adjoint; what else it uses."""
+    """Return what stands below a box's title, each line with its kind: what it is and its value;
+    the adjoint; what else it uses.
+    """
     own = "" if box.detail in (box.role, box.title) else box.detail
     value = f"= {box.value}" if box.value else ""
     first = "  ".join(part for part in (own, value) if part)
-    return [(first, "value"), (f"∂ {box.adjoint}" if box.adjoint else "", "adjoint"), (f"with {box.uses}" if box.uses else "", "uses")]
+    return [
+        (first, "value"),
+        (f"∂ {box.adjoint}" if box.adjoint else "", "adjoint"),
+        (f"with {box.uses}" if box.uses else "", "uses"),
+    ]
 
 
 def shades(boxes: Iterable[Box]) -> Mapping[int, int]:
-    """Return how large the adjoints of boxes are among each other, from 0 for zero to 5 for the largest; 6 where one is not finite."""
+    """Return how large the adjoints of boxes are among each other, from 0 for zero to 5 for the
+    largest; 6 where one is not finite.
+    """
     sizes = {box.key: box.size for box in boxes if box.size is not None}
     top = max((math.log10(size) for size in sizes.values() if 0 < size < math.inf), default=0.0)
 
     def shade(size: float) -> int:
         """A shade for each factor of about six."""
-        return 0 if not size else 6 if math.isinf(size) else max(1, 5 - int((top - math.log10(size)) * 1.25))
+        return (
+            0
+            if not size
+            else 6
+            if math.isinf(size)
+            else max(1, 5 - int((top - math.log10(size)) * 1.25))
+        )
 
     return {key: shade(size) for key, size in sizes.items()}
 
 
-# -- Pictures: boxes with values and adjoints, operands above their users --------------------------
+# -- Pictures: boxes with values and adjoints, operands above their users ------------------------
 
 
-_CHARACTER = 7.3  # width of one in the font of boxes, which has one width; of the widest of usual fonts
+_CHARACTER = (
+    7.3  # width of one in the font of boxes, which has one width; of the widest of usual fonts
+)
 _PADDING, _MARGIN = 10, 24
 _HEIGHT, _BETWEEN, _ASIDE = 60, 54, 30  # of a box, between layers, between boxes of a layer
 _LINE = 17
 _LABELLED, _LABEL = 90, 14  # edges up to which each has its number, and its characters
-_ALONG = np.linspace(0.1, 0.9, 17)  # of the piece of an edge: where its number may stand, best at 0.6
+_ALONG = np.linspace(
+    0.1, 0.9, 17
+)  # of the piece of an edge: where its number may stand, best at 0.6
 _TITLE_ROOM = 34
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-# -- Layouts: layers from operands to their users, by a library for such (Sugiyama's method) --------
+# -- Layouts: layers from operands to their users, by a library for such (Sugiyama's method)
+# --------
 
 Point = tuple[float, float]
 
@@ -287,7 +347,9 @@ _BEND = 0.15  # the room of a long edge between boxes, in theirs
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Places in units of boxes, from the left and from the top; each edge as the points that it goes through, its ends among them."""
+    """Places in units of boxes, from the left and from the top; each edge as the points that it
+    goes through, its ends among them.
+    """
 
     places: dict[int, Point]
     ways: dict[tuple[int, int], list[Point]]
@@ -296,20 +358,29 @@ class Layout:
 
 
 def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
-    """Places for keys, of which larger ones use smaller ones: an edge that does not go upwards is laid as if it did, so that none are in a
-    circle. What no edge leads to stands beside the others."""
+    """Places for keys, of which larger ones use smaller ones: an edge that does not go upwards is
+    laid as if it did, so that none are in a circle. What no edge leads to stands beside the others.
+    """
     laid = list(dict.fromkeys((min(edge), max(edge)) for edge in edges if edge[0] != edge[1]))
     joined = sorted({key for edge in laid for key in edge})
-    numbers = {key: number for number, key in enumerate(joined)}  # larger ones are bends of long edges
+    numbers = {
+        key: number for number, key in enumerate(joined)
+    }  # larger ones are bends of long edges
     places: dict[int, Point] = {}
     ways: dict[tuple[int, int], list[Point]] = {}
     left = layers = 0.0
     numbered = [(numbers[a], numbers[b]) for a, b in laid]
-    parts = _from_edges()(numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND) if laid else ()
+    parts = (
+        _from_edges()(numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND)
+        if laid
+        else ()
+    )
     for positions, _, _, passed in parts:
         edge, top = min(x for _, (x, _) in positions), max(y for _, (_, y) in positions)
         points = {number: (float(x - edge) + left, float(top - y)) for number, (x, y) in positions}
-        places |= {joined[number]: point for number, point in points.items() if number < len(joined)}
+        places |= {
+            joined[number]: point for number, point in points.items() if number < len(joined)
+        }
         following = {begin: end for begin, end in passed or () if begin >= len(joined)}
         for begin, end in passed or ():
             way = [begin, end]
@@ -327,7 +398,9 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
 
 
 def _from_edges() -> Any:
-    """Return what lays edges out: there are wheels of it for the usual systems, not for every one that has Python."""
+    """Return what lays edges out: there are wheels of it for the usual systems, not for every one
+    that has Python.
+    """
     try:
         from fast_sugiyama import from_edges
     except ImportError as error:
@@ -338,7 +411,8 @@ def _from_edges() -> Any:
     return from_edges
 
 
-# -- Colours: by role and by the size of adjoints, for light and for dark surroundings ---------------
+# -- Colours: by role and by the size of adjoints, for light and for dark surroundings
+# ---------------
 
 ROLES = ("leaf", "frozen", "const", "operation", "folded", "result")
 
@@ -379,17 +453,20 @@ contrast of 4.5 at least). Shades go from an adjoint of zero to the largest; the
 def colours(dark: bool) -> dict[str, str]:
     """The colours of a theme by the names of the style's variables."""
     words = _COLOURS.split()
-    return {f"--{name}": colour for name, colour in zip(words[::3], words[1 + dark :: 3], strict=True)}
+    return {
+        f"--{name}": colour for name, colour in zip(words[::3], words[1 + dark :: 3], strict=True)
+    }
 
 
-# -- The picture ----------------------------------------------------------------------------------
+# -- The picture ---------------------------------------------------------------------------------
 
 
 def svg(explanation: Explanation, *, embedded: bool = False) -> str:
-    """The picture of an explanation, light or dark as the viewer prefers; embedded without its title and paper.
+    """The picture of an explanation, light or dark as the viewer prefers; embedded without its
+    title and paper.
 
-    Each box is a group with ``data-nodes``, the ids of the nodes that it stands for; each edge has ``data-from`` and ``data-to``, the ids
-    of the results of its boxes.
+    Each box is a group with ``data-nodes``, the ids of the nodes that it stands for; each edge has
+    ``data-from`` and ``data-to``, the ids of the results of its boxes.
     """
     drawn = drawing(explanation)
     return _Picture(drawn, embedded).text()
@@ -399,7 +476,9 @@ class _Picture:
     def __init__(self, drawn: Drawing, embedded: bool) -> None:
         self.drawn, self.embedded = drawn, embedded
         self.shades = shades(drawn.boxes)
-        self.laid: Layout = layout([box.key for box in drawn.boxes], [(edge.begin, edge.end) for edge in drawn.edges])
+        self.laid: Layout = layout(
+            [box.key for box in drawn.boxes], [(edge.begin, edge.end) for edge in drawn.edges]
+        )
         self.ids = {box.key: box.nodes[-1] for box in drawn.boxes}
         self.widths = {box.key: _width(box) for box in drawn.boxes}
         self.column = max(self.widths.values(), default=0) + _ASIDE
@@ -409,21 +488,38 @@ class _Picture:
 
     def text(self) -> str:
         title = xml_text(self.drawn.title)
-        least = 0 if self.embedded else 2 * _MARGIN + max(len(self.drawn.title[:90]) * 8.6, len(self._legend()) * 6.8)
+        least = (
+            0
+            if self.embedded
+            else 2 * _MARGIN + max(len(self.drawn.title[:90]) * 8.6, len(self._legend()) * 6.8)
+        )
         width = max(2 * _MARGIN + self.laid.columns * self.column + self.column - _ASIDE, least)
-        height = self.top + self.laid.layers * self.row + self.height + _MARGIN + (0 if self.embedded else 20)
+        height = (
+            self.top
+            + self.laid.layers * self.row
+            + self.height
+            + _MARGIN
+            + (0 if self.embedded else 20)
+        )
         lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" width="{width:.0f}" height="{height:.0f}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" width="{width:.0f}" '
+            f'height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
             f"<title>{title}</title>",
-            f"<desc>The graph of an expression: {self.drawn.count}, operands above their users, with values and adjoints.</desc>",
+            f"<desc>The graph of an expression: {self.drawn.count}, operands above their users, "
+            "with values and adjoints.</desc>",
             f"<style>{_style()}</style>",
         ]
         if not self.embedded:
             lines.append(f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>')
             shown = self.drawn.title if len(self.drawn.title) <= 90 else self.drawn.title[:89] + "…"
-            lines.append(f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{xml_text(shown)}</text>')
-            lines.append(f'<text class="legend" x="{_MARGIN}" y="{height - 12:.0f}">{xml_text(self._legend())}</text>')
+            lines.append(
+                f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{xml_text(shown)}</text>'
+            )
+            lines.append(
+                f'<text class="legend" x="{_MARGIN}" '
+                f'y="{height - 12:.0f}">{xml_text(self._legend())}</text>'
+            )
         lines += map(self._edge, self.drawn.edges)
         lines += [part for box in self.drawn.boxes for part in self._box(box)]
         if len(self.drawn.edges) <= _LABELLED:
@@ -434,22 +530,31 @@ class _Picture:
         folded = f"; {self.drawn.count}" if self.drawn.is_folded else ""
         return f"= value, ∂ adjoint; the stronger a box's bar, the larger its adjoint{folded}"
 
-    # -- boxes --------------------------------------------------------------------------------------------------
+    # -- boxes
+    # --------------------------------------------------------------------------------------------------
 
     def _place(self, key: int) -> Point:
         """The middle of a box's upper side."""
         return self._at(self.laid.places[key])
 
     def _at(self, point: Point) -> Point:
-        return _MARGIN + point[0] * self.column + (self.column - _ASIDE) / 2, self.top + point[1] * self.row
+        return _MARGIN + point[0] * self.column + (self.column - _ASIDE) / 2, self.top + point[
+            1
+        ] * self.row
 
     def _box(self, box: Box) -> Iterable[str]:
         x, y = self._place(box.key)
         width = self.widths[box.key]
         left = x - width / 2
         ids = f'data-nodes="{" ".join(map(str, box.nodes))}"'
-        yield f'<g class="node {box.role}" {ids} tabindex="-1"><title>{xml_text(_text_of(box))}</title>'
-        yield f'<rect class="box" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.height}" rx="7"/>'
+        yield (
+            f'<g class="node {box.role}" {ids} '
+            f'tabindex="-1"><title>{xml_text(_text_of(box))}</title>'
+        )
+        yield (
+            f'<rect class="box" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" '
+            f'height="{self.height}" rx="7"/>'
+        )
         if box.key in self.shades:
             bar = f'x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{self.height - 8}" rx="2"'
             yield f'<rect class="bar shade-{self.shades[box.key]}" {bar}/>'
@@ -458,14 +563,22 @@ class _Picture:
         yield f'<text class="title" x="{x + 3:.1f}" y="{title_y:.1f}">{xml_text(box.title)}</text>'
         for number, (line, kind) in enumerate(lines_of(box), 1):
             if line:
-                yield f'<text class="{kind}" x="{x + 3:.1f}" y="{y + 17 + number * _LINE:.1f}">{xml_text(line)}</text>'
+                yield (
+                    f'<text class="{kind}" x="{x + 3:.1f}" '
+                    f'y="{y + 17 + number * _LINE:.1f}">{xml_text(line)}</text>'
+                )
         yield "</g>"
 
-    # -- edges --------------------------------------------------------------------------------------------------
+    # -- edges
+    # --------------------------------------------------------------------------------------------------
 
     def _way(self, edge: Edge) -> list[Point]:
-        """The points of an edge from the operand's box to the user's: from a lower side to the upper side of a box below."""
-        (x, y), *bends, last = map(self._at, self.laid.ways[min(edge.begin, edge.end), max(edge.begin, edge.end)])
+        """The points of an edge from the operand's box to the user's: from a lower side to the
+        upper side of a box below.
+        """
+        (x, y), *bends, last = map(
+            self._at, self.laid.ways[min(edge.begin, edge.end), max(edge.begin, edge.end)]
+        )
         way = [(x, y + self.height), *((x, y + self.height / 2) for x, y in bends), last]
         return way if edge.begin < edge.end else way[::-1]
 
@@ -478,13 +591,17 @@ class _Picture:
         x, y = points[-1]
         back = y - 7 if y > points[-2][1] else y + 7
         path += f" M{x - 4:.1f} {back:.1f} L{x:.1f} {y:.1f} L{x + 4:.1f} {back:.1f}"
-        return f'<path class="edge {"flow" if edge.size else "still"}" {self._ends(edge)} d="{path}"/>'
+        return (
+            f'<path class="edge {"flow" if edge.size else "still"}" {self._ends(edge)} d="{path}"/>'
+        )
 
     def _ends(self, edge: Edge) -> str:
         return f'data-from="{self.ids[edge.begin]}" data-to="{self.ids[edge.end]}"'
 
     def _labels(self) -> Iterator[str]:
-        """The numbers on edges, each on its own, where it covers no box and no other number, and as few other edges as can be."""
+        """The numbers on edges, each on its own, where it covers no box and no other number, and as
+        few other edges as can be.
+        """
         ways = [_along(self._way(edge)) for edge in self.drawn.edges]
         owners = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
         points = np.concatenate([*ways, np.empty((0, 2))])
@@ -504,7 +621,10 @@ class _Picture:
                 aside = np.abs(np.resize(_ALONG, len(way)) - 0.6)
                 x, y = way[np.argmin(np.where(hidden, np.inf, crossed + aside))]
                 taken.append((x, y, *half))
-                back = f'x="{x - half[0]:.1f}" y="{y - half[1]:.1f}" width="{2 * half[0]:.1f}" height="{2 * half[1]:.1f}"'
+                back = (
+                    f'x="{x - half[0]:.1f}" y="{y - half[1]:.1f}" width="{2 * half[0]:.1f}" '
+                    f'height="{2 * half[1]:.1f}"'
+                )
                 text = f'<text x="{x:.1f}" y="{y + 4:.1f}">{xml_text(edge.contribution)}</text>'
                 yield f'<g class="passed" {self._ends(edge)}><rect class="paper" {back}/>{text}</g>'
 
@@ -514,7 +634,12 @@ def _along(points: list[Point]) -> np.ndarray:
     found = []
     for (x0, y0), (x1, y1) in reversed([*pairwise(points)]):
         t = _ALONG
-        found.append(np.stack([x0 + (x1 - x0) * (3 - 2 * t) * t**2, y0 + (y1 - y0) * (1.5 - 1.5 * t + t**2) * t], axis=1))
+        found.append(
+            np.stack(
+                [x0 + (x1 - x0) * (3 - 2 * t) * t**2, y0 + (y1 - y0) * (1.5 - 1.5 * t + t**2) * t],
+                axis=1,
+            )
+        )
     return np.concatenate(found)
 
 
@@ -524,49 +649,78 @@ def _width(box: Box) -> float:
 
 
 def _text_of(box: Box) -> str:
-    parts = [f"{box.text}: {box.detail}", f"value {box.value}" if box.value else "", f"adjoint {box.adjoint}" if box.adjoint else ""]
+    parts = [
+        f"{box.text}: {box.detail}",
+        f"value {box.value}" if box.value else "",
+        f"adjoint {box.adjoint}" if box.adjoint else "",
+    ]
     return ", ".join(part for part in parts if part)
 
 
 def _style() -> str:
     dark = colours(dark=True)
-    variables = " ".join(f"{name}: light-dark({light}, {dark[name]});" for name, light in colours(dark=False).items())
+    variables = " ".join(
+        f"{name}: light-dark({light}, {dark[name]});" for name, light in colours(dark=False).items()
+    )
     chosen = f"svg.gradcli {{ color-scheme: light dark; {variables} font: 12px {_FONT}; }}"
-    filled = (f".{role} .box {{ fill: var(--{role}-fill); stroke: var(--{role}-line); }}" for role in ROLES)
+    filled = (
+        f".{role} .box {{ fill: var(--{role}-fill); stroke: var(--{role}-line); }}"
+        for role in ROLES
+    )
     written = (f".{role} text {{ fill: var(--{role}-text); }}" for role in ROLES)
     shaded = (f".shade-{number} {{ fill: var(--shade-{number}); }}" for number in range(7))
-    return " ".join([chosen, *(_with_colours(rule) for rule in (*filled, *written, *shaded, *_RULES))])
+    return " ".join(
+        [chosen, *(_with_colours(rule) for rule in (*filled, *written, *shaded, *_RULES))]
+    )
 
 
 def _with_colours(rule: str) -> str:
-    """A rule with each colour itself before its variable, which converters such as librsvg do not know: what they skip has been said."""
+    """A rule with each colour itself before its variable, which converters such as librsvg do not
+    know: what they skip has been said.
+    """
     found = colours(dark=False)
-    return re.sub(r"(fill|stroke): var\((--[\w-]+)\);", lambda each: f"{each[1]}: {found[each[2]]}; {each[0]}", rule)
+    return re.sub(
+        r"(fill|stroke): var\((--[\w-]+)\);",
+        lambda each: f"{each[1]}: {found[each[2]]}; {each[0]}",
+        rule,
+    )
 
 
 _RULES = (
     ".paper { fill: var(--paper); }",
     ".box { stroke-width: 1.4; } .frozen .box, .folded .box { stroke-dasharray: 5 3; }",
-    ".node text { text-anchor: middle; } .node .title { font-weight: 600; } .node .adjoint { fill: var(--flow); }",
+    ".node text { text-anchor: middle; } .node .title { font-weight: 600; } .node .adjoint { "
+    "fill: var(--flow); }",
     ".edge { fill: none; stroke: var(--ink); stroke-width: 1.3; } .still { opacity: 0.45; }",
     ".passed text { fill: var(--flow); text-anchor: middle; font-size: 11px; }",
-    ".heading { fill: var(--ink); font-size: 14px; font-weight: 600; } .legend { fill: var(--ink); font-size: 11px; }",
+    ".heading { fill: var(--ink); font-size: 14px; font-weight: 600; } .legend { fill: "
+    "var(--ink); font-size: 11px; }",
 )
 
 
-# -- Mermaid -----------------------------------------------------------------------------------------
+# -- Mermaid
+# -----------------------------------------------------------------------------------------
 
 
 def mermaid(explanation: Explanation) -> str:
-    """The graph as a flowchart, operands above their users, with values, adjoints and what flows back along edges."""
+    """The graph as a flowchart, operands above their users, with values, adjoints and what flows
+    back along edges.
+    """
     drawn = drawing(explanation)
-    lines = ["flowchart TB", *map(_mermaid_box, drawn.boxes), *(_mermaid_edge(edge, len(drawn.edges) <= _LABELLED) for edge in drawn.edges)]
+    lines = [
+        "flowchart TB",
+        *map(_mermaid_box, drawn.boxes),
+        *(_mermaid_edge(edge, len(drawn.edges) <= _LABELLED) for edge in drawn.edges),
+    ]
     light = colours(dark=False)
     for role in ROLES:
         keys = [f"n{box.key}" for box in drawn.boxes if box.role == role]
         if keys:
             fill, line, text = (light[f"--{role}-{part}"] for part in ("fill", "line", "text"))
-            lines += [f"  classDef {role}Box fill:{fill},stroke:{line},color:{text}", f"  class {','.join(keys)} {role}Box"]
+            lines += [
+                f"  classDef {role}Box fill:{fill},stroke:{line},color:{text}",
+                f"  class {','.join(keys)} {role}Box",
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -582,5 +736,10 @@ def _mermaid_edge(edge: Edge, labelled: bool) -> str:
 
 
 def _entities(text: str) -> str:
-    """Text in which every character that Mermaid, Markdown or HTML would act on is written as its number."""
-    return "".join(character if character.isalnum() or character in " .,+=" else f"#{ord(character)};" for character in text)
+    """Text in which every character that Mermaid, Markdown or HTML would act on is written as its
+    number.
+    """
+    return "".join(
+        character if character.isalnum() or character in " .,+=" else f"#{ord(character)};"
+        for character in text
+    )

@@ -1,7 +1,8 @@
-"""Curves and contours as text: dots of Braille, or marks where there are no colours to tell several apart, with round numbers.
+"""Curves and contours as text: dots of Braille, or marks where there are no colours to tell several
+apart, with round numbers.
 
-The axes and panels are those of all pictures of curves. Colours are told as names; what makes them visible is for those who know the
-terminal.
+The axes and panels are those of all pictures of curves. Colours are told as names; what makes them
+visible is for those who know the terminal.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class DrawnLine(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A point to be seen: a "kink" of a curve, an "end" that a curve does not reach, or a "point" by itself."""
+    """A point to be seen: a "kink" of a curve, an "end" that a curve does not reach, or a "point"
+    by itself.
+    """
 
     number: int
     x: float
@@ -43,7 +46,9 @@ class Dot(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One set of axes, the value or a derivative: curves, lines upwards at poles, stretches without a value, and dots."""
+    """One set of axes, the value or a derivative: curves, lines upwards at poles, stretches without
+    a value, and dots.
+    """
 
     heading: str
     lines: list[DrawnLine]
@@ -58,7 +63,9 @@ def panels(records: Sequence[PlotRecord]) -> list[Panel]:
     curves = [(record, curve) for record in records for curve in record.curves]
     several = sum(record.error is None for record in records) > 1
     found = []
-    for heading in dict.fromkeys(heading for record in records for heading in record.headings if record.curves):
+    for heading in dict.fromkeys(
+        heading for record in records for heading in record.headings if record.curves
+    ):
         lines = []
         for number, (record, curve) in enumerate(curves):
             if heading in curve.heights:
@@ -75,8 +82,15 @@ def panels(records: Sequence[PlotRecord]) -> list[Panel]:
 
 
 def _dots(number: int, mark: Mark) -> list[Dot]:
-    heights = dict.fromkeys(() if mark.kind == "pole" or mark.at != mark.end else mark.value, "kink" if mark.kind == "kink" else "end")
-    return [Dot(number, mark.at, y, kind) for y, kind in [*heights.items(), (mark.point, "point")] if math.isfinite(y)]
+    heights = dict.fromkeys(
+        () if mark.kind == "pole" or mark.at != mark.end else mark.value,
+        "kink" if mark.kind == "kink" else "end",
+    )
+    return [
+        Dot(number, mark.at, y, kind)
+        for y, kind in [*heights.items(), (mark.point, "point")]
+        if math.isfinite(y)
+    ]
 
 
 def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, float]:
@@ -89,7 +103,11 @@ def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, f
         low, high = float(finite.min()), float(finite.max())
         if heading in line.curve.clipped and not log:
             table = line.curve.table[heading]
-            first, last = np.quantile(table[np.isfinite(table)], [0.1, 0.9]) if np.isfinite(table).any() else (low, high)
+            first, last = (
+                np.quantile(table[np.isfinite(table)], [0.1, 0.9])
+                if np.isfinite(table).any()
+                else (low, high)
+            )
             room = _CLIPPED * float(last - first)
             if room > 0:
                 low, high = max(low, float(first) - room), min(high, float(last) + room)
@@ -128,7 +146,9 @@ class Axis(NamedTuple):
         if self.log:
             first, last = math.ceil(self.low), math.floor(self.high)
             step = max(1, -(-(last - first + 1) // most))
-            return [(k, label(10.0**k)) for k in range(first, last + 1, step)] or [(k, label(10.0**k)) for k in self[:2]]
+            return [(k, label(10.0**k)) for k in range(first, last + 1, step)] or [
+                (k, label(10.0**k)) for k in self[:2]
+            ]
         return [(number, label(number)) for number in ticks(self.low, self.high, most)]
 
 
@@ -152,7 +172,7 @@ def label(number: float) -> str:
     return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
-# -- Two names -------------------------------------------------------------------------------------
+# -- Two names -----------------------------------------------------------------------------------
 
 _FLAT = 1e-9  # of the largest slope: where no arrow is drawn
 
@@ -161,18 +181,23 @@ def axes_of(record: PlotRecord) -> tuple[Axis, Axis]:
     """The axes of a field."""
     grid = record.grid
     assert grid is not None
-    return Axis.over((grid.xs[0], grid.xs[-1]), "x" in record.log), Axis.over((grid.ys[0], grid.ys[-1]), "y" in record.log)
+    return Axis.over((grid.xs[0], grid.xs[-1]), "x" in record.log), Axis.over(
+        (grid.ys[0], grid.ys[-1]), "y" in record.log
+    )
 
 
 def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...]:
-    """Points of a field in so many columns and rows, and the way that the value grows there, in parts of the axes."""
+    """Points of a field in so many columns and rows, and the way that the value grows there, in
+    parts of the axes.
+    """
     grid, axes = record.grid, axes_of(record)
     assert grid is not None
     known_slopes = [slopes for slopes in grid.gradient if slopes is not None]
     if len(known_slopes) < 2:
         return (np.empty(0),) * 4
     places = [
-        np.unique(np.linspace(0, len(ends) - 1, n + 2).round().astype(int))[1:-1] for ends, n in ((grid.ys, rows), (grid.xs, columns))
+        np.unique(np.linspace(0, len(ends) - 1, n + 2).round().astype(int))[1:-1]
+        for ends, n in ((grid.ys, rows), (grid.xs, columns))
     ]
     points = np.meshgrid(grid.xs[places[1]], grid.ys[places[0]])
     with np.errstate(all="ignore"):
@@ -181,14 +206,18 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
             for slopes, at, axis in zip(known_slopes, points, axes, strict=True)
         )
         size = np.hypot(across, up)
-        known = np.isfinite(size) & (size > _FLAT * np.max(size, where=np.isfinite(size), initial=0.0))
+        known = np.isfinite(size) & (
+            size > _FLAT * np.max(size, where=np.isfinite(size), initial=0.0)
+        )
     return points[0][known], points[1][known], across[known], up[known]
 
 
-# -- A sheet of dots and characters, with the colour of each character -----------------------------
+# -- A sheet of dots and characters, with the colour of each character ---------------------------
 
 Row = list[tuple[str, str]]  # parts of a line, each with the name of its colour, or none
-_BITS = np.array([[64, 128], [4, 32], [2, 16], [1, 8]])  # of the dots of a character in Braille, from below
+_BITS = np.array(
+    [[64, 128], [4, 32], [2, 16], [1, 8]]
+)  # of the dots of a character in Braille, from below
 
 
 class Style(NamedTuple):
@@ -202,10 +231,14 @@ class Style(NamedTuple):
 class Sheet:
     """A rectangle of characters over ranges of two numbers."""
 
-    def __init__(self, columns: int, rows: int, across: tuple[float, float], up: tuple[float, float]) -> None:
+    def __init__(
+        self, columns: int, rows: int, across: tuple[float, float], up: tuple[float, float]
+    ) -> None:
         self.columns, self.rows = columns, rows
         self.left, self.low = across[0], up[0]
-        self.wide = (math.nextafter(across[1], math.inf) - self.left) / (2 * columns)  # between dots
+        self.wide = (math.nextafter(across[1], math.inf) - self.left) / (
+            2 * columns
+        )  # between dots
         self.tall = (math.nextafter(up[1], math.inf) - self.low) / (4 * rows)
         self.dots = np.zeros((4 * rows, 2 * columns), bool)
         self.characters: dict[tuple[int, int], str] = {}
@@ -216,7 +249,9 @@ class Sheet:
         return round((x - self.left) / self.wide), round((y - self.low) / self.tall)
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
-        """The column and the row, from below, of the nearest dot; points beyond the sheet are on its edge."""
+        """The column and the row, from below, of the nearest dot; points beyond the sheet are on
+        its edge.
+        """
         column, row = self._dots_from_corner(x, y)
         return min(max(column, 0), 2 * self.columns - 1), min(max(row, 0), 4 * self.rows - 1)
 
@@ -233,16 +268,24 @@ class Sheet:
             self.characters[cell] = mark
         self.colours[cell] = colour
 
-    def line(self, x0: float, y0: float, x1: float, y1: float, colour: str = "", mark: str | None = None) -> None:
+    def line(
+        self, x0: float, y0: float, x1: float, y1: float, colour: str = "", mark: str | None = None
+    ) -> None:
         """Points from one to another."""
         begin, end = self._dots_from_corner(x0, y0), self._dots_from_corner(x1, y1)
         steps = max(abs(begin[0] - end[0]), abs(begin[1] - end[1]), 1)
         for k in range(steps + 1):
-            self.dot(*self.nearest(x0 + (x1 - x0) * (k / steps), y0 + (y1 - y0) * (k / steps)), colour, mark)
+            self.dot(
+                *self.nearest(x0 + (x1 - x0) * (k / steps), y0 + (y1 - y0) * (k / steps)),
+                colour,
+                mark,
+            )
 
     def text(self, column: int, row: int, text: str, colour: str = "") -> None:
         """Characters, in the place of all dots."""
-        for cell in ((place, row) for place in range(column, min(column + len(text), self.columns))):
+        for cell in (
+            (place, row) for place in range(column, min(column + len(text), self.columns))
+        ):
             self.characters[cell] = text[cell[0] - column]
             self.colours[cell] = colour
 
@@ -254,7 +297,9 @@ class Sheet:
             parts: Row = []
             for column, code in enumerate(codes[row].tolist()):
                 cell = column, row
-                character = self.characters.get(cell) or (chr(0x2800 + code) if code else self.behind.get(cell, " "))
+                character = self.characters.get(cell) or (
+                    chr(0x2800 + code) if code else self.behind.get(cell, " ")
+                )
                 colour = "" if character == " " else self.colours.get(cell, DIM)
                 if parts and (parts[-1][1] == colour or character == " "):
                     parts[-1] = (parts[-1][0] + character, parts[-1][1])
@@ -276,7 +321,7 @@ class Chart(NamedTuple):
         return [Line(None, [Part(text, colour) for text, colour in row]) for row in self.rows]
 
 
-# -- Curves ----------------------------------------------------------------------------------------
+# -- Curves --------------------------------------------------------------------------------------
 
 Point = tuple[float, float]
 DIM = "bright_black"
@@ -299,7 +344,9 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     record = next(r for r in records if r.curves)
     (name, ends) = next(iter(record.ranges.items()))
     across = Axis.over(ends, "x" in record.log)
-    heights = [Axis.over(panel.view, "y" in record.log and panel.heading == VALUE) for panel in found]
+    heights = [
+        Axis.over(panel.view, "y" in record.log and panel.heading == VALUE) for panel in found
+    ]
     margin = margin_of(heights, rows)
     columns = max(16, style.width - margin - 1)
     lines: list[Row] = []
@@ -312,24 +359,38 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
 
 def margin_of(heights: Iterable[Axis], rows: int) -> int:
     """The columns of the numbers beside sheets."""
-    return max([display_width(text) for up in heights for _, text in up.ticks(max(3, rows // _PER_TICK))], default=1)
+    return max(
+        [display_width(text) for up in heights for _, text in up.ticks(max(3, rows // _PER_TICK))],
+        default=1,
+    )
 
 
 def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style) -> None:
-    """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon them."""
+    """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon
+    them.
+    """
     if up.low < 0 < up.high and not up.log:
         sheet.behind |= {(column, sheet.cell(0.0, 0.0)[1]): ZERO for column in range(sheet.columns)}
     for pole in panel.poles:
-        sheet.behind |= {(sheet.cell(float(across.at(pole)), up.low)[0], row): POLE for row in range(sheet.rows)}
+        sheet.behind |= {
+            (sheet.cell(float(across.at(pole)), up.low)[0], row): POLE for row in range(sheet.rows)
+        }
     plain = len(panel.lines) > 1 and not style.colour
     for line in panel.lines:
-        colour, character = COLOURS[line.number % len(COLOURS)], MARKS[line.number % len(MARKS)] if plain else None
+        colour, character = (
+            COLOURS[line.number % len(COLOURS)],
+            MARKS[line.number % len(MARKS)] if plain else None,
+        )
         for (x0, y0), (x1, y1) in _segments(across.at(line.xs), up.at(line.ys), up):
             sheet.line(x0, y0, x1, y1, colour, character)
     for dot in panel.dots:
         y = float(up.at(dot.y))
         if up.low <= y <= up.high:
-            sheet.text(*sheet.cell(float(across.at(dot.x)), y), _DOTS[dot.kind], COLOURS[dot.number % len(COLOURS)])
+            sheet.text(
+                *sheet.cell(float(across.at(dot.x)), y),
+                _DOTS[dot.kind],
+                COLOURS[dot.number % len(COLOURS)],
+            )
 
 
 def frame_sheet(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
@@ -379,14 +440,21 @@ def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:
     floor, labels = [FLOOR] * columns, [" "] * (columns + margin + 1)
     taken = -1
     for at, text in across.ticks(max(2, columns // _PER_LABEL)):
-        column = min(columns - 1, max(0, round((at - across.low) / (across.high - across.low) * columns - 0.5)))
+        column = min(
+            columns - 1,
+            max(0, round((at - across.low) / (across.high - across.low) * columns - 0.5)),
+        )
         floor[column] = NOTCH
         begin = min(max(margin + 1 + column - len(text) // 2, taken + 1), len(labels) - len(text))
         if begin > taken:
             labels[begin : begin + len(text)] = text
             taken = begin + len(text)
     axis: Row = [(" " * margin + CORNER + "".join(floor), DIM)]
-    return [axis, [("".join(labels).rstrip(), DIM)], [(" " * (margin + 1) + printable(name).center(columns).rstrip(), "")]]
+    return [
+        axis,
+        [("".join(labels).rstrip(), DIM)],
+        [(" " * (margin + 1) + printable(name).center(columns).rstrip(), "")],
+    ]
 
 
 def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
@@ -406,15 +474,27 @@ def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
     return rows
 
 
-# -- Contours --------------------------------------------------------------------------------------
+# -- Contours ------------------------------------------------------------------------------------
 
-_HEIGHTS = ("blue", "bright_blue", "cyan", "green", "bright_green", "yellow", "bright_yellow", "red", "bright_red")
+_HEIGHTS = (
+    "blue",
+    "bright_blue",
+    "cyan",
+    "green",
+    "bright_green",
+    "yellow",
+    "bright_yellow",
+    "red",
+    "bright_red",
+)
 _ARROWS = "→↗↑↖←↙↓↘"
 _APART = (10, 3)  # columns and rows between arrows
 
 
 def contours(record: PlotRecord, style: Style) -> list[Row]:
-    """A field as lines of text: lines of equal value with their heights, and arrows the way that the value grows."""
+    """A field as lines of text: lines of equal value with their heights, and arrows the way that
+    the value grows.
+    """
     grid = record.grid
     assert grid is not None
     (name, _), (upward, _) = record.ranges.items()
@@ -424,7 +504,9 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     columns = max(16, style.width - margin - 1)
     sheet = Sheet(columns, rows, across[:2], up[:2])
     shown = _draw_levels(sheet, grid, across.at(grid.xs), up.at(grid.ys))
-    for x, y, wide, tall in zip(*arrows(record, columns // _APART[0], rows // _APART[1]), strict=True):
+    for x, y, wide, tall in zip(
+        *arrows(record, columns // _APART[0], rows // _APART[1]), strict=True
+    ):
         angle = math.atan2(tall * rows * 2, wide * columns)  # characters are twice as high as wide
         column, row = sheet.cell(float(across.at(x)), float(up.at(y)))
         sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
@@ -433,17 +515,25 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
 
 
 def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
-    """The places of some points of an axis among so many that are evenly spaced, and those before them."""
+    """The places of some points of an axis among so many that are evenly spaced, and those before
+    them.
+    """
     at = (axis[chosen] - axis[0]) / (axis[-1] - axis[0]) * (count - 1)
     return np.unique(np.concatenate([np.floor(at), np.ceil(at)]).astype(int))
 
 
-def _draw_levels(sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray) -> list[list[tuple[int, int]]]:
+def _draw_levels(
+    sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray
+) -> list[list[tuple[int, int]]]:
     """The characters of each level: of those dots beside which the value is on its other side."""
     rows, columns = sheet.dots.shape
     with np.errstate(all="ignore"):
-        wide = np.stack([np.interp(np.linspace(xs[0], xs[-1], columns), xs, row) for row in grid.values])
-        fine = np.stack([np.interp(np.linspace(ys[0], ys[-1], rows), ys, column) for column in wide.T], axis=1)
+        wide = np.stack(
+            [np.interp(np.linspace(xs[0], xs[-1], columns), xs, row) for row in grid.values]
+        )
+        fine = np.stack(
+            [np.interp(np.linspace(ys[0], ys[-1], rows), ys, column) for column in wide.T], axis=1
+        )
     known = np.isfinite(fine)
     lost = np.isnan(grid.values)
     known[:, _nearest(xs, lost.all(axis=0), columns)] = False  # lines that are too thin to be met
@@ -465,14 +555,22 @@ def _height_colour(number: int, count: int) -> str:
     return _HEIGHTS[round(number * (len(_HEIGHTS) - 1) / max(1, count - 1))]
 
 
-def _label_levels(sheet: Sheet, shown: list[list[tuple[int, int]]], levels: Sequence[float]) -> None:
+def _label_levels(
+    sheet: Sheet, shown: list[list[tuple[int, int]]], levels: Sequence[float]
+) -> None:
     """The height of each level on its line, as far from the others as can be."""
     placed: list[tuple[int, int]] = []
     for number, (level, places) in enumerate(zip(levels, shown, strict=True)):
         text = label(level)
-        room = [(x, y) for x, y in places[:: max(1, len(places) // 200)] if x + len(text) < sheet.columns]
+        room = [
+            (x, y)
+            for x, y in places[:: max(1, len(places) // 200)]
+            if x + len(text) < sheet.columns
+        ]
         if room:
-            far = [min([math.hypot((x - a) / 2, y - b) for a, b in placed], default=x) for x, y in room]
+            far = [
+                min([math.hypot((x - a) / 2, y - b) for a, b in placed], default=x) for x, y in room
+            ]
             x, y = room[int(np.argmax(far))]
             placed.append((x, y))
             sheet.text(x, y, f"{text} ", _height_colour(number, len(levels)))

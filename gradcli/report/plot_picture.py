@@ -1,4 +1,7 @@
-"""Pictures of curves and contours in files and pages, by matplotlib, which is imported here alone. The same input gives the same bytes."""
+"""Pictures of curves and contours in files and pages, by matplotlib, which is imported here alone.
+
+The same input gives the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,19 @@ def insist() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise UsageError("pictures in files need matplotlib, which is not installed", help="pip install 'gradcli[plot]'") from None
+        raise UsageError(
+            "pictures in files need matplotlib, which is not installed",
+            help="pip install 'gradcli[plot]'",
+        ) from None
 
 
-def picture(records: Sequence[PlotRecord], kind: str, width: int | None = None, height: int | None = None) -> bytes:
-    """The bytes of a file of the kind "svg", "png" or "pdf". Raises UsageError without matplotlib."""
+def picture(
+    records: Sequence[PlotRecord], kind: str, width: int | None = None, height: int | None = None
+) -> bytes:
+    """The bytes of a file of the kind "svg", "png" or "pdf".
+
+    Raises UsageError without matplotlib.
+    """
     insist()
     import matplotlib
 
@@ -51,7 +62,10 @@ def picture(records: Sequence[PlotRecord], kind: str, width: int | None = None, 
         matplotlib.rcParams.update(_SETTINGS)
         made = _figure(records, width, height)
         out = io.BytesIO()
-        metadata = {"svg": {"Date": None, "Creator": "gradcli"}, "pdf": {"CreationDate": None, "Creator": "gradcli"}}.get(kind, {})
+        metadata = {
+            "svg": {"Date": None, "Creator": "gradcli"},
+            "pdf": {"CreationDate": None, "Creator": "gradcli"},
+        }.get(kind, {})
         made.savefig(out, format=kind, dpi=_DPI, metadata=metadata)
     return out.getvalue()
 
@@ -70,9 +84,13 @@ def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None
     found = panels(records)
     fields = [record for record in records if record.grid is not None]
     usual = _HEAD + _PANEL * len(found) + _CONTOURS * len(fields)
-    figure = Figure(figsize=((width or _WIDTH) / _DPI, (height or usual) / _DPI), layout="constrained")
+    figure = Figure(
+        figsize=((width or _WIDTH) / _DPI, (height or usual) / _DPI), layout="constrained"
+    )
     ratios = [_PANEL] * len(found) + [_CONTOURS] * len(fields)
-    axes: list[Axes] = list(figure.subplots(len(ratios), 1, squeeze=False, height_ratios=ratios)[:, 0])
+    axes: list[Axes] = list(
+        figure.subplots(len(ratios), 1, squeeze=False, height_ratios=ratios)[:, 0]
+    )
     drawn = [record for record in records if record.curves]
     for place, (panel, ax) in enumerate(zip(found, axes, strict=False)):
         if place:
@@ -109,7 +127,15 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
     for line in panel.lines:
         colour = _CURVES[line.number % len(_CURVES)]
         style = ("-", "--", "-.", ":")[line.number // len(_CURVES) % 4]
-        ax.plot(line.xs, line.ys, color=colour, linestyle=style, linewidth=1.8, label=line.label or None, solid_capstyle="butt")
+        ax.plot(
+            line.xs,
+            line.ys,
+            color=colour,
+            linestyle=style,
+            linewidth=1.8,
+            label=line.label or None,
+            solid_capstyle="butt",
+        )
     for pole in panel.poles:
         ax.axvline(pole, color=_TEXT, linewidth=0.9, linestyle=(0, (2, 3)), alpha=0.7)
     for gap in panel.gaps if len(panel.lines) == 1 else ():
@@ -125,9 +151,17 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
 
 
 def _logarithmic(ax: Axes, name: str, ends: tuple[float, float]) -> None:
-    """Make an axis logarithmic, with numbers as in a terminal: matplotlib's own are formulas, which are not typeset here."""
+    """Make an axis logarithmic, with numbers as in a terminal: matplotlib's own are formulas, which
+    are not typeset here.
+    """
     positions, texts = zip(*Axis.over(ends, log=True).ticks(_TICKS), strict=True)
-    ax.set(**{f"{name}scale": "log", f"{name}ticks": np.power(10.0, positions), f"{name}ticklabels": texts})
+    ax.set(
+        **{
+            f"{name}scale": "log",
+            f"{name}ticks": np.power(10.0, positions),
+            f"{name}ticklabels": texts,
+        }
+    )
     getattr(ax, f"{name}axis").set_minor_formatter("")
 
 
@@ -146,7 +180,15 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
 
         norm = BoundaryNorm(steps, 256)
         ax.contourf(grid.xs, grid.ys, values, levels=steps, cmap="viridis", norm=norm, alpha=0.55)
-        lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, colors=_TEXT, linewidths=0.8, linestyles="solid")
+        lines = ax.contour(
+            grid.xs,
+            grid.ys,
+            values,
+            levels=grid.levels,
+            colors=_TEXT,
+            linewidths=0.8,
+            linestyles="solid",
+        )
         ax.clabel(lines, fmt=label, fontsize=8)
     _arrows(ax, record)
     ax.set_xlabel(one_line(across, 40))
@@ -155,14 +197,28 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
 
 
 def _arrows(ax: Axes, record: PlotRecord) -> None:
-    """Arrows the way that the value grows, longer where it does so faster, but not in proportion: slopes differ by magnitudes."""
+    """Arrows the way that the value grows, longer where it does so faster, but not in proportion:
+    slopes differ by magnitudes.
+    """
     xs, ys, across, up = arrows(record, _ARROWS, _ARROWS)
     size = np.hypot(across, up)
     share = (0.35 + 0.65 * np.sqrt(size / size.max(initial=0.0))) / size
-    ax.quiver(xs, ys, across * share, up * share, angles="uv", color=_TEXT, scale=_ARROWS * 1.6, width=0.0028, pivot="mid", alpha=0.9)
+    ax.quiver(
+        xs,
+        ys,
+        across * share,
+        up * share,
+        angles="uv",
+        color=_TEXT,
+        scale=_ARROWS * 1.6,
+        width=0.0028,
+        pivot="mid",
+        alpha=0.9,
+    )
 
 
-# -- A page with a picture and its table: a file of HTML that fetches nothing and runs nothing ------
+# -- A page with a picture and its table: a file of HTML that fetches nothing and runs nothing
+# ------
 
 _MOST = 2_000  # rows that are shown
 _STYLE = """
@@ -187,7 +243,12 @@ def page(records: Sequence[PlotRecord], width: int | None = None, height: int | 
     """The whole page. Raises UsageError without matplotlib."""
     alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
     drawn = picture(records, "svg", width, height).decode()
-    content = ["<main>", f'<div role="img" aria-label="{alt}">', drawn[drawn.index("<svg") :].strip(), "</div>"]
+    content = [
+        "<main>",
+        f'<div role="img" aria-label="{alt}">',
+        drawn[drawn.index("<svg") :].strip(),
+        "</div>",
+    ]
     content += [part for record in records for part in _record(record)]
     return html_page(_title(records[0])[0] if records else "plot", _STYLE, [*content, "</main>"])
 
@@ -203,12 +264,38 @@ def _record(record: PlotRecord) -> list[str]:
     parts = [f"<h1>{heading}</h1>", f'<p class="range">{xml_text(box.strip())}</p>']
     lines = [line for line in record.lines() if isinstance(line, Line) and line.label is not None]
     if lines:
-        parts += ["<dl>", *(f"<dt>{xml_text(str(line.label))}</dt><dd>{xml_text(line.text)}</dd>" for line in lines), "</dl>"]
+        parts += [
+            "<dl>",
+            *(
+                f"<dt>{xml_text(str(line.label))}</dt><dd>{xml_text(line.text)}</dd>"
+                for line in lines
+            ),
+            "</dl>",
+        ]
     headings, cells = record.columns, record.rows()
     if len(cells) > _MOST:
-        return [*parts, f"<p>The table has {len(cells):,} rows: <code>--format csv</code> prints it.</p>"]
-    parts += ['<div class="scroll" tabindex="0" role="region" aria-label="table">', "<table>", "<thead>", "<tr>"]
-    parts += [*(f'<th scope="col">{xml_text(text)}</th>' for text in headings), "</tr>", "</thead>", "<tbody>"]
+        return [
+            *parts,
+            f"<p>The table has {len(cells):,} rows: <code>--format csv</code> prints it.</p>",
+        ]
+    parts += [
+        '<div class="scroll" tabindex="0" role="region" aria-label="table">',
+        "<table>",
+        "<thead>",
+        "<tr>",
+    ]
+    parts += [
+        *(f'<th scope="col">{xml_text(text)}</th>' for text in headings),
+        "</tr>",
+        "</thead>",
+        "<tbody>",
+    ]
     for row in cells:
-        parts.append("<tr>" + "".join(f"<td>{xml_text(repr(x) if isinstance(x, float) else str(x))}</td>" for x in row) + "</tr>")
+        parts.append(
+            "<tr>"
+            + "".join(
+                f"<td>{xml_text(repr(x) if isinstance(x, float) else str(x))}</td>" for x in row
+            )
+            + "</tr>"
+        )
     return [*parts, "</tbody>", "</table>", "</div>"]

@@ -1,4 +1,6 @@
-"""Results over ranges, as plain data: what came of one query of ``gradcli bound`` or ``gradcli plot``."""
+"""Results over ranges, as plain data: what came of one query of ``gradcli bound`` or ``gradcli
+plot``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gradcli.inert import one_line, printable
 from gradcli.report.lines import Line, Table, labelled_line, notes
 from gradcli.report.records import Answer, box_text
 
-# -- Bounds over a box -----------------------------------------------------------------------------
+# -- Bounds over a box ----------------------------------------------------------------------------
 
 Ends = tuple[float, float]
 Point = dict[str, float]
@@ -47,7 +49,8 @@ class BoundRecord(Answer):
 
     RESULT = ("value", "grad", "notes", "lipschitz")
     JSON = (
-        "schema source expr read_as? dialect? box value=ends grad=ends_of_derivatives at=places certified=is_certified notes lipschitz? "
+        "schema source expr read_as? dialect? box value=ends grad=ends_of_derivatives at=places "
+        "certified=is_certified notes lipschitz? "
         "warnings error"
     )
 
@@ -65,7 +68,11 @@ class BoundRecord(Answer):
     @property
     def ends_of_derivatives(self) -> dict[str, list[float]] | None:
         """The ranges of the derivatives, as JSON has them."""
-        return None if self.error is not None else {name: [*bound[:2]] for name, bound in self.grad.items()}
+        return (
+            None
+            if self.error is not None
+            else {name: [*bound[:2]] for name, bound in self.grad.items()}
+        )
 
     @property
     def is_certified(self) -> bool | None:
@@ -77,17 +84,26 @@ class BoundRecord(Answer):
         """The points where the furthest values were found, as JSON has them."""
         if self.value is None:
             return None
-        return {"value": _points(self.value), "grad": {name: _points(bound) for name, bound in self.grad.items()}}
+        return {
+            "value": _points(self.value),
+            "grad": {name: _points(bound) for name, bound in self.grad.items()},
+        }
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The ranges, and where they are not smooth."""
         d = "d/d{}" if len(self.grad) == 1 else "∂/∂{}"
         found = {} if self.value is None else {"value": self.value}
         found |= {printable(d.format(name)): bound for name, bound in self.grad.items()}
-        norms = {f"norm {name}": "unbounded" if most is None else f"at most {most!r}" for name, most in (self.lipschitz or {}).items()}
+        norms = {
+            f"norm {name}": "unbounded" if most is None else f"at most {most!r}"
+            for name, most in (self.lipschitz or {}).items()
+        }
         return [
             *self._head(f"  for {box_text(self.box)}"),
-            *(labelled_line(label, _range(bound, self.box), "formula") for label, bound in found.items()),
+            *(
+                labelled_line(label, _range(bound, self.box), "formula")
+                for label, bound in found.items()
+            ),
             *(labelled_line(printable(label), norm, "formula") for label, norm in norms.items()),
             labelled_line("proved", "yes, by interval arithmetic"),
             *(labelled_line(note.kind, note.text_with_place, "note") for note in self.notes),
@@ -102,18 +118,27 @@ def _points(bound: Bound) -> dict[str, Point | None]:
 def _range(bound: Bound, box: dict[str, Ends]) -> str:
     text = f"[{bound.low!r}, {bound.high!r}]"
     sides = (("low", bound.low, bound.at_low), ("high", bound.high, bound.at_high))
-    places = [f"{word} at {_point(point, box)}" for word, end, point in sides if point and math.isfinite(end)]
+    places = [
+        f"{word} at {_point(point, box)}"
+        for word, end, point in sides
+        if point and math.isfinite(end)
+    ]
     return f"{text}  {', '.join(places)}" if places and bound.low != bound.high else text
 
 
 def _point(point: Point, box: dict[str, Ends]) -> str:
     """A point, as exactly as is of interest in the box."""
-    units = {name: 10.0 ** math.floor(math.log10(high - low or 1.0)) for name, (low, high) in box.items()}
-    rounded = {name: round(value / units[name], _SHOWN_DIGITS) * units[name] + 0.0 for name, value in point.items()}
+    units = {
+        name: 10.0 ** math.floor(math.log10(high - low or 1.0)) for name, (low, high) in box.items()
+    }
+    rounded = {
+        name: round(value / units[name], _SHOWN_DIGITS) * units[name] + 0.0
+        for name, value in point.items()
+    }
     return " ".join(f"{name}={value:.{_SHOWN_DIGITS}g}" for name, value in rounded.items())
 
 
-# -- Curves and fields, which pictures and tables are made from ------------------------------------
+# -- Curves and fields, which pictures and tables are made from ----------------------------------
 
 _MOST_MARKS = 12  # that are listed
 _LONGEST = 300  # characters of a mark's text
@@ -142,7 +167,8 @@ class Mark(NamedTuple):
 class Curve:
     """One curve, as it is drawn, and its table.
 
-    label   the values of other names that tell it from its neighbours, such as ``a=1``; empty for a curve alone
+    label   the values of other names that tell it from its neighbours, such as ``a=1``; empty for a
+            curve alone
     names   these names, and their values
     xs      where it is drawn; with NaN among the heights where it is not drawn through
     heights of the value, and of each derivative, by their headings
@@ -188,7 +214,9 @@ class PlotRecord(Answer):
     at: np.ndarray | None = None  # evenly spaced points of the name, where there is one
     curves: list[Curve] = field(default_factory=list)
     grid: Field | None = None
-    regions: list[BoundNote] = field(default_factory=list)  # of two ranges: boxes around what is not smooth
+    regions: list[BoundNote] = field(
+        default_factory=list
+    )  # of two ranges: boxes around what is not smooth
     log: str = ""  # the axes that are logarithmic: of x, y
     notes: list[str] = field(default_factory=list)
 
@@ -204,12 +232,16 @@ class PlotRecord(Answer):
     @property
     def marks(self) -> list[tuple[Curve, Mark]]:
         """All marks in order, each with its curve."""
-        return sorted(((curve, mark) for curve in self.curves for mark in curve.marks), key=lambda item: item[1].at)
+        return sorted(
+            ((curve, mark) for curve in self.curves for mark in curve.marks),
+            key=lambda item: item[1].at,
+        )
 
     def _layout(self) -> str:
         levels = "" if self.grid is None else "levels=grid.levels"
         return (
-            f"schema source expr read_as? dialect? names ranges columns points=table marks=places {levels} notes check=check_at_points "
+            "schema source expr read_as? dialect? names ranges columns points=table marks=places "
+            f"{levels} notes check=check_at_points "
             "warnings error"
         )
 
@@ -223,26 +255,47 @@ class PlotRecord(Answer):
         return [*self.names, *varied, *entry, *self.headings]
 
     def rows(self) -> list[list[Any]]:
-        """The rows of the table: points in order, curve by curve; of two names the first varies fastest."""
+        """The rows of the table: points in order, curve by curve; of two names the first varies
+        fastest.
+        """
         found: list[list[Any]] = []
         if self.grid is not None:
             grid = self.grid.table or self.grid
             for j, y in enumerate(grid.ys.tolist()):
                 for i, x in enumerate(grid.xs.tolist()):
-                    found.append([x, y, float(grid.values[j, i]), *(float(grid.slopes[name][j, i]) for name in self.by)])
+                    found.append(
+                        [
+                            x,
+                            y,
+                            float(grid.values[j, i]),
+                            *(float(grid.slopes[name][j, i]) for name in self.by),
+                        ]
+                    )
             return found
         assert self.at is not None
         for curve in self.curves:
-            own = [*curve.names.values()] if curve.names else [curve.label] if len(self.curves) > 1 else []
+            own = (
+                [*curve.names.values()]
+                if curve.names
+                else [curve.label]
+                if len(self.curves) > 1
+                else []
+            )
             parts = [curve.table[heading].tolist() for heading in self.headings]
-            found += [[x, *own, *numbers] for x, *numbers in zip(self.at.tolist(), *parts, strict=True)]
+            found += [
+                [x, *own, *numbers] for x, *numbers in zip(self.at.tolist(), *parts, strict=True)
+            ]
         return found
 
     @property
     def table(self) -> list[dict[str, Any]] | None:
         """The table, as JSON has it."""
         headings = self.columns
-        return None if self.error is not None else [dict(zip(headings, row, strict=True)) for row in self.rows()]
+        return (
+            None
+            if self.error is not None
+            else [dict(zip(headings, row, strict=True)) for row in self.rows()]
+        )
 
     @property
     def places(self) -> list[dict[str, Any]] | None:
@@ -260,7 +313,11 @@ class PlotRecord(Answer):
             for curve, mark in self.marks
         ]
         regions = [
-            {"kind": note.kind, "at": {name: _place(*ends) for name, ends in note.where.items()}, "text": note.text}
+            {
+                "kind": note.kind,
+                "at": {name: _place(*ends) for name, ends in note.where.items()},
+                "text": note.text,
+            }
             for note in self.regions
         ]
         return [*marks, *regions]
@@ -270,14 +327,35 @@ class PlotRecord(Answer):
         lines: list[Line | Table] = [*self._head(f"  for {box_text(self.ranges)}")]
         for curve, mark in self.marks[:_MOST_MARKS]:
             said = mark.text.removeprefix(f"{mark.kind} ")  # which is the label
-            lines.append(labelled_line(mark.kind, one_line(f"{curve.label}: {said}" if len(self.curves) > 1 else said, _LONGEST), "note"))
+            lines.append(
+                labelled_line(
+                    mark.kind,
+                    one_line(f"{curve.label}: {said}" if len(self.curves) > 1 else said, _LONGEST),
+                    "note",
+                )
+            )
         if len(self.marks) > _MOST_MARKS:
-            lines.append(labelled_line("", f"and {len(self.marks) - _MOST_MARKS} more places, which --format json lists", "note"))
-        lines += [labelled_line(note.kind, one_line(note.text_with_place, _LONGEST), "note") for note in self.regions[:_MOST_MARKS]]
+            lines.append(
+                labelled_line(
+                    "",
+                    f"and {len(self.marks) - _MOST_MARKS} more places, which --format json lists",
+                    "note",
+                )
+            )
+        lines += [
+            labelled_line(note.kind, one_line(note.text_with_place, _LONGEST), "note")
+            for note in self.regions[:_MOST_MARKS]
+        ]
         if self.grid is not None and self.grid.levels:
-            lines.append(labelled_line("levels", ", ".join(f"{level:.6g}" for level in self.grid.levels)))
+            lines.append(
+                labelled_line("levels", ", ".join(f"{level:.6g}" for level in self.grid.levels))
+            )
         if self.check is not None:
-            where = f"at {self.points} points of the range" if self.points > 1 else "at one point of the range"
+            where = (
+                f"at {self.points} points of the range"
+                if self.points > 1
+                else "at one point of the range"
+            )
             lines.append(self._check_line(self.check, where))
         return [*lines, *notes([*self.notes, *self.warnings])]
 

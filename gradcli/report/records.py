@@ -14,7 +14,18 @@ from gradcli.inert import printable
 from gradcli.notation import array
 from gradcli.notation import name as spelled
 from gradcli.report.data import Data
-from gradcli.report.lines import Line, Part, Row, Table, array_text, html_of, labelled_line, latex_document, latex_in_notebook, notes
+from gradcli.report.lines import (
+    Line,
+    Part,
+    Row,
+    Table,
+    array_text,
+    html_of,
+    labelled_line,
+    latex_document,
+    latex_in_notebook,
+    notes,
+)
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, VariableCheck, Worst
@@ -22,23 +33,38 @@ if TYPE_CHECKING:
 Array = Any  # a NumPy array or scalar
 _LONGEST = 2000  # characters of a text that is told again
 _SOURCES = {
-    "symbolic": "sympy's derivative", "composed": "the composed reference", "double": "a reference in double",
+    "symbolic": "sympy's derivative", "composed": "the composed reference", "double": "a "
+    "reference in double",
     "long double": "a reference in long double",
 }  # fmt: skip
-_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "hvp": "Hessian · v", "assert": ""}
+_HEADINGS = {
+    "grad": "gradient",
+    "jacobian": "Jacobian",
+    "hessian": "Hessian",
+    "jvp": "",
+    "hvp": "Hessian · v",
+    "assert": "",
+}
 _LAYOUT = (
-    "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype {} precise? precise_certified? uncertainty? check "
+    "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype {} precise? "
+    "precise_certified? uncertainty? check "
     "warnings error"
 )
 _LAYOUTS = {
-    **{mode: _LAYOUT.format(f"seed {mode} derivative=derivative_or_none latex? derivative_kind?") for mode in _HEADINGS},
+    **{
+        mode: _LAYOUT.format(f"seed {mode} derivative=derivative_or_none latex? derivative_kind?")
+        for mode in _HEADINGS
+    },
     "assert": _LAYOUT.format("assert=asserted"),
 }
 
 
 def box_text(box: Mapping[str, tuple[float, float]]) -> str:
     """``0.0 <= x <= 1.0, y = 2.0``."""
-    return ", ".join(f"{name} = {low!r}" if low == high else f"{low!r} <= {name} <= {high!r}" for name, (low, high) in box.items())
+    return ", ".join(
+        f"{name} = {low!r}" if low == high else f"{low!r} <= {name} <= {high!r}"
+        for name, (low, high) in box.items()
+    )
 
 
 @cache
@@ -60,7 +86,9 @@ class Asserted(Data):
     relation: str = "=="
     text: str = ""  # what the user wrote, where the assert has several
     over: dict[str, tuple[float, float]] | None = None  # the box that it is claimed for
-    left_open: dict[str, tuple[float, float]] | None = None  # the smallest box in which it is not decided
+    left_open: dict[str, tuple[float, float]] | None = (
+        None  # the smallest box in which it is not decided
+    )
     reason: str | None = None  # why not
 
     @property
@@ -75,8 +103,15 @@ class Asserted(Data):
             return ""
         index = f"[{', '.join(map(str, self.worst.index))}]" if self.worst.index else ""
         which = f"{self.text}: " if self.text else ""
-        at = "" if self.worst.at is None else " at " + " ".join(f"{name}={value!r}" for name, value in self.worst.at.items())
-        return f"{which}left{index} is {self.worst.engine!r}, right{index} is {self.worst.reference!r}{at}"
+        at = (
+            ""
+            if self.worst.at is None
+            else " at " + " ".join(f"{name}={value!r}" for name, value in self.worst.at.items())
+        )
+        return (
+            f"{which}left{index} is {self.worst.engine!r}, right{index} is "
+            f"{self.worst.reference!r}{at}"
+        )
 
     @property
     def open_box(self) -> str:
@@ -88,30 +123,48 @@ class Asserted(Data):
 
 @dataclass(eq=False, repr=False)
 class Uncertainty(Data):
-    """Uncertainty that first order makes of the standard deviations of names, for each entry of a result."""
+    """Uncertainty that first order makes of the standard deviations of names, for each entry of a
+    result.
+    """
 
-    JSON = "std contributions covariances=contributions_of_pairs? second_order=with_second_order notes"
+    JSON = (
+        "std contributions covariances=contributions_of_pairs? second_order=with_second_order notes"
+    )
 
     std: Any
     variances: dict[str, Any] = field(default_factory=dict)  # of each name alone, the largest first
-    covariances: dict[tuple[str, str], Any] = field(default_factory=dict)  # what each pair adds to the variance, which may be less than 0
-    second_order: tuple[float, float] | None = None  # bias and standard deviation with it, of normal distributions
+    covariances: dict[tuple[str, str], Any] = field(
+        default_factory=dict
+    )  # what each pair adds to the variance, which may be less than 0
+    second_order: tuple[float, float] | None = (
+        None  # bias and standard deviation with it, of normal distributions
+    )
     notes: list[str] = field(default_factory=list)
 
     @property
     def contributions(self) -> dict[str, dict[str, Any]]:
         """The part of each name in the variance, as JSON has it."""
-        return {name: {"variance": part, "share": self._share(part)} for name, part in self.variances.items()}
+        return {
+            name: {"variance": part, "share": self._share(part)}
+            for name, part in self.variances.items()
+        }
 
     @property
     def contributions_of_pairs(self) -> dict[str, dict[str, Any]]:
         """The same of pairs of names."""
-        return {",".join(pair): {"variance": part, "share": self._share(part)} for pair, part in self.covariances.items()}
+        return {
+            ",".join(pair): {"variance": part, "share": self._share(part)}
+            for pair, part in self.covariances.items()
+        }
 
     @property
     def with_second_order(self) -> dict[str, float] | None:
         """The bias and the deviation of second order, as JSON has them."""
-        return None if self.second_order is None else dict(zip(("bias", "std"), self.second_order, strict=True))
+        return (
+            None
+            if self.second_order is None
+            else dict(zip(("bias", "std"), self.second_order, strict=True))
+        )
 
     def share(self, name: str) -> float:
         """The part of the variance, added up over entries, that comes from a name."""
@@ -148,7 +201,8 @@ class Failure(Data):
 
 @dataclass(eq=False, repr=False)
 class Answer(Data):
-    """The answer to one case: where that stands, how it was read, the verdict on the result, and the reason why there is none.
+    """The answer to one case: where that stands, how it was read, the verdict on the result, and
+    the reason why there is none.
 
     RESULT  the fields that a case with an error does not have
     """
@@ -168,7 +222,9 @@ class Answer(Data):
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
-    given: str | None = None  # a digest of the claims and the like that identify the case beside its text
+    given: str | None = (
+        None  # a digest of the claims and the like that identify the case beside its text
+    )
 
     @classmethod
     def of_error(cls, error: GradcliError, *, id: Any = None, expr: str | None = None) -> Self:
@@ -176,7 +232,13 @@ class Answer(Data):
         source, span = error.source, error.span
         line, column = source.position(span.start) if source and span else (1, 1)
         text = expr if expr is not None else source.text.strip() if source else ""
-        found = cls(text if len(text) <= _LONGEST else text[:_LONGEST] + "…", id, source.name if source else None, line, column)
+        found = cls(
+            text if len(text) <= _LONGEST else text[:_LONGEST] + "…",
+            id,
+            source.name if source else None,
+            line,
+            column,
+        )
         return found.fail(error)
 
     def fail(self, error: GradcliError) -> Self:
@@ -184,7 +246,11 @@ class Answer(Data):
         self.error = Failure.of(error)
         for each in fields(self):
             if each.name in self.RESULT:
-                setattr(self, each.name, each.default if each.default_factory is MISSING else each.default_factory())
+                setattr(
+                    self,
+                    each.name,
+                    each.default if each.default_factory is MISSING else each.default_factory(),
+                )
         return self
 
     def error_text(self) -> str:
@@ -199,21 +265,34 @@ class Answer(Data):
         """The expression, and how it was read."""
         facts = {"read as": self.read_as, "dialect": self.dialect}
         title = [printable(line) for line in text_lines(self.expr, keepends=False)]
-        heading = [Line(None, [Part(text, "heading")], "title") for text in (*title, *map(printable, further))]
-        return [*heading, *(labelled_line(label, fact) for label, fact in facts.items() if fact is not None)]
+        heading = [
+            Line(None, [Part(text, "heading")], "title")
+            for text in (*title, *map(printable, further))
+        ]
+        return [
+            *heading,
+            *(labelled_line(label, fact) for label, fact in facts.items() if fact is not None),
+        ]
 
     @staticmethod
     def _check_line(check: Check, where: str) -> Line:
         """The verdict on formulas or curves, by whom, and where."""
         word, parts = check.worst.word, check.variables.values()
         if word != "agree":
-            reason = next((reason for reason in (check.reason, *(part.reason for part in parts)) if reason), None)
+            reason = next(
+                (reason for reason in (check.reason, *(part.reason for part in parts)) if reason),
+                None,
+            )
             return labelled_line("check", f"{word}: {reason}" if reason else word, word)
         by = sorted({_SOURCES[part.decided_by] for part in parts if part.decided_by in _SOURCES})
-        return labelled_line("check", f"{word} with {' and '.join(by)} {where}" if by else f"{word} {where}", word)
+        return labelled_line(
+            "check", f"{word} with {' and '.join(by)} {where}" if by else f"{word} {where}", word
+        )
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """Return the lines of a result: numbers to some digits, if that is said, and arrays in lines of a width."""
+        """Return the lines of a result: numbers to some digits, if that is said, and arrays in
+        lines of a width.
+        """
         raise NotImplementedError
 
     def equations(self, digits: int | None = None) -> list[str]:
@@ -230,7 +309,9 @@ class Answer(Data):
 
     def _repr_html_(self) -> str:
         """Return the lines for notebooks."""
-        return html_of(self.lines() if self.error is None else [Line(None, [Part(self.error_text())])])
+        return html_of(
+            self.lines() if self.error is None else [Line(None, [Part(self.error_text())])]
+        )
 
     @property
     def source(self) -> dict[str, Any]:
@@ -271,28 +352,48 @@ class Record(Answer):
     latex: dict[str, str] | None = None
     asserted: Asserted | None = None  # the first false relation of an assert, or else its first one
     relations: list[Asserted] = field(default_factory=list)  # all of them
-    refuted: list[str] = field(default_factory=list)  # false asserts beside it in its program, of which no other record tells
+    refuted: list[str] = field(
+        default_factory=list
+    )  # false asserts beside it in its program, of which no other record tells
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp", "hvp" or "assert"
-    precise: dict[str, Any] | None = None  # value and gradients as decimal strings, from the reference
+    precise: dict[str, Any] | None = (
+        None  # value and gradients as decimal strings, from the reference
+    )
     precise_certified: bool | None = None  # whether each of these digits is proved
     skip: str | None = None  # why the case is not checked
     unreached: bool = False  # whether there was no time left for it
     xfail: str | None = None  # why it is known to fail
-    point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
-    at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them
+    point: dict[str, Array] = field(
+        default_factory=dict
+    )  # values that were chosen for names without one
+    at: dict[str, Array] = field(
+        default_factory=dict
+    )  # the values of the names with derivatives, where a report shows them
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
     explanation: Any = None  # the Explanation of a case that is wrong, where a report shows it
 
     @property
     def seed_chosen(self) -> str | None:
         """The words for the seed of a gradient of several numbers, where nobody gave one."""
-        summed = self.mode == "grad" and bool(self.grad) and bool(self.shape) and not self.seed_given
+        summed = (
+            self.mode == "grad" and bool(self.grad) and bool(self.shape) and not self.seed_given
+        )
         return "ones, the gradient of the sum" if summed else None
 
     def _further_fields(self) -> list[str]:
         derivatives = "grad" if self.mode == "assert" else self.mode
         seed = ["seed"] if self.seed_given else ["seed_chosen"]
-        beside = ["derivative", "latex", "precise", "check", "refuted", "warnings", "error", "skip", "xfail"]
+        beside = [
+            "derivative",
+            "latex",
+            "precise",
+            "check",
+            "refuted",
+            "warnings",
+            "error",
+            "skip",
+            "xfail",
+        ]
         return ["value", *seed, derivatives, *beside]
 
     def equations(self, digits: int | None = None) -> list[str]:
@@ -303,19 +404,31 @@ class Record(Answer):
         lines = [f"f &= {array(self.value, digits)}{spread}"]
         for name, numbers in self.derivatives().items():
             formula = (self.latex or {}).get(name)
-            lines.append(f"{_derivative(self.mode, name)} &= {f'{formula} = ' if formula else ''}{array(numbers, digits)}")
+            lines.append(
+                f"{_derivative(self.mode, name)} &= "
+                f"{f'{formula} = ' if formula else ''}{array(numbers, digits)}"
+            )
         return lines
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The value, the derivatives, the verdict, and what is to be said of them."""
-        value, kind = array_text(self.value, digits, width), f"{self.dtype}{f', shape {self.shape}' if self.shape else ''}"
+        value, kind = (
+            array_text(self.value, digits, width),
+            f"{self.dtype}{f', shape {self.shape}' if self.shape else ''}",
+        )
         said: list[str] = []
         if self.uncertainty is not None:
             value, said = _with_deviation(self.uncertainty, value, width)
         if self.asserted is not None:
-            value, kind = {True: "true", False: "false", None: "undetermined"}[self.asserted.holds], ""
+            value, kind = (
+                {True: "true", False: "false", None: "undetermined"}[self.asserted.holds],
+                "",
+            )
         between = "\n" if "\n" in value else "  "
-        lines: list[Line | Table] = [*self._head(), Line("value", [Part(value), *([Part(f"{between}({kind})")] if kind else [])], "value")]
+        lines: list[Line | Table] = [
+            *self._head(),
+            Line("value", [Part(value), *([Part(f"{between}({kind})")] if kind else [])], "value"),
+        ]
         if self.mode == "grad" and self.grad:
             seed = array_text(self.seed, digits, width) if self.seed_given else self.seed_chosen
             lines += [] if seed is None else [Line("seed", [Part(seed)], "seed")]
@@ -324,16 +437,35 @@ class Record(Answer):
         rows = []
         for name, numbers in self.derivatives().items():
             check = checks.get(name)
-            verdict = "" if check is None else check.verdict.word + check.few_digits(12 if self.dtype == "float64" else 5)
-            rows.append(Row(printable(name), array_text(numbers, digits, width), verdict, printable(formulas.get(name, ""))))
+            verdict = (
+                ""
+                if check is None
+                else check.verdict.word + check.few_digits(12 if self.dtype == "float64" else 5)
+            )
+            rows.append(
+                Row(
+                    printable(name),
+                    array_text(numbers, digits, width),
+                    verdict,
+                    printable(formulas.get(name, "")),
+                )
+            )
             said += [] if check is None else check.notes(name)
         if rows:
             lines.append(Table(_HEADINGS[self.mode], rows, self.check is not None))
         for part in self.relations or ([] if self.asserted is None else [self.asserted]):
-            said += [text for text in [part.difference or (part.open_box if part.holds is None else "")] if text and not part.holds]
+            said += [
+                text
+                for text in [part.difference or (part.open_box if part.holds is None else "")]
+                if text and not part.holds
+            ]
         if self.check is not None:
             word, basis = self.check.verdict.word, printable(self._basis(self.check))
-            lines.append(labelled_line("check", f"{word}{'' if basis.startswith(',') else ' '}{basis}".rstrip(), word))
+            lines.append(
+                labelled_line(
+                    "check", f"{word}{'' if basis.startswith(',') else ' '}{basis}".rstrip(), word
+                )
+            )
             said += [] if self.check.value is None else self.check.value.notes("the value")
         for name, decimals in (self.precise or {}).items():
             what = name if name == "value" else f"d/d{printable(name)}"
@@ -350,12 +482,20 @@ class Record(Answer):
         sources = sorted({c.decided_by for c in parts if c.decided_by})
         text = " and ".join(_SOURCES.get(s, s) for s in sources)
         digits = [c.digits for c in parts if c.digits is not None]
-        digitless = f", no digit of {', '.join(check.without_digits)} is right" if check.without_digits else ""
+        digitless = (
+            f", no digit of {', '.join(check.without_digits)} is right"
+            if check.without_digits
+            else ""
+        )
         if self.asserted is not None and self.asserted.over is not None and word == "agree":
             return "proved"
         if word == "agree" and text:
             proof = certainty([*parts, *([check.value] if check.value else [])])
-            text = f"{proof}with {text}, to {min(digits)} digits" if digits and not digitless else f"{proof}with {text}{digitless}"
+            text = (
+                f"{proof}with {text}, to {min(digits)} digits"
+                if digits and not digitless
+                else f"{proof}with {text}{digitless}"
+            )
             return text + _what_was_held(parts)
         if word == "skipped":
             return "" if self.warnings else check.reason or "nothing to check"
@@ -378,24 +518,41 @@ class Record(Answer):
         return "float64" if type(self.value) is np.float64 else _name(np.asarray(self.value).dtype)
 
     def derivatives(self) -> dict[str, Array]:
-        """The derivatives of the record's mode, by the name of their variable (or pair of variables)."""
+        """The derivatives of the record's mode, by the name of their variable (or pair of
+        variables).
+        """
         if self.mode == "jvp":
             return {"jvp": self.jvp}
         if self.mode == "hessian":
-            return {f"{a},{b}": block for a, row in (self.hessian or {}).items() for b, block in row.items()}
+            return {
+                f"{a},{b}": block
+                for a, row in (self.hessian or {}).items()
+                for b, block in row.items()
+            }
         return {"jacobian": self.jacobian, "hvp": self.hvp}.get(self.mode, self.grad) or {}
 
     def formulas(self) -> dict[str, str]:
         """The formulas of these."""
         if self.mode == "hessian":
-            return {f"{a},{b}": text for a, row in (self.derivative or {}).items() for b, text in row.items() if text}
+            return {
+                f"{a},{b}": text
+                for a, row in (self.derivative or {}).items()
+                for b, text in row.items()
+                if text
+            }
         return {name: text for name, text in (self.derivative or {}).items() if text}
 
     @property
     def failed(self) -> bool:
-        """Return whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false assert."""
+        """Return whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false
+        assert.
+        """
         mismatch = self.check is not None and self.check.verdict.word == "mismatch"
-        return mismatch or bool(self.refuted) or (self.asserted is not None and self.asserted.holds is False)
+        return (
+            mismatch
+            or bool(self.refuted)
+            or (self.asserted is not None and self.asserted.holds is False)
+        )
 
     def _layout(self) -> str:
         return _LAYOUTS[self.mode]
@@ -411,8 +568,14 @@ class Record(Answer):
         return None if self.value is None else self.shape
 
     def join(self, later: Record) -> Record:
-        """The result of a program with these two: that of its last query, if there is one, which tells of false asserts beside it."""
-        kept, other = (self, later) if later.mode == "assert" != self.mode and later.error is None else (later, self)
+        """The result of a program with these two: that of its last query, if there is one, which
+        tells of false asserts beside it.
+        """
+        kept, other = (
+            (self, later)
+            if later.mode == "assert" != self.mode and later.error is None
+            else (later, self)
+        )
         said = [*other.refuted]
         if other.asserted is not None and other.asserted.holds is False:
             said.append(f"line {other.line}: '{other.expr}' is false: {other.asserted.difference}")
@@ -421,7 +584,9 @@ class Record(Answer):
         return kept
 
     def take_outcome(self, relations: list[Asserted]) -> None:
-        """Take the outcome of an assert's relations: it is the first false one's, or else the first undecided one's."""
+        """Take the outcome of an assert's relations: it is the first false one's, or else the first
+        undecided one's.
+        """
         self.relations = relations
         outcomes = [part.holds for part in relations]
         self.value = False if False in outcomes else None if None in outcomes else True
@@ -432,15 +597,24 @@ def _with_deviation(found: Uncertainty, value: str, width: int | None) -> tuple[
     """The value with its standard deviation, and lines about where that comes from."""
     deviation = array_text(found.std, 2, width).replace("≈\n", "").replace("≈ ", "")
     shares = [f"{name} {100 * found.share(name):.3g} %" for name in found.variances]
-    shares += [f"{' with '.join(pair)} {100 * found.share_of_pair(pair):.3g} %" for pair in found.covariances]
+    shares += [
+        f"{' with '.join(pair)} {100 * found.share_of_pair(pair):.3g} %"
+        for pair in found.covariances
+    ]
     lines = [f"the variance comes from {', '.join(shares)}"] if len(found.variances) > 1 else []
     between = "\n" if "\n" in value or "\n" in deviation else " "
     return f"{value}{between}± {deviation}", lines + found.notes
 
 
 def _what_was_held(parts: Sequence[VariableCheck]) -> str:
-    """Say what a check of large arrays may have missed: entries that were not looked at, rules that were held along directions only."""
-    fewest = min((c.entries for c in parts if c.entries), key=lambda entries: entries[0] / max(1, entries[1]), default=(1, 1))
+    """Say what a check of large arrays may have missed: entries that were not looked at, rules that
+    were held along directions only.
+    """
+    fewest = min(
+        (c.entries for c in parts if c.entries),
+        key=lambda entries: entries[0] / max(1, entries[1]),
+        default=(1, 1),
+    )
     text = f", {fewest[0]:,} of {fewest[1]:,} entries" if fewest[0] < fewest[1] else ""
     directions = min((c.directions for c in parts if c.directions), default=0)
     return text + (f", rules held along {directions} random directions" if directions else "")
@@ -453,5 +627,7 @@ def _derivative(mode: str, name: str) -> str:
         return f"\\left(\\nabla^2 f\\, v\\right)_{{{spelled(name)}}}"
     first, _, second = name.partition(",")
     if mode == "hessian":
-        return f"\\frac{{\\partial^2 f}}{{\\partial {spelled(first)}\\,\\partial {spelled(second)}}}"
+        return (
+            f"\\frac{{\\partial^2 f}}{{\\partial {spelled(first)}\\,\\partial {spelled(second)}}}"
+        )
     return f"\\frac{{\\partial f}}{{\\partial {spelled(name)}}}"

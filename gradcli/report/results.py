@@ -1,4 +1,6 @@
-"""Results of the Python API: a class for each mode, in which what was asked for is there, and nothing is None that need not be."""
+"""Results of the Python API: a class for each mode, in which what was asked for is there, and
+nothing is None that need not be.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from gradcli.characters import by_name
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
-Checked_co = TypeVar("Checked_co", bound=Check | None, covariant=True)  # None where no check was asked for
+Checked_co = TypeVar(
+    "Checked_co", bound=Check | None, covariant=True
+)  # None where no check was asked for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,11 +26,13 @@ class Result(Record, Generic[Checked_co]):
     value       the value
     derivative  formulas of the derivatives by their names; empty where none were asked for
     latex       the same in LaTeX, with ``latex=True``
-    precise     value and derivatives in decimal digits, with ``precision=30``; ``precise_certified`` says whether each is proved
+    precise     value and derivatives in decimal digits, with ``precision=30``;
+                ``precise_certified`` says whether each is proved
     check       the verdict of the cross-check; None with ``check=False``
 
-    What is by names is found by any form of a name: its keys are as the language has them, ``"μ"`` (U+03BC) also of ``µ`` (U+00B5).
-    Numbers without axes are NumPy's scalars, which have what arrays have.
+    What is by names is found by any form of a name: its keys are as the language has them, ``"μ"``
+    (U+03BC) also of ``µ`` (U+00B5). Numbers without axes are NumPy's scalars, which have what
+    arrays have.
     """
 
     value: NDArray[Any]
@@ -44,7 +50,10 @@ class GradientRecord(Result[Checked_co]):
 
 
 class AssertRecord(GradientRecord[Checked_co]):
-    """The outcome of a program whose last statement is an assert: ``value`` says whether it holds. It has no gradient."""
+    """The outcome of a program whose last statement is an assert:
+
+    ``value`` says whether it holds. It has no gradient.
+    """
 
 
 class JacobianRecord(Result[Checked_co]):
@@ -80,12 +89,17 @@ KINDS: dict[str, type[Result[Any]]] = {
 
 def result_of(record: Record, checked: bool) -> Result[Any]:
     """The record as the class of its mode."""
-    given = {name: {} if value is None and name in ("derivative", "latex", "precise") else value for name, value in vars(record).items()}
+    given = {
+        name: {} if value is None and name in ("derivative", "latex", "precise") else value
+        for name, value in vars(record).items()
+    }
     found = KINDS[record.mode](**{name: by_name(value) for name, value in given.items()})
     if found.check is not None:
         found.check.variables = by_name(found.check.variables)
     if isinstance(found, AssertRecord):
         found.grad = {}
         if checked and found.check is None:
-            found.check = Check(Verdict.SKIPPED, reason="an assert is held or broken: it has no gradient to check")
+            found.check = Check(
+                Verdict.SKIPPED, reason="an assert is held or broken: it has no gradient to check"
+            )
     return found

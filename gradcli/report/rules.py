@@ -1,4 +1,6 @@
-"""The kinds of findings (`Outcome.rule`): what each means, what to do about it, and how grave it is in the words of GitLab and of SARIF."""
+"""The kinds of findings (`Outcome.rule`): what each means, what to do about it, and how grave it is
+in the words of GitLab and of SARIF.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ class Rule(NamedTuple):
     description: str
     severity: str = "major"  # info, minor, major, critical or blocker
     advice: str = ""  # what to do about it, in Markdown, for `gradcli help` and code scanning
-    precision: str = "very-high"  # how often something is wrong where it is found: low, medium, high or very-high
+    # how often something is wrong where it is found: low, medium, high or very-high
+    precision: str = "very-high"
 
     @property
     def level(self) -> str:
@@ -22,37 +25,44 @@ class Rule(NamedTuple):
 RULES = {
     "mismatch": Rule(
         "A gradient, or a claim about it, is wrong", "critical",
-        'Either the claim is wrong, or the engine is: both values and the entry are said, and for claims what kind of mistake '
+        'Either the claim is wrong, or the engine is: both values and the entry are said, and for '
+        'claims what kind of mistake '
         'it looks like. A mismatch without a claim is a bug of gradcli, to be reported.',
     ),
     "assert": Rule(
         "An assert is false", "critical",
-        'Both sides are evaluated at the bound values, and an assert about names without values is decided at points of its '
+        'Both sides are evaluated at the bound values, and an assert about names without values '
+        'is decided at points of its '
         'domain. Allow rounding by `within 1e-9`.',
     ),
     "undetermined": Rule(
         "No reference could decide within the limits", "major",
-        'The work that a check may take is counted. Ask for less at once (`--wrt`), check parts of the expression, or check it at '
+        'The work that a check may take is counted. Ask for less at once (`--wrt`), check parts '
+        'of the expression, or check it at '
         'fewer entries.', "medium",
     ),
     "undefined": Rule(
         "The derivative does not exist as a finite real number", "major",
-        'Somewhere a value is outside of the domain, infinite or too large: a note says in which part of the expression it '
+        'Somewhere a value is outside of the domain, infinite or too large: a note says in which '
+        'part of the expression it '
         'begins. `where(condition, ...)` keeps a branch that is not taken out of it.',
     ),
     "ill-conditioned": Rule(
         "Rounding costs all but a few digits", "minor",
-        'The gradient is the right one of these floats, but numbers that nearly cancel have lost its digits. A note has a '
+        'The gradient is the right one of these floats, but numbers that nearly cancel have lost '
+        'its digits. A note has a '
         'rewrite where one is known; `--precision N` computes more digits.',
     ),
     "kink": Rule(
         "The function is not differentiable here; the gradient is a convention", "minor",
-        "Both one-sided derivatives are said, and which value is given: PyTorch's, as a rule. Claims may be held to another "
+        "Both one-sided derivatives are said, and which value is given: PyTorch's, as a rule. "
+        "Claims may be held to another "
         'choice by `--convention`.',
     ),
     "agree": Rule(
         "The gradient agrees with its reference", "info",
-        "The derivative of the function, computed without the engine's rules, is the gradient to within rounding.",
+        "The derivative of the function, computed without the engine's rules, is the gradient to "
+        "within rounding.",
     ),
     "skipped": Rule(
         "There was nothing to check", "info",
@@ -72,7 +82,8 @@ RULES = {
     ),
     "error-syntax": Rule(
         "The text is not an expression of the language", "major",
-        'The caret stands where the text could not go on. A line is a statement; a newline inside brackets does not end it.',
+        'The caret stands where the text could not go on. A line is a statement; a newline inside '
+        'brackets does not end it.',
     ),
     "error-ambiguous": Rule(
         "The expression can be read in more than one way", "major",
@@ -80,11 +91,13 @@ RULES = {
     ),
     "error-unknown-name": Rule(
         "A function of this name is not known", "major",
-        '`gradcli functions WORD` looks for a function by words of its description; a function of your own is written `f(x) = x**2`.',
+        '`gradcli functions WORD` looks for a function by words of its description; a function of '
+        'your own is written `f(x) = x**2`.',
     ),
     "error-missing-value": Rule(
         "A variable has no value", "major",
-        'Bind it: `NAME=2`, `NAME=2,3` or `NAME=@data.npy` after the expression, or `NAME = ...` above it. `gradcli diff` and `check '
+        'Bind it: `NAME=2`, `NAME=2,3` or `NAME=@data.npy` after the expression, or `NAME = ...` '
+        'above it. `gradcli diff` and `check '
         '-e` need no values.',
     ),
     "error-argument": Rule(
@@ -93,7 +106,8 @@ RULES = {
     ),
     "error-shape": Rule(
         "Shapes do not fit", "major",
-        'Shapes go together as in NumPy, from the last axis backwards; a seed has the shape of the result.',
+        'Shapes go together as in NumPy, from the last axis backwards; a seed has the shape of '
+        'the result.',
     ),
     "error-type": Rule(
         "A value is of the wrong type", "major",
@@ -101,12 +115,14 @@ RULES = {
     ),
     "error-limit": Rule(
         "A limit on the size of the input was exceeded", "major",
-        '`--limit NAME=SIZE` raises the limit that is named: length, entries, dimensions, nodes, calls, tangents, derivatives, memory '
+        '`--limit NAME=SIZE` raises the limit that is named: length, entries, dimensions, nodes, '
+        'calls, tangents, derivatives, memory '
         'or work.',
     ),
     "error-internal": Rule(
         "gradcli failed, by a bug or for want of memory", "critical",
-        'The message says where in gradcli. Other records are not touched by it. Please report it with the input; `GRADCLI_TRACEBACK=1` '
+        'The message says where in gradcli. Other records are not touched by it. Please report it '
+        'with the input; `GRADCLI_TRACEBACK=1` '
         'shows the traceback.',
     ),
     "error-evaluation": Rule(
@@ -119,11 +135,13 @@ RULES = {
     ),
     "error-unknown-field": Rule(
         "A record has a field that nobody reads", "major",
-        'A misspelt claim would pass for ever. Fields of your own go under `"meta"`, which is copied to the output.',
+        'A misspelt claim would pass for ever. Fields of your own go under `"meta"`, which is '
+        'copied to the output.',
     ),
     "error-native": Rule(
         "Nothing can be compiled here", "major",
-        'Native code needs gcc or clang (CC names another one, with options); NumPy computes the same without one: `--backend numpy`.',
+        'Native code needs gcc or clang (CC names another one, with options); NumPy computes the '
+        'same without one: `--backend numpy`.',
     ),
     "error-output": Rule(
         "The output cannot be written", "major",
@@ -131,11 +149,13 @@ RULES = {
     ),
     "error-unsupported-in-target": Rule(
         "The language lacks a function", "major",
-        'What is exported needs a function that the target does not have: choose another target, or write it with other functions.',
+        'What is exported needs a function that the target does not have: choose another target, '
+        'or write it with other functions.',
     ),
     "error-usage": Rule(
         "A setting is not usable", "major",
-        'Options that contradict each other, or that nothing would come of, are refused rather than ignored; `--help` lists them.',
+        'Options that contradict each other, or that nothing would come of, are refused rather '
+        'than ignored; `--help` lists them.',
     ),
 }  # fmt: skip
 

@@ -1,4 +1,6 @@
-"""Explanations in every form, made of a sheet to read: the forward pass, the backward pass and what each gradient is made of."""
+"""Explanations in every form, made of a sheet to read: the forward pass, the backward pass and what
+each gradient is made of.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,24 @@ from typing import Any
 import numpy as np
 
 from gradcli.inert import display_width, ends_of, html_text, latex_text, pad, printable
-from gradcli.report.explanation import DIGITS, LABEL, Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
-from gradcli.report.lines import Line, Part, Table, latex_document, latex_in_notebook, round_number, text_of
+from gradcli.report.explanation import (
+    DIGITS,
+    LABEL,
+    Contribution,
+    ExplainedGradient,
+    ExplainedNode,
+    Explanation,
+    count_text,
+)
+from gradcli.report.lines import (
+    Line,
+    Part,
+    Table,
+    latex_document,
+    latex_in_notebook,
+    round_number,
+    text_of,
+)
 from gradcli.report.pictures import drawing, svg
 from gradcli.report.results import GradientRecord
 
@@ -28,7 +46,9 @@ class ShownExplanation(Explanation):
     record: GradientRecord[Any]
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """Return everything that is shown of it, a formula with its rule in a line where it has room."""
+        """Return everything that is shown of it, a formula with its rule in a line where it has
+        room.
+        """
         return _Sheet(self, digits or DIGITS, width).lines()
 
     def to_latex(self, digits: int | None = None) -> str:
@@ -37,7 +57,11 @@ class ShownExplanation(Explanation):
             return self.record.to_latex(digits)
         text = ""
         for name, steps in self.steps.items():
-            rows = [rf"  &= {step.latex} && \text{{{latex_text(step.rule)}}}" for step in steps if step.latex is not None]
+            rows = [
+                rf"  &= {step.latex} && \text{{{latex_text(step.rule)}}}"
+                for step in steps
+                if step.latex is not None
+            ]
             text += latex_document(f"{self.record.expr}, by {name}", rows)
         return text
 
@@ -50,7 +74,9 @@ class ShownExplanation(Explanation):
     _repr_html_ = to_html
 
     def _repr_latex_(self) -> str:
-        lines = [f"&= {step.latex}" for steps in self.steps.values() for step in steps if step.latex]
+        lines = [
+            f"&= {step.latex}" for steps in self.steps.values() for step in steps if step.latex
+        ]
         return latex_in_notebook(lines or self.record.equations())
 
 
@@ -71,7 +97,11 @@ class _Sheet:
             lines += self._steps()
         elif explanation.nodes:  # else an assert
             few = len(explanation.nodes) <= _MOST
-            lines += [*(self._forward() if few else self._fold()), *(self._backward() if few else ()), *self._gradients()]
+            lines += [
+                *(self._forward() if few else self._fold()),
+                *(self._backward() if few else ()),
+                *self._gradients(),
+            ]
         facts = self._facts(record)
         lines += [_line()] if facts and explanation.record.mode != "assert" else []
         note = _line(f"  numbers are rounded to {self.digits} digits; --digits 17 shows all")
@@ -81,9 +111,14 @@ class _Sheet:
         """Each formula with its rule beside it, or above it where a line has no room for both."""
         for name, steps in self.explanation.steps.items():
             yield from _heading_lines(f"d/d{printable(name)}", role="name")
-            rules, formulas = [printable(step.rule) for step in steps], [printable(step.formula) for step in steps]
+            rules, formulas = (
+                [printable(step.rule) for step in steps],
+                [printable(step.formula) for step in steps],
+            )
             most = min(self.width, _ROOM) - max(map(display_width, rules)) - 8
-            room = max((width for width in map(display_width, formulas) if width <= most), default=0)
+            room = max(
+                (width for width in map(display_width, formulas) if width <= most), default=0
+            )
             for rule, formula in zip(rules, formulas, strict=True):
                 if display_width(formula) <= room:
                     yield _line("  = ", Part(pad(formula, room), "formula"), f"   {rule}")
@@ -94,28 +129,54 @@ class _Sheet:
     def _fold(self) -> Iterator[Line]:
         """Many nodes as fewer: by function, call and line."""
         drawn = drawing(self.explanation, _MOST)
-        yield from _heading_lines("forward and backward", f"  {drawn.count}: --format json lists them all" if drawn.is_folded else "")
+        yield from _heading_lines(
+            "forward and backward",
+            f"  {drawn.count}: --format json lists them all" if drawn.is_folded else "",
+        )
         yield from self._rows(
-            (box.key, box.role, box.title, box.detail, box.value, f"adjoint {box.adjoint}" if box.adjoint else "") for box in drawn.boxes
+            (
+                box.key,
+                box.role,
+                box.title,
+                box.detail,
+                box.value,
+                f"adjoint {box.adjoint}" if box.adjoint else "",
+            )
+            for box in drawn.boxes
         )
 
     def _forward(self) -> Iterator[Line]:
         yield from _heading_lines("forward", "  every node after its operands")
         yield from self._rows(
-            (node.id, node.op, self._definition(node), _operation(node), self._number(node.value).text, _recorded_line(node))
+            (
+                node.id,
+                node.op,
+                self._definition(node),
+                _operation(node),
+                self._number(node.value).text,
+                _recorded_line(node),
+            )
             for node in self.explanation.nodes
         )
 
     def _definition(self, node: ExplainedNode) -> str:
         """Return what a node is called, with what a name stands for."""
-        return ends_of(f"{node.name} = {node.text}", LABEL) if node.is_definition else self.explanation.label(node.id)
+        return (
+            ends_of(f"{node.name} = {node.text}", LABEL)
+            if node.is_definition
+            else self.explanation.label(node.id)
+        )
 
     def _rows(self, nodes: Iterator[tuple[int, str, str, str, str, str]]) -> Iterator[Line]:
         """Nodes below one another: id, kind, title, operation, value, and what else is known."""
         rows = [*nodes]
         ids = len(str(max(row[0] for row in rows)))
         columns = [max(map(display_width, column)) for column in [*zip(*rows, strict=True)][2:5]]
-        titles, operations, values = map(min, columns, (LABEL, 24, 30)) if sum(columns) < self.width - ids - 10 else (0, 0, 0)
+        titles, operations, values = (
+            map(min, columns, (LABEL, 24, 30))
+            if sum(columns) < self.width - ids - 10
+            else (0, 0, 0)
+        )
         for id, kind, title, operation, value, further in rows:
             parts = [
                 Part(f"  {id:>{ids}}  ", "id"), Part(pad(title, titles) + "  ", _role(kind)), Part(pad(operation, operations) + "  "),
@@ -126,9 +187,18 @@ class _Sheet:
     def _backward(self) -> Iterator[Line]:
         if not self.explanation.backward:
             return
-        yield from _heading_lines("backward", "  the adjoint of a node is the derivative of the result by it")
+        yield from _heading_lines(
+            "backward", "  the adjoint of a node is the derivative of the result by it"
+        )
         arrived, leaving = self.explanation.contributions_by_node(), self.explanation.leaving()
-        for id in [*leaving, *(node.id for node in self.explanation.nodes if node.id not in leaving and node.id in arrived)]:
+        for id in [
+            *leaving,
+            *(
+                node.id
+                for node in self.explanation.nodes
+                if node.id not in leaving and node.id in arrived
+            ),
+        ]:
             yield from self._adjoint(self.explanation.node(id), arrived.get(id, []))
             yield from map(self._passed_line, leaving.get(id, ()))
 
@@ -136,7 +206,11 @@ class _Sheet:
         several, adjoint, seed = len(arrived) > 1, self._number(node.adjoint), ""
         if node.id == self.explanation.result:
             several = False
-            seed = ", the seed: ones" if node.shape and not self.explanation.record.seed_given else ", the seed"
+            seed = (
+                ", the seed: ones"
+                if node.shape and not self.explanation.record.seed_given
+                else ", the seed"
+            )
         has = f"  has {len(arrived)} contributions, together " if several else "  has "
         yield _line(Part(f"  {node.id}  ", "id"), self._node(node.id), has, adjoint, seed)
         for each in arrived if several else ():
@@ -157,28 +231,49 @@ class _Sheet:
         gradients = self.explanation.gradients
         if not gradients:
             return
-        yield from _heading_lines("gradient", "  by paths from the name to the result, the largest first")
+        yield from _heading_lines(
+            "gradient", "  by paths from the name to the result, the largest first"
+        )
         for name, gradient in islice(gradients.items(), _NAMES):
             yield _line("  ", Part(printable(name), "name"), "  ", self._number(gradient.value))
             for path in gradient.paths:
-                yield _line("     ", self._number(path.contribution), " by ", Part(self.explanation.route(path.nodes), "text"))
+                yield _line(
+                    "     ",
+                    self._number(path.contribution),
+                    " by ",
+                    Part(self.explanation.route(path.nodes), "text"),
+                )
             yield from self._rest(gradient)
         if len(gradients) > _NAMES:
             yield _line(f"  and {len(gradients) - _NAMES:,} more names: --format json lists them")
 
     def _rest(self, gradient: ExplainedGradient) -> Iterator[Line]:
         if gradient.left_out:
-            yield _line(f"     and {count_text(gradient.left_out)} smaller paths, together ", self._number(gradient.rest))
-        elif gradient.paths and np.any(np.asarray(gradient.rest) != 0) and np.all(np.isfinite(gradient.rest)):
+            yield _line(
+                f"     and {count_text(gradient.left_out)} smaller paths, together ",
+                self._number(gradient.rest),
+            )
+        elif (
+            gradient.paths
+            and np.any(np.asarray(gradient.rest) != 0)
+            and np.all(np.isfinite(gradient.rest))
+        ):
             yield _line("     ", self._number(gradient.rest), " is rounding")
         elif not gradient.paths:
             yield _line("     no path leads from it to the result")
 
     def _facts(self, record: list[Line]) -> list[Line]:
         """Return the lines of the record beside its numbers."""
-        has_value = self.explanation.record.uncertainty is not None or self.explanation.record.mode == "assert"
+        has_value = (
+            self.explanation.record.uncertainty is not None
+            or self.explanation.record.mode == "assert"
+        )
         wanted = {"read as", "dialect", "check", "note", *(["value"] if has_value else [])}
-        return [Line(line.label, line.parts[:1], line.kind if line.label != "value" else "fact") for line in record if line.label in wanted]
+        return [
+            Line(line.label, line.parts[:1], line.kind if line.label != "value" else "fact")
+            for line in record
+            if line.label in wanted
+        ]
 
     def _node(self, id: int) -> Part:
         return Part(self.explanation.label(id), _role(self.explanation.node(id).op))
@@ -206,7 +301,11 @@ def _operation(node: ExplainedNode) -> str:
     if not node.operands:
         return node.op
     made = f"{node.op} {', '.join(map(str, node.operands))}"
-    return f"{node.function}: {made}" if node.function is not None and node.function != node.op else made
+    return (
+        f"{node.function}: {made}"
+        if node.function is not None and node.function != node.op
+        else made
+    )
 
 
 def _recorded_line(node: ExplainedNode) -> str:

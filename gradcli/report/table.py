@@ -1,4 +1,6 @@
-"""Results as CSV: of a record a row for each entry of each derivative, of a plot one for each point."""
+"""Results as CSV: of a record a row for each entry of each derivative, of a plot one for each
+point.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +34,24 @@ class Row(NamedTuple):
 
 
 def csv_rows(record: Record, digits: int | None) -> str:
-    """The rows of one record; one with an error has a row without numbers, in its place. Numbers are as they are, texts inert (`csv_text`).
+    """The rows of one record; one with an error has a row without numbers, in its place.
+
+    Numbers are as they are, texts inert (`csv_text`).
 
     ``at``     the entry's own value (of a Hessian, that of the first name's entry)
-    ``value``  the result's: repeated if it is one number, entry for entry if it has the shape of the variable, of a Jacobian that of the
-               row. A result that fits no derivative has rows of its own, without a variable.
+    ``value``  the result's: repeated if it is one number, entry for entry if it has the shape of
+               the variable, of a Jacobian that of the row. A result that fits no derivative has
+               rows of its own, without a variable.
     """
     if record.uncertainty is not None:
-        raise UsageError("--format csv has no place for standard deviations", help="write --format json, or text")
-    case = [record.id if _is_number(record.id) else csv_text(id_text(record.id)), record.line, csv_text(record.expr)]
+        raise UsageError(
+            "--format csv has no place for standard deviations", help="write --format json, or text"
+        )
+    case = [
+        record.id if _is_number(record.id) else csv_text(id_text(record.id)),
+        record.line,
+        csv_text(record.expr),
+    ]
     return _text(
         [
             *case, csv_text(row.variable), " ".join(map(str, row.place)),
@@ -51,15 +62,29 @@ def csv_rows(record: Record, digits: int | None) -> str:
 
 
 def plot_rows(records: Sequence[PlotRecord]) -> str:
-    """All rows below one heading; where there are several expressions, each row has its own, and cells of other columns are empty."""
+    """All rows below one heading; where there are several expressions, each row has its own, and
+    cells of other columns are empty.
+    """
     drawn = [record for record in records if record.error is None]
     headings = list(dict.fromkeys(heading for record in drawn for heading in record.columns))
     several = len(records) > 1
-    found = [[csv_text(heading) for heading in (["expr"] if several else []) + headings]] if drawn else []
+    found = (
+        [[csv_text(heading) for heading in (["expr"] if several else []) + headings]]
+        if drawn
+        else []
+    )
     for record in drawn:
         for cells in record.table or []:
             expr = [csv_text(record.expr)] if several else []
-            found.append(expr + [repr(cell) if isinstance(cell := cells.get(h, ""), float) else csv_text(str(cell)) for h in headings])
+            found.append(
+                expr
+                + [
+                    repr(cell)
+                    if isinstance(cell := cells.get(h, ""), float)
+                    else csv_text(str(cell))
+                    for h in headings
+                ]
+            )
     return _text(found)
 
 
@@ -77,8 +102,15 @@ def _rows(record: Record) -> Iterator[Row]:
     told = False
     for name, array in record.derivatives().items():
         derivative = np.asarray(array)
-        own = _spread(_at(record, name, value), derivative.shape, value.ndim if record.mode == "jacobian" else 0)
-        results = _spread(value if record.mode == "jacobian" or value.shape in ((), derivative.shape) else None, derivative.shape)
+        own = _spread(
+            _at(record, name, value),
+            derivative.shape,
+            value.ndim if record.mode == "jacobian" else 0,
+        )
+        results = _spread(
+            value if record.mode == "jacobian" or value.shape in ((), derivative.shape) else None,
+            derivative.shape,
+        )
         told = told or (bool(derivative.size) and results is not None)
         for index in np.ndindex(derivative.shape):
             at, result = (None if numbers is None else numbers[index] for numbers in (own, results))
@@ -89,7 +121,9 @@ def _rows(record: Record) -> Iterator[Row]:
 
 
 def _at(record: Record, name: str, value: np.ndarray) -> np.ndarray | None:
-    """The values of the variable that a derivative is by; of a jvp those of the name that moves, if it is one that fits."""
+    """The values of the variable that a derivative is by; of a jvp those of the name that moves, if
+    it is one that fits.
+    """
     if record.mode != "jvp":
         found = record.at.get(name.partition(",")[0])
         return None if found is None else np.asarray(found)
@@ -98,8 +132,12 @@ def _at(record: Record, name: str, value: np.ndarray) -> np.ndarray | None:
     return np.asarray(moved[0]) if fits else None
 
 
-def _spread(numbers: np.ndarray | None, shape: tuple[int, ...], before: int = 0) -> np.ndarray | None:
-    """Numbers in the shape of a derivative, some axes of which come before theirs, and the others after."""
+def _spread(
+    numbers: np.ndarray | None, shape: tuple[int, ...], before: int = 0
+) -> np.ndarray | None:
+    """Numbers in the shape of a derivative, some axes of which come before theirs, and the others
+    after.
+    """
     if numbers is None:
         return None
     after = len(shape) - before - numbers.ndim

@@ -63,7 +63,8 @@ class Worst(Data):
 class OneSided(Data):
     """A kink at one entry: the derivatives from both sides and the value that the engine chose.
 
-    jump  in words, how the function jumps here, or where it has a pole; empty where it is continuous
+    jump  in words, how the function jumps here, or where it has a pole; empty where it is
+          continuous
     """
 
     JSON = "index left right chosen convention jump?"
@@ -79,9 +80,13 @@ class OneSided(Data):
     def sides(self) -> str:
         """The derivatives from both sides, in words."""
         if self.left == self.right:
-            return f"{self.left:g} from both sides" + ("" if self.jump else " by itself, not together with equal entries")
+            return f"{self.left:g} from both sides" + (
+                "" if self.jump else " by itself, not together with equal entries"
+            )
         parts = ((self.left, "left"), (self.right, "right"))
-        return ", ".join(f"{v:g} from the {name}" if v == v else f"none from the {name}" for v, name in parts)
+        return ", ".join(
+            f"{v:g} from the {name}" if v == v else f"none from the {name}" for v, name in parts
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -89,7 +94,8 @@ class VariableCheck(Data):
     """The cross-check of one gradient (or of the value)."""
 
     JSON = (
-        "verdict decided_by max_abs_error? max_rel_error? digits? lost_bits=lost? bound? certified=is_certified? enclosure? by_mpmath? "
+        "verdict decided_by max_abs_error? max_rel_error? digits? lost_bits=lost? bound? "
+        "certified=is_certified? enclosure? by_mpmath? "
         "entries? directions? wrong? worst? kinks? reason?"
     )
 
@@ -99,7 +105,9 @@ class VariableCheck(Data):
     max_rel_error: float | None = None
     digits: int | None = None  # right digits of the worst entry, at most 17
     entries: tuple[int, int] | None = None  # checked, of how many
-    directions: int | None = None  # along how many random directions rules were held that nothing else vouches for
+    directions: int | None = (
+        None  # along how many random directions rules were held that nothing else vouches for
+    )
     wrong: int = 0  # how many entries are wrong
     worst: Worst | None = None
     kinks: list[OneSided] = field(default_factory=list)
@@ -107,11 +115,19 @@ class VariableCheck(Data):
     mask: Any = None  # booleans, True where an entry is wrong; None where none is
     certified: bool | None = None  # whether the verdict is proved, by enclosures
     enclosure: tuple[str, str] | None = None  # of the worst entry's true value
-    within: int | None = None  # the power of ten that the width of no enclosure exceeds; None where all are exact
-    by_mpmath: list[str] = field(default_factory=list)  # functions without rigorous bounds, for which nothing is proved
+    within: int | None = (
+        None  # the power of ten that the width of no enclosure exceeds; None where all are exact
+    )
+    by_mpmath: list[str] = field(
+        default_factory=list
+    )  # functions without rigorous bounds, for which nothing is proved
     lost: int | None = None  # bits of the worst entry that are lost, from 20 on
     underflows: bool = False  # whether all that is ill-conditioned is too small for floats
-    bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
+    bound: float | None = (
+        # how far rounding might take an entry, relative to it, where that is more than digits can
+        # show
+        None
+    )
 
     @property
     def is_certified(self) -> bool | None:
@@ -131,19 +147,32 @@ class VariableCheck(Data):
         if word in ("agree", "skipped"):
             if self.digits == 0 and worst is not None:
                 return [f"{where}: the true value is 0, {worst.engine!r} is rounding"]
-            return [] if self.lost is None else [f"{where}: rounding costs {self.lost} bits, {self.digits} digits are right"]
+            return (
+                []
+                if self.lost is None
+                else [f"{where}: rounding costs {self.lost} bits, {self.digits} digits are right"]
+            )
         if self.kinks:
             return [
-                f"{_entry(name, k.index)}: {word}, {f'the function {k.jump}; ' if k.jump else ''}{k.sides}; "
-                f"chosen is {k.chosen:g}" + (f" (convention: {k.convention})" if k.convention else "")
+                f"{_entry(name, k.index)}: {word}, "
+                f"{f'the function {k.jump}; ' if k.jump else ''}{k.sides}; "
+                f"chosen is {k.chosen:g}"
+                + (f" (convention: {k.convention})" if k.convention else "")
                 for k in self.kinks[:3]
             ] + ([f"{name}: and {len(self.kinks) - 3} more kinks"] if len(self.kinks) > 3 else [])
         if word != "mismatch" or worst is None:
             return [f"{where}: {word}, {self.reason}"] if self.reason else []
         if (self.reason or "").startswith("the result is"):
             return [f"{where}: MISMATCH, {self.reason}"]
-        count = f"; {self.wrong} of {self.entries[1]} entries are wrong" if self.entries and self.entries[1] > 1 else ""
-        wrong = f"{where}: MISMATCH, the engine has {worst.engine!r}, the reference {worst.reference!r}{count}"
+        count = (
+            f"; {self.wrong} of {self.entries[1]} entries are wrong"
+            if self.entries and self.entries[1] > 1
+            else ""
+        )
+        wrong = (
+            f"{where}: MISMATCH, the engine has {worst.engine!r}, the reference "
+            f"{worst.reference!r}{count}"
+        )
         return [wrong, *([f"{where}: {self.reason}"] if self.reason else [])]
 
 
@@ -152,7 +181,8 @@ def _entry(name: str, index: tuple[int, ...]) -> str:
 
 
 def honest(check: VariableCheck, dtype: str | None) -> None:
-    """Take back digits that a result of this dtype does not have, and an error that is smaller than the worst entry's own.
+    """Take back digits that a result of this dtype does not have, and an error that is smaller than
+    the worst entry's own.
 
     Numbers of fewer bits that are as right as can be are still off by half of their last one.
     """
@@ -164,17 +194,28 @@ def honest(check: VariableCheck, dtype: str | None) -> None:
         off = abs(worst.engine - worst.reference) / abs(worst.reference)
         if off <= epsilon:  # more is underflow, or what the check itself has found
             check.max_rel_error = max(check.max_rel_error, off)
-    here = exact if check.max_rel_error == 0 else int(min(rounded, math.log10(5 / check.max_rel_error))) if check.max_rel_error < 1 else 0
+    here = (
+        exact
+        if check.max_rel_error == 0
+        else int(min(rounded, math.log10(5 / check.max_rel_error)))
+        if check.max_rel_error < 1
+        else 0
+    )
     check.digits = min(check.digits, here)
 
 
 LOST = 20  # bits from which on a loss is told, and a rewrite is sought
 PRECISION = {"float64": 53, "float32": 24, "float16": 11}  # bits
-_DIGITS = {"float32": (8, 7, 2.0**-23), "float16": (5, 4, 2.0**-10)}  # of exact numbers and of rounded ones, and epsilon
+_DIGITS = {
+    "float32": (8, 7, 2.0**-23),
+    "float16": (5, 4, 2.0**-10),
+}  # of exact numbers and of rounded ones, and epsilon
 
 
 def certainty(checks: Sequence[VariableCheck]) -> str:
-    """Return how narrow the enclosures are that prove some verdicts; empty where one of these is not proved."""
+    """Return how narrow the enclosures are that prove some verdicts; empty where one of these is
+    not proved.
+    """
     if not checks or not all(check.certified for check in checks):
         return ""
     widest = max((check.within for check in checks if check.within is not None), default=None)
@@ -197,16 +238,24 @@ class Claim(Data):
     reason: str | None = None
     wrong: tuple[int, int] | None = None  # how many entries, of how many
     difference: str | None = None  # a wrong formula minus the right one, where that is short
-    mask: Any = None  # booleans, True where an entry is wrong; None where that is not known entry by entry
+    mask: Any = (
+        None  # booleans, True where an entry is wrong; None where that is not known entry by entry
+    )
     relation: str | None = None  # of an assert: the comparison,
     text: str | None = None  # and what the user wrote, where the assert has several
-    decided_by: str | None = None  # of a formula: "algebra", which is a proof for all values where both sides have one, or "points",
+    decided_by: str | None = (
+        # of a formula: "algebra", which is a proof for all values where both sides have one, or
+        # "points",
+        None
+    )
     points: int = 0  # and how many these were
 
 
 @dataclass(eq=False, repr=False)
 class Departure(Data):
-    """Place where a wrong gradient begins: the adjoint of a node that an operation made wrong, and that operation's place."""
+    """Place where a wrong gradient begins: the adjoint of a node that an operation made wrong, and
+    that operation's place.
+    """
 
     JSON = "node made_by index engine reference place"
 
@@ -222,13 +271,16 @@ class Departure(Data):
     def text(self) -> str:
         index = f" at {list(self.index)}" if self.index else ""
         return (
-            f"the adjoint of '{self.node}'{index} is {self.engine!r}, true {self.beyond or repr(self.reference)}: made by '{self.made_by}'"
+            f"the adjoint of '{self.node}'{index} is {self.engine!r}, true "
+            f"{self.beyond or repr(self.reference)}: made by '{self.made_by}'"
         )
 
 
 @dataclass(eq=False, repr=False)
 class Rewrite(Data):
-    """The function written with all repairs, and the most bits that its value or an entry of a gradient loses, before and with them."""
+    """The function written with all repairs, and the most bits that its value or an entry of a
+    gradient loses, before and with them.
+    """
 
     JSON = "text lost_bits=lost left_bits=left where?"
 
@@ -241,7 +293,10 @@ class Rewrite(Data):
     @property
     def in_words(self) -> str:
         where = f", {self.where}" if self.where else ""
-        return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}{where}"
+        return (
+            f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of "
+            f"{self.bits}{where}"
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -259,7 +314,9 @@ class Check(Data):
     departs: Departure | None = None  # where a wrong gradient begins
     rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
     over: dict[str, tuple[float, float]] | None = None  # the box that it is about
-    overflows: bool = False  # a mismatch of floats alone, because something on the way is too large for them
+    overflows: bool = (
+        False  # a mismatch of floats alone, because something on the way is too large for them
+    )
 
     @property
     def parts(self) -> list[VariableCheck]:
@@ -281,13 +338,21 @@ class Check(Data):
 
     @property
     def without_digits(self) -> list[str]:
-        """The names of what is right, but has no right digit: it underflowed, cancelled, or is truly zero."""
+        """The names of what is right, but has no right digit: it underflowed, cancelled, or is
+        truly zero.
+        """
         parts = {**self.variables, **({} if self.value is None else {"the value": self.value})}
-        return [name for name, part in parts.items() if part.digits == 0 and part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED)]
+        return [
+            name
+            for name, part in parts.items()
+            if part.digits == 0 and part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED)
+        ]
 
     @property
     def only_underflows(self) -> bool:
-        """Return True if digits are lost by nothing but underflow, at a point where all else agrees."""
+        """Return True if digits are lost by nothing but underflow, at a point where all else
+        agrees.
+        """
         lossy = [part for part in self.parts if part.verdict is not Verdict.AGREE]
         return self.worst is Verdict.ILL_CONDITIONED and all(part.underflows for part in lossy)
 

@@ -1,1 +1,3 @@
-"""Files that are whole or not there: those of the user's, and what is kept in a cache between runs."""
+"""Files that are whole or not there: those of the user's, and what is kept in a cache
+between runs.
+"""

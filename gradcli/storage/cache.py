@@ -1,9 +1,11 @@
 """Files that gradcli has made and keeps for the next time: named stores in a folder of the user's.
 
-Each store has a bound of files and bytes: of too much, what was not used for the longest time goes. Entries are written whole or not at
-all, whoever else writes them, have a digest of what they hold, and are a miss unless it is right: a file that is damaged, cut, of another
-version or no file at all harms nothing. The digest is no signature: who can write to the folder decides what is found there, so it is
-trusted as code is, and code that is loaded is taken only from a folder that nobody else can write to.
+Each store has a bound of files and bytes: of too much, what was not used for the longest time goes.
+Entries are written whole or not at all, whoever else writes them, have a digest of what they hold,
+and are a miss unless it is right: a file that is damaged, cut, of another version or no file at all
+harms nothing. The digest is no signature: who can write to the folder decides what is found there,
+so it is trusted as code is, and code that is loaded is taken only from a folder that nobody else
+can write to.
 """
 
 from __future__ import annotations
@@ -19,11 +21,16 @@ from pathlib import Path
 from gradcli.storage.whole_files import put_entry
 
 NEW = ".new."  # how the names of files begin that are being written; one that stays was interrupted
-_READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
+_READING = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
+)
 
 
 def folder() -> Path | None:
-    """Return where stores are: GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder."""
+    """Return where stores are:
+
+    GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder.
+    """
     own = os.environ.get("GRADCLI_CACHE_DIR")
     if own:
         return Path(own)
@@ -35,7 +42,9 @@ def folder() -> Path | None:
 
 
 def _home() -> Path | None:
-    """The user's folder: by the list of users where HOME is empty, which is not the root of the file system."""
+    """The user's folder: by the list of users where HOME is empty, which is not the root of the
+    file system.
+    """
     try:
         if os.environ.get("HOME") == "" and os.name == "posix":
             from pwd import getpwuid
@@ -68,11 +77,19 @@ class Store(ABC):
         """Return whether that is what an entry is called."""
 
     def files(self) -> list[Path]:
-        """Return what is kept. Files that are not ours are not among them, whatever folder was named. Raises OSError."""
+        """Return what is kept.
+
+        Files that are not ours are not among them, whatever folder was named. Raises OSError.
+        """
         where = self.folder()
         if where is None or not where.is_dir():
             return []
-        found = [path for place in self._places(where) for path in place.iterdir() if self.is_ours(path.name) or path.name.startswith(NEW)]
+        found = [
+            path
+            for place in self._places(where)
+            for path in place.iterdir()
+            if self.is_ours(path.name) or path.name.startswith(NEW)
+        ]
         return sorted(path for path in found if path.is_symlink() or not path.is_dir())
 
     def clear(self) -> None:
@@ -101,9 +118,13 @@ class Store(ABC):
         return True
 
     def _make_room(self, newest: Path) -> None:
-        """Remove what was not used for the longest time, down to three quarters, if all of it is too much."""
+        """Remove what was not used for the longest time, down to three quarters, if all of it is
+        too much.
+        """
         with os.scandir(newest.parent) as entries:
-            there = [entry for entry in entries if self.is_ours(entry.name) or entry.name.startswith(NEW)]
+            there = [
+                entry for entry in entries if self.is_ours(entry.name) or entry.name.startswith(NEW)
+            ]
         if len(there) <= self.most and len(there) * self.largest <= self.room:
             return
         aged = []
@@ -124,13 +145,18 @@ class Store(ABC):
 
 
 class Entries(Store):
-    """A store of bytes under keys, which are hexadecimal digests; each entry begins with a digest of its key and content.
+    """A store of bytes under keys, which are hexadecimal digests; each entry begins with a digest
+    of its key and content.
 
     Entries are in a folder by the beginning of their keys.
     """
 
     def _places(self, where: Path) -> list[Path]:
-        return [place for place in where.iterdir() if re.fullmatch("[0-9a-f]{2}", place.name) and place.is_dir()]
+        return [
+            place
+            for place in where.iterdir()
+            if re.fullmatch("[0-9a-f]{2}", place.name) and place.is_dir()
+        ]
 
     def read(self, key: str) -> bytes | None:
         """Return what is kept under a key, if it is there and whole."""
@@ -155,16 +181,23 @@ class Entries(Store):
         return None if where is None else where / key[:2] / key[2:]
 
     def _head(self, key: str, content: bytes) -> bytes:
-        return f"gradcli {self.name} 1 {hashlib.sha256(key.encode() + content).hexdigest()}".encode()
+        return (
+            f"gradcli {self.name} 1 {hashlib.sha256(key.encode() + content).hexdigest()}".encode()
+        )
 
 
 class Libraries(Store):
-    """A store of compiled code, which the system loads from its file: names have the digests, and only what is the user's own is found."""
+    """A store of compiled code, which the system loads from its file: names have the digests, and
+    only what is the user's own is found.
+    """
 
     NAME = re.compile(r"\w+-[\d.]+-[0-9a-f]{40}-([0-9a-f]{40})\.so")
 
     def path_of(self, key: str) -> Path | None:
-        """The file of compiled code under a key, if there is one that may be loaded. Keys begin with the compiler: gcc-12.2.0-1a2b..."""
+        """The file of compiled code under a key, if there is one that may be loaded.
+
+        Keys begin with the compiler: gcc-12.2.0-1a2b...
+        """
         where = self.own_folder()
         if where is None:
             return None
@@ -179,7 +212,10 @@ class Libraries(Store):
         return None
 
     def keep(self, key: str, content: bytes) -> Path | None:
-        """Write compiled code under a key. None where there is no folder of one's own for it, or no room."""
+        """Write compiled code under a key.
+
+        None where there is no folder of one's own for it, or no room.
+        """
         where = self.own_folder(make=True)
         path = None if where is None else where / f"{key}-{digest(content)}.so"
         return path if path is not None and self._keep(path, content) else None
@@ -188,7 +224,9 @@ class Libraries(Store):
         return self.NAME.fullmatch(name) is not None
 
     def own_folder(self, *, make: bool = False) -> Path | None:
-        """Return where compiled code is kept, if it is the user's own and nobody else can write to it, or put another in its place."""
+        """Return where compiled code is kept, if it is the user's own and nobody else can write to
+        it, or put another in its place.
+        """
         where = self.folder()
         if where is None:
             return None
@@ -196,7 +234,11 @@ class Libraries(Store):
             if make:
                 make_private(where)
             there = where.lstat()
-            is_own = stat.S_ISDIR(there.st_mode) and _own(there) and not any(_open(above.stat()) for above in where.resolve().parents)
+            is_own = (
+                stat.S_ISDIR(there.st_mode)
+                and _own(there)
+                and not any(_open(above.stat()) for above in where.resolve().parents)
+            )
         except OSError:
             return None
         return where if is_own else None
@@ -208,24 +250,34 @@ class Libraries(Store):
 
 
 def digest(content: bytes) -> str:
-    """Return what names have of a content, or of all that a key stands for: short enough for every file system."""
+    """Return what names have of a content, or of all that a key stands for: short enough for every
+    file system.
+    """
     return hashlib.sha256(content).hexdigest()[:40]
 
 
 def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None:
-    """Return what a file holds, which is used now; None for what is no file, cannot be read, is too large or, if asked for, not the user's."""
+    """Return what a file holds, which is used now; None for what is no file, cannot be read, is too
+    large or, if asked for, not the user's.
+    """
     try:
         handle = os.open(path, _READING)
     except (OSError, ValueError):
         return None
     try:
         there = os.fstat(handle)
-        if not stat.S_ISREG(there.st_mode) or there.st_size > largest or (owned and not _own(there)):
+        if (
+            not stat.S_ISREG(there.st_mode)
+            or there.st_size > largest
+            or (owned and not _own(there))
+        ):
             return None
         with open(handle, "rb", closefd=False) as stream:
             content = stream.read(largest + 1)
         with suppress(OSError):
-            os.utime(handle if os.utime in os.supports_fd else path)  # used now, and so kept for longer
+            os.utime(
+                handle if os.utime in os.supports_fd else path
+            )  # used now, and so kept for longer
         return content if len(content) <= largest else None
     except OSError:
         return None
@@ -237,19 +289,29 @@ def make_private(where: Path) -> None:
     """Make a folder, with those above it up to that of all stores, for the user alone."""
     top = folder() or where
     top.parent.mkdir(parents=True, exist_ok=True)
-    for place in (*(above for above in reversed(where.parents) if above.is_relative_to(top)), where):
+    for place in (
+        *(above for above in reversed(where.parents) if above.is_relative_to(top)),
+        where,
+    ):
         with suppress(FileExistsError):
             place.mkdir(mode=0o700)
 
 
 def _own(there: os.stat_result) -> bool:
     """Return whether a file or folder is the user's, and nobody else's to write to."""
-    return os.name != "posix" or (there.st_uid == os.geteuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    return os.name != "posix" or (
+        there.st_uid == os.geteuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
 
 
 def _open(there: os.stat_result) -> bool:
-    """Return whether others may put something else in the place of what is in a folder: its owner may, and all if they may write to any of it."""
-    return there.st_uid not in (0, os.geteuid()) or there.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH
+    """Return whether others may put something else in the place of what is in a folder: its owner
+    may, and all if they may write to any of it.
+    """
+    return (
+        there.st_uid not in (0, os.geteuid())
+        or there.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH
+    )
 
 
 VERDICTS = Entries("verdicts", "verdicts", most=128, room=1 << 20, largest=64 << 10)

@@ -1,4 +1,6 @@
-"""Digests of what answers depend on, which are the keys to them: values, and the code and libraries that computed them."""
+"""Digests of what answers depend on, which are the keys to them: values, and the code and libraries
+that computed them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _SHORT = 64  # bytes of a value that are its own hash
 
 @cache
 def versions() -> str:
-    """Return what every verdict depends on beside what was asked: the libraries, gradcli's own code, and the machine."""
+    """Return what every verdict depends on beside what was asked: the libraries, gradcli's own
+    code, and the machine.
+    """
     from importlib.metadata import PackageNotFoundError, version
 
     found = [_FORMAT]
@@ -27,15 +31,24 @@ def versions() -> str:
         except PackageNotFoundError:
             found.append(package)
     found.append(code(Path(__file__).parent.parent))
-    # References compute in long doubles, in balls, and by loops of double precision whose last bits are the processor's affair.
-    found.append(f"{platform.system()} {platform.machine()}, long double of {np.finfo(np.longdouble).nmant} bits")
+    # References compute in long doubles, in balls, and by loops of double precision whose last bits
+    # are the processor's affair.
+    found.append(
+        f"{platform.system()} {platform.machine()}, long double of "
+        f"{np.finfo(np.longdouble).nmant} bits"
+    )
     return "; ".join(found)
 
 
 def code(root: Path) -> str:
     """Return a hash of the modules below a folder."""
     paths = sorted(root.rglob("*.py"))
-    return digest_of([(path.relative_to(root).as_posix(), hashlib.sha256(path.read_bytes()).digest()) for path in paths])
+    return digest_of(
+        [
+            (path.relative_to(root).as_posix(), hashlib.sha256(path.read_bytes()).digest())
+            for path in paths
+        ]
+    )
 
 
 def digest_of(*things: Any) -> str:
@@ -51,4 +64,9 @@ def content(value: Any) -> Hashable:
         return type(value).__name__, *map(content, value)
     array = np.asarray(value)
     bits = repr(value).encode() if array.dtype == object else array.tobytes()
-    return type(value).__name__, array.dtype.str, array.shape, bits if len(bits) <= _SHORT else hashlib.sha256(bits).digest()
+    return (
+        type(value).__name__,
+        array.dtype.str,
+        array.shape,
+        bits if len(bits) <= _SHORT else hashlib.sha256(bits).digest(),
+    )

@@ -1,8 +1,10 @@
-"""Files that are replaced by something complete, or left as they are: everything that gradcli writes is written here.
+"""Files that are replaced by something complete, or left as they are: everything that gradcli
+writes is written here.
 
-A temporary file in the same folder is filled, is on the disk, and takes the place of the file then, whose mode, owner and links stay. So
-whatever happens, a full disk or the end of the process, there is the old file or the new one. What cannot be replaced (a file in a folder
-that nobody may write to, or that is mounted by itself) is written over at the end; devices and pipes are written to.
+A temporary file in the same folder is filled, is on the disk, and takes the place of the file then,
+whose mode, owner and links stay. So whatever happens, a full disk or the end of the process, there
+is the old file or the new one. What cannot be replaced (a file in a folder that nobody may write
+to, or that is mounted by itself) is written over at the end; devices and pipes are written to.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ def cannot_write(path: str | Path, error: OSError) -> OutputError:
 
 
 class Replacement:
-    """File that takes the place of a file at the end of the block, unless that is left by an exception. All of it raises OSError.
+    """File that takes the place of a file at the end of the block, unless that is left by an
+    exception. All of it raises OSError.
 
     file   takes the content
     """
@@ -97,7 +100,12 @@ class Replacement:
     def __enter__(self) -> Replacement:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if error is None:
             self.finish()
         else:
@@ -121,7 +129,10 @@ class Replacement:
 
 
 def put_entry(path: Path, data: bytes, prefix: str) -> None:
-    """Let a private file of these bytes stand at a path, whatever stood there. It need not survive a loss of power. Raises OSError."""
+    """Let a private file of these bytes stand at a path, whatever stood there.
+
+    It need not survive a loss of power. Raises OSError.
+    """
     handle, temporary = _new_in(path.parent, prefix, 0o600)
     try:
         with open(handle, "wb") as stream:
@@ -148,7 +159,13 @@ def temporary_beside(path: Path) -> tuple[int, str]:
 
 
 def _new_in(folder: Path, prefix: str, mode: int) -> tuple[int, str]:
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDWR
+        | os.O_CREAT
+        | os.O_EXCL
+        | getattr(os, "O_CLOEXEC", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     while True:
         name = str(folder / f"{prefix}{os.urandom(6).hex()}")
         _begun.add(name)
@@ -165,7 +182,9 @@ def _new_in(folder: Path, prefix: str, mode: int) -> tuple[int, str]:
 
 
 def put_in_place(temporary: str, path: Path) -> None:
-    """Let a file that `temporary_beside` has made take the place of another one, whose mode, owner and links stay. Raises OSError."""
+    """Let a file that `temporary_beside` has made take the place of another one, whose mode, owner
+    and links stay. Raises OSError.
+    """
     target = real(path)
     known = _stat(Path(target))
     if known is not None:
@@ -177,8 +196,14 @@ def put_in_place(temporary: str, path: Path) -> None:
         else:
             os.replace(temporary, target)
     except OSError as error:
-        # on Windows what cannot be replaced is mapped or open somewhere, and writing over it would leave half of both
-        if sys.platform == "win32" or known is None or error.errno not in _IRREPLACEABLE or not os.access(target, os.W_OK):
+        # on Windows what cannot be replaced is mapped or open somewhere, and writing over it would
+        # leave half of both
+        if (
+            sys.platform == "win32"
+            or known is None
+            or error.errno not in _IRREPLACEABLE
+            or not os.access(target, os.W_OK)
+        ):
             raise
         _write_over(target, temporary)
     _begun.discard(temporary)

@@ -1,4 +1,7 @@
-"""Gradients of functions in tests: `check_gradient`, `assert_gradient` and the decorator `gradient_test`."""
+"""Gradients of functions in tests:
+
+`check_gradient`, `assert_gradient` and the decorator `gradient_test`.
+"""
 
 from gradcli.functions.testing import GradientError, assert_gradient, check_gradient, gradient_test
 

@@ -1,4 +1,6 @@
-"""Arrays: long sums, one wrong entry of thousands, losses, softmax, norms, products with zeros, seeds, float32."""
+"""Arrays: long sums, one wrong entry of thousands, losses, softmax, norms, products with zeros,
+seeds, float32.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,20 @@ def array(title: str, program: str, at: Mapping[str, Any], right: Mapping[str, A
             )
         )
     rows.append(Row(f"{title}: twice", program, at, {**right, name: 2 * truth}, WRONG, **options))
-    rows += [Row(f"{title}: {mistake}", program, at, {**right, **claims}, WRONG, **options) for mistake, claims in (wrong or {}).items()]
+    rows += [
+        Row(f"{title}: {mistake}", program, at, {**right, **claims}, WRONG, **options)
+        for mistake, claims in (wrong or {}).items()
+    ]
     return rows
 
 
 def exactly(formula: Any, *arrays: Any) -> np.ndarray:
     """An entrywise formula at fifty digits."""
     with mp.workdps(50):
-        flat = [float(formula(*[mp.mpf(float(v)) for v in entry])) for entry in zip(*map(np.ravel, arrays), strict=True)]
+        flat = [
+            float(formula(*[mp.mpf(float(v)) for v in entry]))
+            for entry in zip(*map(np.ravel, arrays), strict=True)
+        ]
     return np.reshape(flat, np.shape(arrays[0]))
 
 
@@ -63,7 +71,10 @@ LONG_SUMS: list[Row] = [
         "sum(sin(x)*x)",
         {"x": LONG},
         {"x": np.sin(LONG) + LONG * np.cos(LONG)},
-        {"one entry by 0.05 %": {"x": one_off(np.sin(LONG) + LONG * np.cos(LONG), 777)}, "product rule": {"x": LONG * np.cos(LONG)}},
+        {
+            "one entry by 0.05 %": {"x": one_off(np.sin(LONG) + LONG * np.cos(LONG), 777)},
+            "product rule": {"x": LONG * np.cos(LONG)},
+        },
     ),
     *array(
         "mean of 3,000 squares",
@@ -81,7 +92,10 @@ LONG_SUMS: list[Row] = [
         "sum(log(x))",
         {"x": POSITIVE},
         {"x": exactly(lambda x: 1 / x, POSITIVE)},
-        {"one entry by 0.05 %": {"x": one_off(1 / POSITIVE, 2999)}, "one entry's sign": {"x": one_off(1 / POSITIVE, 5, -1)}},
+        {
+            "one entry by 0.05 %": {"x": one_off(1 / POSITIVE, 2999)},
+            "one entry's sign": {"x": one_off(1 / POSITIVE, 5, -1)},
+        },
     ),
     *array(
         "2,000 terms that do not cancel",
@@ -102,7 +116,10 @@ LONG_SUMS: list[Row] = [
         "var(x)",
         {"x": ENTRIES[:500]},
         {"x": 2 * (ENTRIES[:500] - ENTRIES[:500].mean()) / 500},
-        {"not centred": {"x": 2 * ENTRIES[:500] / 500}, "N - 1": {"x": 2 * (ENTRIES[:500] - ENTRIES[:500].mean()) / 499}},
+        {
+            "not centred": {"x": 2 * ENTRIES[:500] / 500},
+            "N - 1": {"x": 2 * (ENTRIES[:500] - ENTRIES[:500].mean()) / 499},
+        },
     ),
     *array(
         "float32 data",
@@ -131,7 +148,11 @@ SCALED: list[Row] = [
         "sum(x**2)",
         {"x": TINY},
         {"x": 2 * TINY},
-        {"sign": {"x": -2 * TINY}, "zeros": {"x": 0 * TINY}, "one sign": {"x": one_off(2 * TINY, 3, -1)}},
+        {
+            "sign": {"x": -2 * TINY},
+            "zeros": {"x": 0 * TINY},
+            "one sign": {"x": one_off(2 * TINY, 3, -1)},
+        },
     ),
     *array(
         "tiny beside huge",
@@ -149,7 +170,10 @@ SCALED: list[Row] = [
         "sum(x**2)",
         {"x": [1e-200, 1e-8, 1.0, 1e8, 1e150]},
         {"x": [2e-200, 2e-8, 2.0, 2e8, 2e150]},
-        {"smallest": {"x": [1e-200, 2e-8, 2.0, 2e8, 2e150]}, "small as zero": {"x": [0.0, 2e-8, 2.0, 2e8, 2e150]}},
+        {
+            "smallest": {"x": [1e-200, 2e-8, 2.0, 2e8, 2e150]},
+            "small as zero": {"x": [0.0, 2e-8, 2.0, 2e8, 2e150]},
+        },
     ),
     *array(
         "a tiny partial in a dot product",
@@ -171,7 +195,8 @@ LOSSES: list[Row] = [
         "missing 1/N": {"x": SOFT - ONE_HOT}, "softmax only": {"x": SOFT / 4}, "sign": {"x": (ONE_HOT - SOFT) / 4}, "1/(N*C)": {"x": (SOFT - ONE_HOT) / 12}}),
     *array("mse", "mse_loss(x, y)", {"x": GIVEN, "y": WANTED}, {"x": 2 * OFF / 5}, {"missing 1/N": {"x": 2 * OFF}, "missing 2": {"x": OFF / 5}, "sign": {"x": -2 * OFF / 5}}),
     *array("mse by both", "mse_loss(x, y)", {"x": GIVEN, "y": WANTED}, {"x": 2 * OFF / 5, "y": -2 * OFF / 5}, {"y's sign": {"y": 2 * OFF / 5}}),
-    *array("L1", "l1_loss(x, y)", {"x": GIVEN, "y": WANTED}, {"x": np.sign(OFF) / 5}, {"missing 1/N": {"x": np.sign(OFF)}, "one sign": {"x": one_off(np.sign(OFF) / 5, 2, -1)}}),
+    *array("L1", "l1_loss(x, y)", {"x": GIVEN, "y": WANTED}, {"x": np.sign(OFF) / 5}, {"missing "
+    "1/N": {"x": np.sign(OFF)}, "one sign": {"x": one_off(np.sign(OFF) / 5, 2, -1)}}),
     *array("Huber", "huber_loss(x, y)", {"x": 3 * GIVEN, "y": WANTED}, {"x": np.clip(3 * GIVEN - WANTED, -1, 1) / 5}, {"unclipped": {"x": (3 * GIVEN - WANTED) / 5}}),
     *array("binary cross entropy", "binary_cross_entropy_with_logits(x, y)", {"x": GIVEN, "y": TARGETS}, {"x": (expit(GIVEN) - TARGETS) / 5}, {
         "missing 1/N": {"x": expit(GIVEN) - TARGETS}, "sign": {"x": (TARGETS - expit(GIVEN)) / 5}, "with s(1 - s)": {"x": (expit(GIVEN) - TARGETS) * expit(GIVEN) * (1 - expit(GIVEN)) / 5}}),
@@ -198,7 +223,8 @@ VECTORS: list[Row] = [
     *array("softmax sums to one", "sum(softmax(x))", {"x": X6}, {"x": np.zeros(6)}, {"s(1 - s)": {"x": S6 * (1 - S6)}}, ROUNDED, slightly=None)[::2],
     *array("log softmax", "sum(log_softmax(x)*v)", {"x": X6, "v": V6}, {"x": V6 - S6 * V6.sum()}, {"of one": {"x": V6 - S6}}),
     *array("log softmax by v", "sum(log_softmax(x)*v)", {"v": V6, "x": X6}, {"v": X6 - np.log(np.exp(X6).sum())}, {"softmax": {"v": S6}}),
-    *array("norm", "norm(x)", {"x": X6}, {"x": X6 / N6}, {"squared": {"x": X6 / N6**2}, "missing half": {"x": 2 * X6 / N6 + 1e-9}}),
+    *array("norm", "norm(x)", {"x": X6}, {"x": X6 / N6}, {"squared": {"x": X6 / N6**2}, "missing "
+    "half": {"x": 2 * X6 / N6 + 1e-9}}),
     *array("norm of tiny entries", "norm(x)", {"x": [3e-200, 4e-200]}, {"x": [0.6, 0.8]}, {"swapped": {"x": [0.8, 0.6]}}),
     *array("norm 1", "norm(x, 1)", {"x": X6}, {"x": np.sign(X6)}, {"norm 2": {"x": X6 / N6}}),
     *array("norm 3", "norm(x, 3)", {"x": X6}, {"x": X6 * np.abs(X6) / np.sum(np.abs(X6) ** 3) ** (2 / 3)}, {"no sign": {"x": X6**2 / np.sum(np.abs(X6) ** 3) ** (2 / 3)}}),

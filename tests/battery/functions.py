@@ -1,4 +1,6 @@
-"""Python functions with their gradients, and `autograd.Function`s: right, wrong, and beyond deciding."""
+"""Python functions with their gradients, and `autograd.Function`s: right, wrong, and beyond
+deciding.
+"""
 
 from __future__ import annotations
 
@@ -65,20 +67,45 @@ def softmax(x: Any) -> Any:
 RIGHT: list[Checked] = [
     Checked("polynomial", lambda x: x**3 - 2 * x, lambda x: 3 * x**2 - 2, (1.5,)),
     Checked("sum of squares", lambda x: np.sum(x**2), lambda x: 2 * x, (V,)),
-    Checked("two arguments", lambda x, y: np.sum(x * np.exp(y)), lambda x, y: (np.exp(y), x * np.exp(y)), (V, W)),
+    Checked(
+        "two arguments",
+        lambda x, y: np.sum(x * np.exp(y)),
+        lambda x, y: (np.exp(y), x * np.exp(y)),
+        (V, W),
+    ),
     Checked("matrix", lambda x: np.sum(np.sin(x) ** 2), lambda x: np.sin(2 * x), (M,)),
-    Checked("(1 - cos x)/x**2", lambda x: (1 - np.cos(x)) / x**2, lambda x: -x / 12 + x**3 / 180, (1e-3,)),
-    Checked("softmax", lambda x: softmax(x)[0], lambda x: softmax(x)[0] * (np.eye(5)[0] - softmax(x)), (V,)),
+    Checked(
+        "(1 - cos x)/x**2",
+        lambda x: (1 - np.cos(x)) / x**2,
+        lambda x: -x / 12 + x**3 / 180,
+        (1e-3,),
+    ),
+    Checked(
+        "softmax",
+        lambda x: softmax(x)[0],
+        lambda x: softmax(x)[0] * (np.eye(5)[0] - softmax(x)),
+        (V,),
+    ),
     Checked("abs within, right", lambda x: abs(x) * x, lambda x: 2 * abs(x), (-3.0,)),
     Checked("abs of entries", lambda x: np.sum(np.abs(x)), np.sign, (V,)),
     Checked("float() within", lambda x: math.sin(float(x)), lambda x: math.cos(x), (0.7,)),
     Checked("real part taken", lambda x: x**2 + 3 * np.real(x), lambda x: 2 * x + 3, (0.7,)),
     Checked("conjugate", lambda x: np.real(x * np.conj(x)), lambda x: 2 * x, (1.3,)),
-    Checked("norm by abs", lambda x: np.sqrt(np.sum(np.abs(x) ** 2)), lambda x: x / np.linalg.norm(x), (V,)),
+    Checked(
+        "norm by abs",
+        lambda x: np.sqrt(np.sum(np.abs(x) ** 2)),
+        lambda x: x / np.linalg.norm(x),
+        (V,),
+    ),
     Checked("loop", newton, lambda a: 0.5 / math.sqrt(a), (3.0,)),
     Checked("recurrence", recurrence, recurrence_slope, (0.4,)),
     Checked("steps elsewhere", lambda x: np.floor(np.real(x)) * x, lambda x: math.floor(x), (2.5,)),
-    Checked("branch", lambda x: x**2 if np.real(x) > 0 else -x, lambda x: 2 * x if x > 0 else -1.0, (-2.0,)),
+    Checked(
+        "branch",
+        lambda x: x**2 if np.real(x) > 0 else -x,
+        lambda x: 2 * x if x > 0 else -1.0,
+        (-2.0,),
+    ),
     Checked("offset", lambda x: x**2 + 1e12, lambda x: 2 * x, (1e-3,)),
     Checked("tiny slope", lambda x: 1e-6 * x, lambda x: 1e-6, (0.3,)),
     Checked("tinier slope", lambda x: 1e-200 * x, lambda x: 1e-200, (0.3,)),
@@ -89,14 +116,26 @@ RIGHT: list[Checked] = [
     Checked("at zero", lambda x: np.exp(x), lambda x: 1.0, (0.0,)),
     Checked("exp of 50", lambda x: math.exp(float(x)), lambda x: math.exp(x), (50.0,)),
     Checked("oscillation", lambda x: np.sin(1e6 * x), lambda x: 1e6 * np.cos(1e6 * x), (0.3,)),
-    Checked("oscillation and float()", lambda x: math.sin(1e4 * float(x)), lambda x: 1e4 * math.cos(1e4 * x), (0.3,)),
+    Checked(
+        "oscillation and float()",
+        lambda x: math.sin(1e4 * float(x)),
+        lambda x: 1e4 * math.cos(1e4 * x),
+        (0.3,),
+    ),
     Checked("relu near its kink", lambda x: np.maximum(x, 0.0), lambda x: 1.0, (1e-7,)),
     Checked("relu near its kink and float()", lambda x: max(float(x), 0.0), lambda x: 1.0, (1e-7,)),
-    Checked("relu of float() below its kink", lambda x: max(float(x), 0.0), lambda x: 0.0, (-1e-7,)),
+    Checked(
+        "relu of float() below its kink", lambda x: max(float(x), 0.0), lambda x: 0.0, (-1e-7,)
+    ),
     Checked("a zero slope", lambda x: math.cos(float(x)), lambda x: 0.0, (0.0,)),
     Checked("saturated", lambda x: np.tanh(x), lambda x: 1 / np.cosh(x) ** 2, (15.0,)),
     Checked("constant", lambda x: 7.0, lambda x: 0.0, (1.0,)),
-    Checked("determinant", lambda x: np.linalg.det(x), lambda x: np.linalg.det(x) * np.linalg.inv(x).T, (M[:, :3] + 2 * np.eye(3),)),
+    Checked(
+        "determinant",
+        lambda x: np.linalg.det(x),
+        lambda x: np.linalg.det(x) * np.linalg.inv(x).T,
+        (M[:, :3] + 2 * np.eye(3),),
+    ),
     Checked(
         "float32 within, at its own tolerance",
         lambda x: float(np.float32(x) ** 2),
@@ -105,25 +144,77 @@ RIGHT: list[Checked] = [
         ("agree", "undetermined"),
         1e-3,
     ),
-    Checked("relu at its kink", lambda x: max(float(x), 0.0), lambda x: 0.0, (0.0,), ("agree", "kink", "undetermined")),
-    Checked("relu at its kink, the other side", lambda x: max(float(x), 0.0), lambda x: 1.0, (0.0,), ("agree", "kink", "undetermined")),
-    Checked("abs at its kink", lambda x: abs(float(x)), lambda x: 0.0, (0.0,), ("agree", "kink", "undetermined")),
-    Checked("abs at its kink, from the right", lambda x: abs(float(x)), lambda x: 1.0, (0.0,), ("kink", "undetermined")),
+    Checked(
+        "relu at its kink",
+        lambda x: max(float(x), 0.0),
+        lambda x: 0.0,
+        (0.0,),
+        ("agree", "kink", "undetermined"),
+    ),
+    Checked(
+        "relu at its kink, the other side",
+        lambda x: max(float(x), 0.0),
+        lambda x: 1.0,
+        (0.0,),
+        ("agree", "kink", "undetermined"),
+    ),
+    Checked(
+        "abs at its kink",
+        lambda x: abs(float(x)),
+        lambda x: 0.0,
+        (0.0,),
+        ("agree", "kink", "undetermined"),
+    ),
+    Checked(
+        "abs at its kink, from the right",
+        lambda x: abs(float(x)),
+        lambda x: 1.0,
+        (0.0,),
+        ("kink", "undetermined"),
+    ),
 ]
 MISTAKEN: list[Checked] = [
     Checked("polynomial", lambda x: x**3 - 2 * x, lambda x: 3 * x**2, (1.5,), WRONG),
     Checked("sign", lambda x: np.sum(x**2), lambda x: -2 * x, (V,), WRONG),
     Checked("factor 2", lambda x: np.sum(x**2), lambda x: x, (V,), WRONG),
     Checked("off by 5e-6", lambda x: np.sum(x**2), lambda x: 2 * x * (1 + 5e-6), (V,), WRONG),
-    Checked("off by 5e-6 and float()", lambda x: math.sin(float(x)), lambda x: math.cos(x) * (1 + 5e-6), (0.7,), WRONG),
-    Checked("one entry", lambda x: np.sum(np.sin(x)), lambda x: np.cos(x) * (1 + 5e-4 * (np.arange(5) == 3)), (V,), WRONG),
-    Checked("swapped", lambda x, y: np.sum(x * np.exp(y)), lambda x, y: (x * np.exp(y), np.exp(y)), (V, W), WRONG),
-    Checked("second argument", lambda x, y: np.sum(x * np.exp(y)), lambda x, y: (np.exp(y), np.exp(y)), (V, W), WRONG),
+    Checked(
+        "off by 5e-6 and float()",
+        lambda x: math.sin(float(x)),
+        lambda x: math.cos(x) * (1 + 5e-6),
+        (0.7,),
+        WRONG,
+    ),
+    Checked(
+        "one entry",
+        lambda x: np.sum(np.sin(x)),
+        lambda x: np.cos(x) * (1 + 5e-4 * (np.arange(5) == 3)),
+        (V,),
+        WRONG,
+    ),
+    Checked(
+        "swapped",
+        lambda x, y: np.sum(x * np.exp(y)),
+        lambda x, y: (x * np.exp(y), np.exp(y)),
+        (V, W),
+        WRONG,
+    ),
+    Checked(
+        "second argument",
+        lambda x, y: np.sum(x * np.exp(y)),
+        lambda x, y: (np.exp(y), np.exp(y)),
+        (V, W),
+        WRONG,
+    ),
     Checked("complex step alone", lambda x: x**2 + 3 * np.real(x), lambda x: 2 * x, (0.7,), WRONG),
     Checked("abs", lambda x: abs(x) * x, lambda x: 2 * x, (-3.0,), WRONG),
     Checked("missing 1/N", lambda x: np.mean(x**2), lambda x: 2 * x, (V,), WRONG),
     Checked(
-        "transposed", lambda x: np.sum(x @ np.diag([1.0, 2.0, 3.0])), lambda x: np.tile([[1.0], [2.0], [3.0]], (1, 3)), (M[:, :3],), WRONG
+        "transposed",
+        lambda x: np.sum(x @ np.diag([1.0, 2.0, 3.0])),
+        lambda x: np.tile([[1.0], [2.0], [3.0]], (1, 3)),
+        (M[:, :3],),
+        WRONG,
     ),
     Checked("missing term", lambda x: x + np.exp(-20 * x), lambda x: 1.0, (0.5,), WRONG),
     Checked("tiny sign", lambda x: 1e-6 * x, lambda x: -1e-6, (0.3,), WRONG),
@@ -132,9 +223,17 @@ MISTAKEN: list[Checked] = [
     Checked("offset", lambda x: x**2 + 1e12, lambda x: 0.0, (1e-3,), WRONG),
     Checked("oscillation", lambda x: np.sin(1e6 * x), lambda x: np.cos(1e6 * x), (0.3,), WRONG),
     Checked("relu near its kink", lambda x: np.maximum(x, 0.0), lambda x: 0.5, (1e-7,), WRONG),
-    Checked("relu near its kink and float()", lambda x: max(float(x), 0.0), lambda x: 0.5, (1e-7,), (*WRONG, *OPEN)),
+    Checked(
+        "relu near its kink and float()",
+        lambda x: max(float(x), 0.0),
+        lambda x: 0.5,
+        (1e-7,),
+        (*WRONG, *OPEN),
+    ),
     Checked("relu at its kink", lambda x: max(float(x), 0.0), lambda x: 1.5, (0.0,), WRONG),
-    Checked("steps", lambda x: np.floor(np.real(x)) * x, lambda x: math.floor(x) + x, (2.5,), WRONG),
+    Checked(
+        "steps", lambda x: np.floor(np.real(x)) * x, lambda x: math.floor(x) + x, (2.5,), WRONG
+    ),
     Checked("nan", lambda x: x**2, lambda x: math.nan, (1.0,), WRONG),
     Checked("infinite", lambda x: x**2, lambda x: math.inf, (1.0,), WRONG),
     Checked("loud and far off", lambda x: x**2 + LOUD(), lambda x: 1e6, (1.0,), WRONG),
@@ -142,11 +241,23 @@ MISTAKEN: list[Checked] = [
 ]
 UNDECIDABLE: list[Checked] = [
     Checked("loud", lambda x: float(x) ** 2 + LOUD(), lambda x: 2 * x, (1.0,), OPEN),
-    Checked("loud, and wrong for complex numbers", lambda x: x**2 + 3 * np.real(x) + LOUD(), lambda x: 2 * x, (1.0,), (*OPEN, *WRONG)),
+    Checked(
+        "loud, and wrong for complex numbers",
+        lambda x: x**2 + 3 * np.real(x) + LOUD(),
+        lambda x: 2 * x,
+        (1.0,),
+        (*OPEN, *WRONG),
+    ),
     Checked("a step at the point", lambda x: float(x > 1), lambda x: 0.0, (1.0,), (*OPEN, *WRONG)),
     Checked("no finite value", lambda x: math.inf * x, lambda x: math.inf, (1.0,), NOWHERE),
     Checked("no value", lambda x: x * math.nan, lambda x: 0.0, (1.0,), NOWHERE),
-    Checked("rough", lambda x: sum(0.7**k * math.cos(7**k * float(x)) for k in range(18)), lambda x: 0.0, (0.3,), (*OPEN, *WRONG)),
+    Checked(
+        "rough",
+        lambda x: sum(0.7**k * math.cos(7**k * float(x)) for k in range(18)),
+        lambda x: 0.0,
+        (0.3,),
+        (*OPEN, *WRONG),
+    ),
 ]
 LOST = "rounding within the function is beyond what its neighbouring values show"
 COARSE = "the steps are too coarse for the oscillation, at all scales"
@@ -175,7 +286,9 @@ def applied(row: Custom) -> Callable[..., Any]:
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             ctx.save_for_backward(*inputs)
-            return torch.tensor(row.forward(*[x.detach().numpy() for x in inputs]), dtype=inputs[0].dtype)
+            return torch.tensor(
+                row.forward(*[x.detach().numpy() for x in inputs]), dtype=inputs[0].dtype
+            )
 
         @staticmethod
         def backward(ctx: Any, seed: Any) -> Any:
@@ -200,34 +313,80 @@ CUSTOM: list[Custom] = [
     Custom("square: off by 5e-6", np.square, lambda g, x: 2 * g * x * (1 + 5e-6), (V,), False),
     Custom("sigmoid", sigmoid, lambda g, x: g * sigmoid(x) * (1 - sigmoid(x)), (V,)),
     Custom("sigmoid: square", sigmoid, lambda g, x: g * sigmoid(x), (V,), False),
-    Custom("sigmoid at 30", sigmoid, lambda g, x: g * np.exp(-x) / (1 + np.exp(-x)) ** 2, (np.array([30.0]),)),
+    Custom(
+        "sigmoid at 30",
+        sigmoid,
+        lambda g, x: g * np.exp(-x) / (1 + np.exp(-x)) ** 2,
+        (np.array([30.0]),),
+    ),
     Custom("relu", lambda x: np.maximum(x, 0), lambda g, x: g * (x > 0), (V,)),
     Custom("relu: all through", lambda x: np.maximum(x, 0), lambda g, x: g, (V,), False),
-    Custom("relu near its kink", lambda x: np.maximum(x, 0), lambda g, x: g * (x > 0), (np.array([1e-7, -1e-7, 1e-3]),)),
-    Custom("relu near its kink: halves", lambda x: np.maximum(x, 0), lambda g, x: g / 2, (np.array([1e-7, -1e-7, 1e-3]),), False),
+    Custom(
+        "relu near its kink",
+        lambda x: np.maximum(x, 0),
+        lambda g, x: g * (x > 0),
+        (np.array([1e-7, -1e-7, 1e-3]),),
+    ),
+    Custom(
+        "relu near its kink: halves",
+        lambda x: np.maximum(x, 0),
+        lambda g, x: g / 2,
+        (np.array([1e-7, -1e-7, 1e-3]),),
+        False,
+    ),
     Custom("product", np.multiply, lambda g, x, y: (g * y, g * x), (V, W)),
     Custom("product: swapped", np.multiply, lambda g, x, y: (g * x, g * y), (V, W), False),
     Custom("matmul", np.matmul, lambda g, a, b: (g @ b.T, a.T @ g), (M, M.T.copy())),
-    Custom("matmul: order", np.matmul, lambda g, a, b: (g @ b.T, (g @ a).T), (M, M.T.copy()), False),
-    Custom("inverse", np.linalg.inv, lambda g, a: -np.linalg.inv(a).T @ g @ np.linalg.inv(a).T, (M[:, :3] + 2 * np.eye(3),)),
     Custom(
-        "inverse: not transposed", np.linalg.inv, lambda g, a: -np.linalg.inv(a) @ g @ np.linalg.inv(a), (M[:, :3] + 2 * np.eye(3),), False
+        "matmul: order", np.matmul, lambda g, a, b: (g @ b.T, (g @ a).T), (M, M.T.copy()), False
+    ),
+    Custom(
+        "inverse",
+        np.linalg.inv,
+        lambda g, a: -np.linalg.inv(a).T @ g @ np.linalg.inv(a).T,
+        (M[:, :3] + 2 * np.eye(3),),
+    ),
+    Custom(
+        "inverse: not transposed",
+        np.linalg.inv,
+        lambda g, a: -np.linalg.inv(a) @ g @ np.linalg.inv(a),
+        (M[:, :3] + 2 * np.eye(3),),
+        False,
     ),
     Custom("logarithm at 1e-6", np.log, lambda g, x: g / x, (np.array([1e-6, 1e-3]),)),
-    Custom("logarithm at 1e-6: sign", np.log, lambda g, x: -g / x, (np.array([1e-6, 1e-3]),), False),
+    Custom(
+        "logarithm at 1e-6: sign", np.log, lambda g, x: -g / x, (np.array([1e-6, 1e-3]),), False
+    ),
     Custom("reciprocal at 1e-5", lambda x: 1 / x, lambda g, x: -g / x**2, (np.array([1e-5]),)),
     Custom("reciprocal: power", lambda x: 1 / x, lambda g, x: -g / x, (np.array([1e-5]),), False),
     Custom("sin of 1e5 x", lambda x: np.sin(1e5 * x), lambda g, x: 1e5 * g * np.cos(1e5 * x), (V,)),
-    Custom("sin of 1e5 x: factor", lambda x: np.sin(1e5 * x), lambda g, x: g * np.cos(1e5 * x), (V,), False),
+    Custom(
+        "sin of 1e5 x: factor",
+        lambda x: np.sin(1e5 * x),
+        lambda g, x: g * np.cos(1e5 * x),
+        (V,),
+        False,
+    ),
     Custom("tiny", lambda x: 1e-6 * x, lambda g, x: 1e-6 * g, (V,)),
     Custom("tiny: 9e-6", lambda x: 1e-6 * x, lambda g, x: 9e-6 * g, (V,), False),
     Custom("tiny: sign", lambda x: 1e-6 * x, lambda g, x: -1e-6 * g, (V,), False),
     Custom("offset", lambda x: x**2 + 1e6, lambda g, x: 2 * g * x, (V,)),
-    Custom("one entry", np.tanh, lambda g, x: g * (1 - np.tanh(x) ** 2) * (1 + 5e-4 * (np.arange(5) == 2)), (V,), False),
+    Custom(
+        "one entry",
+        np.tanh,
+        lambda g, x: g * (1 - np.tanh(x) ** 2) * (1 + 5e-4 * (np.arange(5) == 2)),
+        (V,),
+        False,
+    ),
     Custom("missing 1/N", lambda x: np.mean(x**2), lambda g, x: 2 * g * x, (V,), False),
     Custom("mean", lambda x: np.mean(x**2), lambda g, x: 2 * g * x / 5, (V,)),
     Custom("abs at its kink", np.abs, lambda g, x: g * np.sign(x), (np.array([0.0, 1.0]),)),
-    Custom("relu at its kink", lambda x: np.maximum(x, 0), lambda g, x: g * (x > 0), (np.array([0.0, 1.0]),)),
+    Custom(
+        "relu at its kink",
+        lambda x: np.maximum(x, 0),
+        lambda g, x: g * (x > 0),
+        (np.array([0.0, 1.0]),),
+    ),
     Custom(
         "relu at its kink: beyond",
         lambda x: np.maximum(x, 0),

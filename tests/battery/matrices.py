@@ -1,4 +1,6 @@
-"""Matrix identities: trace, determinant, inverse, solutions, quadratic forms; transposed and swapped claims."""
+"""Matrix identities: trace, determinant, inverse, solutions, quadratic forms; transposed and
+swapped claims.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,23 @@ TRACES: list[Row] = [
         {"A": B.T, "B": A.T},
         {"transposed": {"A": B}, "swapped": {"A": A.T, "B": B.T}, "B transposed": {"B": A}},
     ),
-    *array("trace(A.T A)", "trace(A.T @ A)", {"A": A}, {"A": 2 * A}, {"transposed": {"A": 2 * A.T}, "half": {"A": A}}),
-    *array("trace(A A)", "trace(A @ A)", {"A": A}, {"A": 2 * A.T}, {"not transposed": {"A": 2 * A}}),
-    *array("trace of a product of shapes", "trace(X @ X.T)", {"X": M34}, {"X": 2 * M34}, {"transposed": {"X": 2 * M34.T}}),
+    *array(
+        "trace(A.T A)",
+        "trace(A.T @ A)",
+        {"A": A},
+        {"A": 2 * A},
+        {"transposed": {"A": 2 * A.T}, "half": {"A": A}},
+    ),
+    *array(
+        "trace(A A)", "trace(A @ A)", {"A": A}, {"A": 2 * A.T}, {"not transposed": {"A": 2 * A}}
+    ),
+    *array(
+        "trace of a product of shapes",
+        "trace(X @ X.T)",
+        {"X": M34},
+        {"X": 2 * M34},
+        {"transposed": {"X": 2 * M34.T}},
+    ),
     *array(
         "quadratic form",
         "v @ A @ v",
@@ -35,14 +51,29 @@ TRACES: list[Row] = [
         {"v": (A + A.T) @ V, "A": np.outer(V, V)},
         {"as if symmetric": {"v": 2 * A @ V}, "one side": {"v": A @ V}},
     ),
-    *array("bilinear form", "u @ A @ v", {"A": A, "u": V, "v": B[0]}, {"A": np.outer(V, B[0])}, {"transposed": {"A": np.outer(B[0], V)}}),
-    *array("Frobenius norm", "norm(A)", {"A": A}, {"A": A / np.linalg.norm(A)}, {"transposed": {"A": A.T / np.linalg.norm(A)}}),
+    *array(
+        "bilinear form",
+        "u @ A @ v",
+        {"A": A, "u": V, "v": B[0]},
+        {"A": np.outer(V, B[0])},
+        {"transposed": {"A": np.outer(B[0], V)}},
+    ),
+    *array(
+        "Frobenius norm",
+        "norm(A)",
+        {"A": A},
+        {"A": A / np.linalg.norm(A)},
+        {"transposed": {"A": A.T / np.linalg.norm(A)}},
+    ),
     *array(
         "sum of products",
         "sum(A @ B)",
         {"A": A, "B": B},
         {"A": np.tile(B.sum(axis=1), (3, 1))},
-        {"other axis": {"A": np.tile(B.sum(axis=0), (3, 1))}, "transposed": {"A": np.tile(B.sum(axis=1), (3, 1)).T}},
+        {
+            "other axis": {"A": np.tile(B.sum(axis=0), (3, 1))},
+            "transposed": {"A": np.tile(B.sum(axis=1), (3, 1)).T},
+        },
     ),
     *array(
         "seeded product",
@@ -54,7 +85,13 @@ TRACES: list[Row] = [
     ),
 ]
 DETERMINANTS: list[Row] = [
-    *array("det", "det(A)", {"A": A}, {"A": DET * INV.T}, {"transposed": {"A": DET * INV}, "without det": {"A": INV.T}}),
+    *array(
+        "det",
+        "det(A)",
+        {"A": A},
+        {"A": DET * INV.T},
+        {"transposed": {"A": DET * INV}, "without det": {"A": INV.T}},
+    ),
     *array(
         "det of a singular matrix",
         "det(A)",
@@ -70,14 +107,32 @@ DETERMINANTS: list[Row] = [
         {"reversed": {"A": [[1.0, 1.0], [1.0, 1.0]]}},
     ),
     *array(
-        "logdet", "log(det(A))", {"A": S}, {"A": np.linalg.inv(S)}, {"det": {"A": np.linalg.det(S) * np.linalg.inv(S)}, "matrix": {"A": S}}
+        "logdet",
+        "log(det(A))",
+        {"A": S},
+        {"A": np.linalg.inv(S)},
+        {"det": {"A": np.linalg.det(S) * np.linalg.inv(S)}, "matrix": {"A": S}},
     ),
-    *array("slogdet", "slogdet(A)[1]", {"A": A}, {"A": INV.T}, {"transposed": {"A": INV}, "sign": {"A": -INV.T}}),
     *array(
-        "logdet of a Gram matrix", "log(det(A.T @ A))", {"A": A}, {"A": 2 * INV.T}, {"half": {"A": INV.T}, "transposed": {"A": 2 * INV}}
+        "slogdet",
+        "slogdet(A)[1]",
+        {"A": A},
+        {"A": INV.T},
+        {"transposed": {"A": INV}, "sign": {"A": -INV.T}},
     ),
     *array(
-        "trace of the logarithm", "2*sum(log(diag(cholesky(A))))", {"A": S}, {"A": np.linalg.inv(S)}, {"half": {"A": np.linalg.inv(S) / 2}}
+        "logdet of a Gram matrix",
+        "log(det(A.T @ A))",
+        {"A": A},
+        {"A": 2 * INV.T},
+        {"half": {"A": INV.T}, "transposed": {"A": 2 * INV}},
+    ),
+    *array(
+        "trace of the logarithm",
+        "2*sum(log(diag(cholesky(A))))",
+        {"A": S},
+        {"A": np.linalg.inv(S)},
+        {"half": {"A": np.linalg.inv(S) / 2}},
     ),
 ]
 INVERSES: list[Row] = [
@@ -86,10 +141,18 @@ INVERSES: list[Row] = [
         "trace(inv(A))",
         {"A": A},
         {"A": -(INV @ INV).T},
-        {"transposed": {"A": -(INV @ INV)}, "sign": {"A": (INV @ INV).T}, "entries": {"A": -(INV**2)}},
+        {
+            "transposed": {"A": -(INV @ INV)},
+            "sign": {"A": (INV @ INV).T},
+            "entries": {"A": -(INV**2)},
+        },
     ),
     *array(
-        "sum(inv)", "sum(inv(A))", {"A": A}, {"A": -INV.T @ np.ones((3, 3)) @ INV.T}, {"transposed": {"A": -INV @ np.ones((3, 3)) @ INV}}
+        "sum(inv)",
+        "sum(inv(A))",
+        {"A": A},
+        {"A": -INV.T @ np.ones((3, 3)) @ INV.T},
+        {"transposed": {"A": -INV @ np.ones((3, 3)) @ INV}},
     ),
     *array(
         "solve by v",
@@ -102,12 +165,21 @@ INVERSES: list[Row] = [
             "A's sign": {"A": np.outer(INV.T @ np.ones(3), X)},
         },
     ),
-    *array("squared solution", "sum(solve(A, v)**2)", {"v": V, "A": A}, {"v": 2 * INV.T @ X}, {"missing 2": {"v": INV.T @ X}}),
+    *array(
+        "squared solution",
+        "sum(solve(A, v)**2)",
+        {"v": V, "A": A},
+        {"v": 2 * INV.T @ X},
+        {"missing 2": {"v": INV.T @ X}},
+    ),
     *array(
         "Mahalanobis",
         "v @ solve(A, v)",
         {"v": V, "A": S},
-        {"v": 2 * np.linalg.solve(S, V), "A": -np.outer(np.linalg.solve(S, V), np.linalg.solve(S, V))},
+        {
+            "v": 2 * np.linalg.solve(S, V),
+            "A": -np.outer(np.linalg.solve(S, V), np.linalg.solve(S, V)),
+        },
         {"half": {"v": np.linalg.solve(S, V)}},
     ),
     *array(
@@ -131,17 +203,36 @@ INVERSES: list[Row] = [
         "regularized",
         "sum(inv(X @ X.T + 0.5*eye(3)))",
         {"X": M34},
-        {"X": -2 * np.linalg.inv(M34 @ M34.T + 0.5 * np.eye(3)) @ np.ones((3, 3)) @ np.linalg.inv(M34 @ M34.T + 0.5 * np.eye(3)) @ M34},
+        {
+            "X": -2
+            * np.linalg.inv(M34 @ M34.T + 0.5 * np.eye(3))
+            @ np.ones((3, 3))
+            @ np.linalg.inv(M34 @ M34.T + 0.5 * np.eye(3))
+            @ M34
+        },
         {
             "half": {
-                "X": -np.linalg.inv(M34 @ M34.T + 0.5 * np.eye(3)) @ np.ones((3, 3)) @ np.linalg.inv(M34 @ M34.T + 0.5 * np.eye(3)) @ M34
+                "X": -np.linalg.inv(M34 @ M34.T + 0.5 * np.eye(3))
+                @ np.ones((3, 3))
+                @ np.linalg.inv(M34 @ M34.T + 0.5 * np.eye(3))
+                @ M34
             }
         },
     ),
     *array(
-        "matrix power", "trace(A @ A @ A)", {"A": A}, {"A": 3 * (A @ A).T}, {"transposed": {"A": 3 * (A @ A)}, "entries": {"A": 3 * A**2}}
+        "matrix power",
+        "trace(A @ A @ A)",
+        {"A": A},
+        {"A": 3 * (A @ A).T},
+        {"transposed": {"A": 3 * (A @ A)}, "entries": {"A": 3 * A**2}},
     ),
-    *array("outer", "sum(outer(v, w)**2)", {"v": V, "w": B[1]}, {"v": 2 * V * (B[1] @ B[1])}, {"swapped": {"v": 2 * B[1] * (V @ V)}}),
+    *array(
+        "outer",
+        "sum(outer(v, w)**2)",
+        {"v": V, "w": B[1]},
+        {"v": 2 * V * (B[1] @ B[1])},
+        {"swapped": {"v": 2 * B[1] * (V @ V)}},
+    ),
     *array(
         "matrix exponential",
         "trace(expm(A))",
@@ -149,8 +240,20 @@ INVERSES: list[Row] = [
         {"A": scipy.linalg.expm(B).T},
         {"transposed": {"A": scipy.linalg.expm(B)}, "entries": {"A": np.exp(B).T}},
     ),
-    *array("transposition", "sum(A.T * B)", {"A": A, "B": B}, {"A": B.T, "B": A.T}, {"transposed": {"A": B}}),
-    *array("eigenvalues", "sum(eigvalsh(A)**2)", {"A": S}, {"A": 2 * S}, {"trace": {"A": 2 * np.eye(3)}}),
+    *array(
+        "transposition",
+        "sum(A.T * B)",
+        {"A": A, "B": B},
+        {"A": B.T, "B": A.T},
+        {"transposed": {"A": B}},
+    ),
+    *array(
+        "eigenvalues",
+        "sum(eigvalsh(A)**2)",
+        {"A": S},
+        {"A": 2 * S},
+        {"trace": {"A": 2 * np.eye(3)}},
+    ),
 ]
 
 ROWS = [*TRACES, *DETERMINANTS, *INVERSES]

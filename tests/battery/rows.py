@@ -17,7 +17,10 @@ SLIGHTLY = 5e-6
 
 
 class Row(NamedTuple):
-    """A claim on a program, and the verdicts that it may have: "mismatch", or others if it is right."""
+    """A claim on a program, and the verdicts that it may have:
+
+    "mismatch", or others if it is right.
+    """
 
     title: str
     program: str
@@ -69,9 +72,11 @@ def scalar(
     slightly: float | None = SLIGHTLY,
     **more: float,
 ) -> list[Row]:
-    """A function of numbers and its derivative by x: right as mathematics and as code say, and wrong in several ways.
+    """A function of numbers and its derivative by x: right as mathematics and as code say, and
+    wrong in several ways.
 
-    plain     the derivative as code would compute it, where that is another formula; False if there is none
+    plain     the derivative as code would compute it, where that is another formula; False if there
+              is none
     slightly  the relative error that must be found; None where rounding costs more
     """
     at = {"x": x, **more}
@@ -82,9 +87,13 @@ def scalar(
         code = slope if plain is True else plain
         rows.append(Row(f"{title}: code", program, at, {"x": by_numpy(code, *numbers)}, verdicts))
     if truth and slightly:
-        rows.append(Row(f"{title}: off by {slightly:g}", program, at, {"x": truth * (1 + slightly)}, WRONG))
+        rows.append(
+            Row(f"{title}: off by {slightly:g}", program, at, {"x": truth * (1 + slightly)}, WRONG)
+        )
     if truth:
         rows.append(Row(f"{title}: sign", program, at, {"x": -truth}, WRONG))
     for mistake, formula in (wrong or {}).items():
-        rows.append(Row(f"{title}: {mistake}", program, at, {"x": by_mpmath(formula, *numbers)}, WRONG))
+        rows.append(
+            Row(f"{title}: {mistake}", program, at, {"x": by_mpmath(formula, *numbers)}, WRONG)
+        )
     return rows

@@ -1,4 +1,6 @@
-"""What a case is: a program, and the same function of complex NumPy arrays; and functions that such cases share."""
+"""What a case is: a program, and the same function of complex NumPy arrays; and functions that such
+cases share.
+"""
 
 from __future__ import annotations
 

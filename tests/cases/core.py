@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from cases.case import Case, bce, between, largest, lse, p_norm, positive, size, smallest, solved, some, variance
+from cases.case import (
+    Case,
+    bce,
+    between,
+    largest,
+    lse,
+    p_norm,
+    positive,
+    size,
+    smallest,
+    solved,
+    some,
+    variance,
+)
 
 ROW = np.array([0.7, 0.0, -1.3, 2.0])
 ZEROS = np.array([[0.5, 0.0, 2.0], [0.0, -1.5, 0.0]])
@@ -66,7 +79,8 @@ CASES = [
     Case("x @ y", np.matmul, {"x": some(3), "y": some(3)}, "vectors"),
     Case("einsum('ij,jk->ik', x, y)", lambda x, y: np.einsum("ij,jk->ik", x, y), {"x": some(2, 3), "y": some(3, 2)}),
     Case("einsum('ii', x)", lambda x: np.einsum("ii", x), {"x": some(3, 3)}, "a trace"),
-    Case("einsum('iij->ji', x)", lambda x: np.einsum("iij->ji", x), {"x": some(3, 3, 2)}, "a diagonal"),
+    Case("einsum('iij->ji', x)", lambda x: np.einsum("iij->ji", x), {"x": some(3, 3, 2)}, "a "
+    "diagonal"),
     Case("einsum('...i,ij->...', x, y)", lambda x, y: np.einsum("...i,ij->...", x, y), {"x": some(2, 3), "y": some(3, 2)}),
     Case("einsum('i,j', x, y)", lambda x, y: np.einsum("i,j", x, y), {"x": some(2), "y": some(3)}, "implicit"),
     Case("x @ y", np.matmul, {"x": some(3), "y": some(3, 2)}),

@@ -18,7 +18,12 @@ def logcumsumexp(x: np.ndarray, axis: int) -> np.ndarray:
 CASES = [
     Case("logcumsumexp(x, 0)", lambda x: logcumsumexp(x, 0), X),
     Case("logcumsumexp(x, -2)", lambda x: logcumsumexp(x, 1), CUBE),
-    Case("torch.logcumsumexp(x, dim=1)", lambda x: logcumsumexp(x, 1), {"x": 30 * some(2, 4)}, "far apart"),
+    Case(
+        "torch.logcumsumexp(x, dim=1)",
+        lambda x: logcumsumexp(x, 1),
+        {"x": 30 * some(2, 4)},
+        "far apart",
+    ),
     Case("torch.logcumsumexp(x, 0)", lambda x: x, ONE, "a number"),
     Case("torch.cumsum(x, 0)", lambda x: x, ONE, "a number"),
     Case("cumsum(x, axis=0)", lambda x: x.reshape(1), ONE, "a number, as NumPy"),

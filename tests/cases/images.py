@@ -1,4 +1,6 @@
-"""Cases of convolution, pooling, interpolation and attention, against sums written out window by window."""
+"""Cases of convolution, pooling, interpolation and attention, against sums written out window by
+window.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +26,32 @@ def padded(x, widths, value=0.0):
 def windows(x, sizes, strides, gaps):
     """Every window over the last axes, in order, and how many there are along each axis."""
     n = len(sizes)
-    counts = [(m - g * (k - 1) - 1) // s + 1 for m, k, s, g in zip(x.shape[-n:], sizes, strides, gaps, strict=True)]
+    counts = [
+        (m - g * (k - 1) - 1) // s + 1
+        for m, k, s, g in zip(x.shape[-n:], sizes, strides, gaps, strict=True)
+    ]
     places = itertools.product(*(range(c) for c in counts))
-    cuts = [tuple(slice(i * s, i * s + g * (k - 1) + 1, g) for i, k, s, g in zip(at, sizes, strides, gaps, strict=True)) for at in places]
+    cuts = [
+        tuple(
+            slice(i * s, i * s + g * (k - 1) + 1, g)
+            for i, k, s, g in zip(at, sizes, strides, gaps, strict=True)
+        )
+        for at in places
+    ]
     return [x[(..., *cut)] for cut in cuts], counts
 
 
 def conv(x, w, b=0.0, stride=1, padding=0, gap=1, groups=1):
     n, per = w.ndim - 2, len(w) // groups
-    parts, counts = windows(padded(x, [(padding, padding)] * n), w.shape[2:], [stride] * n, [gap] * n)
+    parts, counts = windows(
+        padded(x, [(padding, padding)] * n), w.shape[2:], [stride] * n, [gap] * n
+    )
     out = np.zeros((len(x), len(w), len(parts)), complex)
     for o, f in itertools.product(range(len(w)), range(len(parts))):
         group = slice(o // per * w.shape[1], (o // per + 1) * w.shape[1])
-        out[:, o, f] = (parts[f][:, group] * w[o]).reshape(len(x), -1).sum(1) + (b[o] if np.ndim(b) else b)
+        out[:, o, f] = (parts[f][:, group] * w[o]).reshape(len(x), -1).sum(1) + (
+            b[o] if np.ndim(b) else b
+        )
     return out.reshape(len(x), len(w), *counts)
 
 
@@ -46,14 +61,18 @@ def conv_transposed(x, w, stride, padding=0, further=0, groups=1):
     length = (x.shape[2] - 1) * stride + size + further
     out = np.zeros((len(x), groups * w.shape[1], length), complex)
     for c, o, i in itertools.product(range(x.shape[1]), range(w.shape[1]), range(x.shape[2])):
-        out[:, c // per * w.shape[1] + o, i * stride : i * stride + size] += x[:, c, i, None] * w[c, o]
+        out[:, c // per * w.shape[1] + o, i * stride : i * stride + size] += (
+            x[:, c, i, None] * w[c, o]
+        )
     return out[..., padding : length - padding]
 
 
 def pooled(x, reduce, sizes, strides, padding=0, value=0.0, gap=1):
     n = len(sizes)
     parts, counts = windows(padded(x, [(padding, padding)] * n, value), sizes, strides, [gap] * n)
-    return np.stack([reduce(p.reshape(*x.shape[:-n], -1)) for p in parts], -1).reshape(*x.shape[:-n], *counts)
+    return np.stack([reduce(p.reshape(*x.shape[:-n], -1)) for p in parts], -1).reshape(
+        *x.shape[:-n], *counts
+    )
 
 
 def mean(rows):
@@ -67,12 +86,18 @@ def biggest(rows):
 def covering(x, size, reduce):
     """Adaptive pooling of the last axis."""
     n = x.shape[-1]
-    return np.stack([reduce(x[..., i * n // size : -(-(i + 1) * n // size)]) for i in range(size)], -1)
+    return np.stack(
+        [reduce(x[..., i * n // size : -(-(i + 1) * n // size)]) for i in range(size)], -1
+    )
 
 
 def tent(length, size, corners=False):
     """The matrix of linear interpolation."""
-    at = np.arange(size) * (length - 1) / (size - 1) if corners else np.clip((np.arange(size) + 0.5) * length / size - 0.5, 0, length - 1)
+    at = (
+        np.arange(size) * (length - 1) / (size - 1)
+        if corners
+        else np.clip((np.arange(size) + 0.5) * length / size - 0.5, 0, length - 1)
+    )
     return np.maximum(0, 1 - np.abs(at[:, None] - np.arange(length)))
 
 

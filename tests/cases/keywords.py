@@ -1,4 +1,6 @@
-"""Keywords that choose entries or begin with a number, ranges with ends that are names, and parameters that are operands."""
+"""Keywords that choose entries or begin with a number, ranges with ends that are names, and
+parameters that are operands.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,8 @@ CASES = [
     Case("np.pad(x, 1, constant_values=b)", lambda x, b: np.concatenate([[b], x, [b]]), VB),
     Case("F.pad(x, (1, 2), value=b)", lambda x, b: np.concatenate([[b], x, [b, b]]), VB),
     Case("np.nan_to_num([nan, 2*b, inf], nan=b, posinf=b**2)", lambda b: np.stack([b, 2 * b, b**2]), {"b": B}),
-    Case("torch.add(x, 2, alpha=b)", lambda x, b: x + 2 * b, VB), Case("torch.sub(x, x**2, alpha=b)", lambda x, b: x - b * x**2, VB),
+    Case("torch.add(x, 2, alpha=b)", lambda x, b: x + 2 * b, VB), Case("torch.sub(x, x**2, "
+    "alpha=b)", lambda x, b: x - b * x**2, VB),
     Case("F.elu(x, alpha=b)", lambda x, b: np.where(x.real > 0, x, b * (np.exp(x) - 1)), VB),
     Case("F.celu(x, b)", lambda x, b: np.where(x.real > 0, x, b * (np.exp(x / b) - 1)), VB),
     Case("F.leaky_relu(x, b)", lambda x, b: np.where(x.real > 0, x, b * x), VB),

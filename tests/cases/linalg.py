@@ -1,4 +1,7 @@
-"""Cases of linear algebra. The functions beside them are textbook algorithms on complex arrays, without conjugation."""
+"""Cases of linear algebra.
+
+The functions beside them are textbook algorithms on complex arrays, without conjugation.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,9 @@ def svd(x: Any, place: int) -> Any:
 
 @batched
 def pinv(x: Any) -> Any:
-    return np.linalg.solve(x.T @ x, x.T) if x.shape[0] >= x.shape[1] else np.linalg.solve(x @ x.T, x).T
+    return (
+        np.linalg.solve(x.T @ x, x.T) if x.shape[0] >= x.shape[1] else np.linalg.solve(x @ x.T, x).T
+    )
 
 
 def of_rank_one(x: Any) -> Any:

@@ -98,14 +98,17 @@ CASES = [
     Case("dstack((x, y))", lambda x, y: np.dstack((x, y)), TWO),
     Case("column_stack([x[:, 0], y])", lambda x, y: np.column_stack([x[:, 0], y]), TWO),
     Case("concatenate([x, y], axis=None)", lambda x, y: np.concatenate([x.ravel(), y]), {"x": some(2, 2), "y": some(2)}),
-    Case("torch.cat([x, zeros(0), x])", lambda x: np.concatenate([x, x]), X, "empty vectors are left out"),
+    Case("torch.cat([x, zeros(0), x])", lambda x: np.concatenate([x, x]), X, "empty vectors are "
+    "left out"),
     Case("block_diag(x, y)", blocks, {"x": some(2, 1), "y": some(1, 3)}),
     Case("append(x, y)", lambda x, y: np.concatenate([x, y]), VECTORS),
     Case("take(x, [[5, 0], [-1, 5]])", lambda x: x.ravel()[[[5, 0], [5, 5]]], X),
-    Case("gather(x, 1, [[0, 2, 0, 0]])", lambda x: x[:1, [0, 2, 0, 0]], X, "an index longer than the axis, and of fewer rows"),
+    Case("gather(x, 1, [[0, 2, 0, 0]])", lambda x: x[:1, [0, 2, 0, 0]], X, "an index longer than "
+    "the axis, and of fewer rows"),
     Case("index_select(x, 1, [2, 2, 0])", lambda x: x[:, [2, 2, 0]], CUBE),
     Case("take_along_dim(x, [[0], [2]], 1)", lambda x: x[[0, 1], [0, 2]][:, None], X),
-    Case("take_along_axis(x, [[1, 0]], 0)", lambda x: x[[1, 0]].T, {"x": some(2, 1)}, "both broadcast"),
+    Case("take_along_axis(x, [[1, 0]], 0)", lambda x: x[[1, 0]].T, {"x": some(2, 1)}, "both "
+    "broadcast"),
     Case("masked_select(x, [[True], [False]])", lambda x: x[0], X),
     Case("compress([False, True], x, axis=1)", lambda x: x[:, 1:2], X),
     Case("extract(x > 0, x)", lambda x: x[x.real > 0], X),

@@ -27,12 +27,14 @@ CASES = [
     Case("tensordot(x, y)", np.tensordot, {"x": some(2, 2, 3), "y": some(2, 3)}),
     Case("tensordot(x, y, axes=0)", lambda x, y: np.tensordot(x, y, 0), {"x": some(2), "y": some(2)}),
     Case("tensordot(x, y, axes=([1, 0], [2, 1]))", lambda x, y: np.tensordot(x, y, ([1, 0], [2, 1])), {"x": A, "y": some(2, 2, 3)}),
-    Case("tensordot(x, y, axes=(-1, 0))", lambda x, y: np.tensordot(x, y, 1), AB, "a pair of numbers"),
+    Case("tensordot(x, y, axes=(-1, 0))", lambda x, y: np.tensordot(x, y, 1), AB, "a pair of "
+    "numbers"),
     Case("kron(x, y)", np.kron, {"x": A, "y": some(2)}),
     Case("kron(x, y)", np.kron, {"x": some(2, 1, 2), "y": some(2, 2)}, "three axes"),
     Case("chain_matmul(x, y, x)", lambda x, y: x @ y @ x, AB),
     Case("cross(x, y)", np.cross, SPACE),
-    Case("cross(x, y)", lambda x, y: x[0] * y[1] - x[1] * y[0], {"x": some(2), "y": some(2)}, "of the plane"),
+    Case("cross(x, y)", lambda x, y: x[0] * y[1] - x[1] * y[0], {"x": some(2), "y": some(2)}, "of "
+    "the plane"),
     Case("cross(x, y)", lambda x, y: np.cross(np.append(x, 0), y), {"x": some(2), "y": some(3)}, "plane and space"),
     Case("cross(x, y, axisa=0, axisb=1, axisc=0)", lambda x, y: np.cross(x.T, y).T, {"x": B, "y": A}),
     Case("torch.cross(x, y)", lambda x, y: np.cross(x, y, axis=0), {"x": some(3, 3), "y": some(3, 3)}, "first axis of 3"),

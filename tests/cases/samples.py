@@ -12,7 +12,9 @@ POINTS = {"x": some(3, 2), "y": some(2, 2) + 3}
 
 
 def slopes(f, at, edge_order=1):
-    """np.gradient along the last axis, at complex coordinates too: slopes of parabolas through three neighbours."""
+    """np.gradient along the last axis, at complex coordinates too: slopes of parabolas through
+    three neighbours.
+    """
     h, r = np.diff(at), np.diff(f) / np.diff(at)
     inner = (h[1:] * r[..., :-1] + h[:-1] * r[..., 1:]) / (h[1:] + h[:-1])
     bend = (np.diff(r) / (h[1:] + h[:-1])) * (edge_order == 2)
@@ -53,7 +55,8 @@ CASES = [
     Case("diff(x, n=2, axis=0)", lambda x: np.diff(x, 2, 0), X),
     Case("diff(x, prepend=y, append=0.5)", lambda x, y: np.diff(np.concatenate([y, x, np.full((3, 1), 0.5)], 1)),
          {**X, "y": some(3, 2)}),
-    Case("torch.diff(x, 0, 0, y)", lambda x, y: x + 0 * y.sum(), {**X, "y": some(2, 4)}, "no differences"),
+    Case("torch.diff(x, 0, 0, y)", lambda x, y: x + 0 * y.sum(), {**X, "y": some(2, 4)}, "no "
+    "differences"),
     Case("gradient(x)", lambda x: slopes(x, np.arange(4)), V),
     Case("gradient(x, h)", lambda x, h: slopes(x, np.arange(4) * h), {**V, "h": np.array(0.7)}),
     Case("gradient(x, h, edge_order=2)", lambda x, h: slopes(x, np.arange(4) * h, 2), {**V, "h": np.array(0.7)}),

@@ -1,4 +1,6 @@
-"""``python -m tests.fuzz --minutes 60 [--seed N] [--jobs N]``: fuzzes, prints what failed with a small reproduction, and a summary."""
+"""``python -m tests.fuzz --minutes 60 [--seed N] [--jobs N]``: fuzzes, prints what failed with a
+small reproduction, and a summary.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,32 @@ from queue import Empty, Queue
 from typing import Any
 
 HERE = Path(__file__).parent
-SILENT = 900.0  # seconds of the clock after which a worker is ended that waits for something; one that computes is ended by `worker.STUCK`
+# seconds of the clock after which a worker is ended that waits for something; one that computes is
+# ended by `worker.STUCK`
+SILENT = 900.0
 
 
 class Worker:
     """A process that runs trials; what it says is a line of JSON each."""
 
-    def __init__(self, seed: int, first: int, step: int, until: float, heard: Queue[tuple[Worker, dict[str, Any] | None]]) -> None:
+    def __init__(
+        self,
+        seed: int,
+        first: int,
+        step: int,
+        until: float,
+        heard: Queue[tuple[Worker, dict[str, Any] | None]],
+    ) -> None:
         self.seed, self.number, self.step, self.heard = seed, first, step, heard
         left = max(1.0, until - time.monotonic())
         command = [sys.executable, "-m", "tests.fuzz.worker", *map(str, (seed, first, step, left))]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, cwd=HERE.parent.parent)
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            cwd=HERE.parent.parent,
+        )
         self.last = time.monotonic()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -53,12 +70,21 @@ class Summary:
             known = self.failures.setdefault(failure["what"], {**failure, "times": 0})
             known["times"] += 1
             if known["times"] == 1:
-                print(f"FAILED {failure['seed']}:{failure['number']} {failure['what']}\n  {failure['trial'][:2000]}", flush=True)
+                print(
+                    f"FAILED {failure['seed']}:{failure['number']} {failure['what']}\n  "
+                    f"{failure['trial'][:2000]}",
+                    flush=True,
+                )
 
     def text(self) -> str:
         total = sum(self.inputs.values())
-        lines = [f"{total:,} inputs: " + ", ".join(f"{kind} {count:,}" for kind, count in self.inputs.most_common())]
-        lines.append("records: " + ", ".join(f"{code} {count:,}" for code, count in self.codes.most_common()))
+        lines = [
+            f"{total:,} inputs: "
+            + ", ".join(f"{kind} {count:,}" for kind, count in self.inputs.most_common())
+        ]
+        lines.append(
+            "records: " + ", ".join(f"{code} {count:,}" for code, count in self.codes.most_common())
+        )
         lines += [f"{failure['times']:>6} times: {what}" for what, failure in self.failures.items()]
         lines.append(f"{len(self.failures)} failures" if self.failures else "no failure")
         return "\n".join(lines)
@@ -69,8 +95,15 @@ def main(words: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, help="a file to which the failing trials are added, a line of JSON each")
-    parser.add_argument("--slow", type=float, default=5.0, help="seconds of the processor from which on a trial has failed")
+    parser.add_argument(
+        "--out", type=Path, help="a file to which the failing trials are added, a line of JSON each"
+    )
+    parser.add_argument(
+        "--slow",
+        type=float,
+        default=5.0,
+        help="seconds of the processor from which on a trial has failed",
+    )
     given = parser.parse_args(words)
     os.environ["FUZZ_SLOW"] = str(given.slow)  # of the workers
     until = time.monotonic() + 60 * given.minutes
@@ -87,17 +120,24 @@ def main(words: list[str]) -> int:
             continue
         if said is None:
             workers.discard(worker)
-            if worker.process.returncode not in (0, 10):  # 10: it wants to be begun anew, for its memory was large
+            if worker.process.returncode not in (
+                0,
+                10,
+            ):  # 10: it wants to be begun anew, for its memory was large
                 summary.add(_died(worker))
             if time.monotonic() < until and worker.process.returncode != 0:
-                workers.add(Worker(given.seed, worker.number + worker.step, worker.step, until, heard))
+                workers.add(
+                    Worker(given.seed, worker.number + worker.step, worker.step, until, heard)
+                )
         elif "began" in said:
             worker.number, worker.last = said["began"], time.monotonic()
         else:
             summary.add(said)
             if given.out is not None:
                 with given.out.open("a") as out:
-                    out.writelines(json.dumps(failure) + "\n" for failure in said.get("failures", []))
+                    out.writelines(
+                        json.dumps(failure) + "\n" for failure in said.get("failures", [])
+                    )
     print(summary.text())
     return int(bool(summary.failures))
 

@@ -1,4 +1,6 @@
-"""Calls of every function of the catalogue, in every library's spelling, with arguments that are right, nearly right, and wrong."""
+"""Calls of every function of the catalogue, in every library's spelling, with arguments that are
+right, nearly right, and wrong.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,23 @@ WRONG = (
     "None", "True", "'a'", "''", "'sum'", "[]", "()", "(0, 1)", "[1, 2]", "[[1, 2], [3, 4]]", "(0, (1, 2))", "-1", "0", "7", "1e400",
     "10**6", "2**40", "-10**12", "nan", "inf", "-inf", "0.5", "-0.0", "V", "M", "T", "K", "G", "B", "U*0", "x", "...", "zeros((0,))",
     "zeros((3, 0))", "np.float64", "[None]", "(None, 1)", "['a']", "[V, M]", "sin", "np", "V[0]", "M.shape", "2**70", "[True]", "1e308",
-    "ones((1,))", "2**31", "x > 0", "1e-320", "M[:0]", "np.newaxis", "3.0", "1.5", "x*inf", "(-1, -1, -1)", "D",
+    "ones((1,))", "2**31", "x > 0", "1e-320", "M[:0]", "np.newaxis", "3.0", "1.5", "x*inf", "(-1, "
+    "-1, -1)", "D",
 )  # fmt: skip
-_PREFIXES = ("", "", "torch.", "np.", "F.", "jnp.", "scipy.special.", "np.linalg.", "torch.linalg.", "jax.nn.", "lax.", "torch.special.")
+_PREFIXES = (
+    "",
+    "",
+    "torch.",
+    "np.",
+    "F.",
+    "jnp.",
+    "scipy.special.",
+    "np.linalg.",
+    "torch.linalg.",
+    "jax.nn.",
+    "lax.",
+    "torch.special.",
+)
 
 
 @cache
@@ -38,7 +54,11 @@ def values() -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(part) for part in value]
-    return str(value) if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value
+    return (
+        str(value)
+        if isinstance(value, float) and (value != value or abs(value) == float("inf"))
+        else value
+    )
 
 
 def parts_of(text: str) -> list[str]:
@@ -79,7 +99,17 @@ def call(rng: Random) -> str:
     if not prefix and parts and rng.random() < 0.15:
         return f"({parts[0]}).{name}({', '.join(parts[1:])})"
     text = f"{prefix}{name}({', '.join(parts)})"
-    return rng.choice((text, text, f"sum({text})", f"{text}*x", f"{text}[0]", f"grad({text}, x)", f"sum({text}**2)"))
+    return rng.choice(
+        (
+            text,
+            text,
+            f"sum({text})",
+            f"{text}*x",
+            f"{text}[0]",
+            f"grad({text}, x)",
+            f"sum({text}**2)",
+        )
+    )
 
 
 @cache
@@ -102,4 +132,6 @@ def record(rng: Random) -> str:
 
     text = call(rng)
     names = set(findall(r"\b[A-Zx]\b", text))
-    return json.dumps({"expr": text, "at": {name: value for name, value in values().items() if name in names}})
+    return json.dumps(
+        {"expr": text, "at": {name: value for name, value in values().items() if name in names}}
+    )

@@ -1,4 +1,6 @@
-"""One input computed in two ways: by the fast paths and by the plain one, alone and among others, as a record and as a text."""
+"""One input computed in two ways: by the fast paths and by the plain one, alone and among others,
+as a record and as a text.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ _EVERY = 3  # one in so many trials of records is computed in another way, too
 
 def differences(trial: Trial, ending: Ending, rng: Random) -> list[str]:
     """What differs from another way of computing the same."""
-    if not trial.records or trial.kind not in ("expressions", "alike", "calls", "programs") or rng.randrange(_EVERY):
+    if (
+        not trial.records
+        or trial.kind not in ("expressions", "alike", "calls", "programs")
+        or rng.randrange(_EVERY)
+    ):
         return []
     lines = [line for line in trial.stdin.split("\n") if line.strip()]
     results = [json.loads(line) for line in ending.out.split("\n") if line]
@@ -27,7 +33,10 @@ def differences(trial: Trial, ending: Ending, rng: Random) -> list[str]:
     found = way(trial, line)
     if found is None:
         return []
-    return [f"{way.__name__.strip('_')}, it gives something else: {line[:400]}: {said}" for said in _unlike(result, found)]
+    return [
+        f"{way.__name__.strip('_')}, it gives something else: {line[:400]}: {said}"
+        for said in _unlike(result, found)
+    ]
 
 
 def _alone(trial: Trial, line: str) -> dict[str, Any] | None:
@@ -39,7 +48,11 @@ def _as_text(trial: Trial, line: str) -> dict[str, Any] | None:
     """The record as a program, with its values as bindings of the command line: one query only."""
     data = json.loads(line)
     text, at = data["expr"], data.get("at", {})
-    if set(data) - {"expr", "at"} or any(mark in text for mark in "\n;=#@") or not all(_is_plain(value) for value in at.values()):
+    if (
+        set(data) - {"expr", "at"}
+        or any(mark in text for mark in "\n;=#@")
+        or not all(_is_plain(value) for value in at.values())
+    ):
         return None
     options = trial.arguments[: trial.arguments.index("-i")]
     bound = [f"{name}={json.dumps(value)}".replace('"', "") for name, value in at.items()]
@@ -61,7 +74,9 @@ def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
     from gradcli.query.warnings import gradient
 
     data = json.loads(line)
-    if set(data) - {"expr", "at"} or "rand" in data["expr"] or "assert" in data["expr"]:  # whose result may be that of the record
+    if (
+        set(data) - {"expr", "at"} or "rand" in data["expr"] or "assert" in data["expr"]
+    ):  # whose result may be that of the record
         return None
     scope = Scope()
     for name, value in data.get("at", {}).items():
@@ -76,7 +91,11 @@ def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
         if root is None or root.kind != "float":
             return None
         values = forward([root], scope.values)
-        leaves = {name: leaf for name, leaf in scope.leaves.items() if name in data.get("at", {}) and leaf in reachable([root])}
+        leaves = {
+            name: leaf
+            for name, leaf in scope.leaves.items()
+            if name in data.get("at", {}) and leaf in reachable([root])
+        }
         found = gradient(scope, root, leaves, np.ones(root.shape)[()], values, reachable([root]))
     except (GradcliError, KeyError, AttributeError):
         return None
@@ -90,11 +109,18 @@ def _unlike(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
         return [f"{codes[0]} and {codes[1]}"]
     if codes[0] is not None:
         return []
-    found = [] if _close(one["value"], other["value"]) else [f"value {str(one['value'])[:80]} and {str(other['value'])[:80]}"]
+    found = (
+        []
+        if _close(one["value"], other["value"])
+        else [f"value {str(one['value'])[:80]} and {str(other['value'])[:80]}"]
+    )
     shared = (one.get("grad") or {}).keys() & (other.get("grad") or {}).keys()
     for name in sorted(shared):
         if not _close(one["grad"][name], other["grad"][name]):
-            found.append(f"gradient of {name} {str(one['grad'][name])[:80]} and {str(other['grad'][name])[:80]}")
+            found.append(
+                f"gradient of {name} {str(one['grad'][name])[:80]} and "
+                f"{str(other['grad'][name])[:80]}"
+            )
     return found
 
 
@@ -103,7 +129,10 @@ def _close(one: Any, other: Any) -> bool:
     if len(left) != len(right):
         return False
     most = max((abs(x) for x in left if math.isfinite(x)), default=0.0)
-    return all(x == y or (math.isnan(x) and math.isnan(y)) or abs(x - y) <= ROUNDING * most for x, y in zip(left, right, strict=True))
+    return all(
+        x == y or (math.isnan(x) and math.isnan(y)) or abs(x - y) <= ROUNDING * most
+        for x, y in zip(left, right, strict=True)
+    )
 
 
 def _flat(value: Any) -> list[float]:

@@ -1,4 +1,6 @@
-"""Expressions made by the grammar: typed by shapes, right most of the time, over values of every kind that floats have."""
+"""Expressions made by the grammar: typed by shapes, right most of the time, over values of every
+kind that floats have.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,15 @@ _UNARY = [
     "hardtanh",
     "nan_to_num",
 ]
-_BINARY = ["maximum({}, {})", "minimum({}, {})", "atan2({}, {})", "hypot({}, {})", "logaddexp({}, {})", "xlogy({}, {})", "fmod({}, {})"]
+_BINARY = [
+    "maximum({}, {})",
+    "minimum({}, {})",
+    "atan2({}, {})",
+    "hypot({}, {})",
+    "logaddexp({}, {})",
+    "xlogy({}, {})",
+    "fmod({}, {})",
+]
 _REDUCING = [
     "sum({})", "mean({})", "max({})", "min({})", "prod({})", "logsumexp({}, axis=None)", "var({})", "std({})", "norm({})", "median({})",
 ]  # fmt: skip
@@ -74,7 +84,11 @@ _OPERATORS = ["+", "-", "*", "/", "**", "*", "+"]
 
 def number(rng: Random) -> float:
     """A number: plain most of the time, at an edge of floats sometimes."""
-    return rng.choice(_EDGES) if rng.random() < 0.25 else round(rng.uniform(-3, 3), rng.choice((1, 3, 15)))
+    return (
+        rng.choice(_EDGES)
+        if rng.random() < 0.25
+        else round(rng.uniform(-3, 3), rng.choice((1, 3, 15)))
+    )
 
 
 def written(value: float) -> Any:
@@ -107,15 +121,27 @@ def expression(rng: Random, shape: tuple[int, ...] = (), depth: int = 3) -> str:
     choice = rng.random()
     if choice < 0.35:
         operator = rng.choice(_OPERATORS)
-        right = rng.choice(("2", "0.5", "-1", "3", "x")) if operator == "**" else expression(rng, rng.choice((shape, ())), depth - 1)
+        right = (
+            rng.choice(("2", "0.5", "-1", "3", "x"))
+            if operator == "**"
+            else expression(rng, rng.choice((shape, ())), depth - 1)
+        )
         return f"({expression(rng, shape, depth - 1)} {operator} {right})"
     if choice < 0.55:
         return f"{rng.choice(_UNARY)}({expression(rng, shape, depth - 1)})"
     if choice < 0.65:
-        return rng.choice(_BINARY).format(expression(rng, shape, depth - 1), expression(rng, shape, depth - 1))
+        return rng.choice(_BINARY).format(
+            expression(rng, shape, depth - 1), expression(rng, shape, depth - 1)
+        )
     if choice < 0.70:
-        relation = f"{expression(rng, shape, depth - 1)} {rng.choice('<>')} {expression(rng, (), depth - 1)}"
-        return f"where({relation}, {expression(rng, shape, depth - 1)}, {expression(rng, shape, depth - 1)})"
+        relation = (
+            f"{expression(rng, shape, depth - 1)} {rng.choice('<>')} "
+            f"{expression(rng, (), depth - 1)}"
+        )
+        return (
+            f"where({relation}, {expression(rng, shape, depth - 1)}, "
+            f"{expression(rng, shape, depth - 1)})"
+        )
     if choice < 0.73:
         return f"-{expression(rng, shape, depth - 1)}"
     return _of_shape(rng, shape, depth)
@@ -131,17 +157,31 @@ def _of_shape(rng: Random, shape: tuple[int, ...], depth: int) -> str:
             return f"{rng.choice(('det', 'trace', 'logdet'))}({expression(rng, (3, 3), depth - 1)})"
         return rng.choice(_REDUCING).format(expression(rng, inner, depth - 1))
     if shape == (3,) and rng.random() < 0.5:
-        part = rng.choice(("{}[0]", "sum({}, 0)", "mean({}, axis=0)", "diag({})", "max({}, 0)", "{} @ v"))
+        part = rng.choice(
+            ("{}[0]", "sum({}, 0)", "mean({}, axis=0)", "diag({})", "max({}, 0)", "{} @ v")
+        )
         return part.format(f"({expression(rng, (3, 3), depth - 1)})")
     if shape == (3, 3) and rng.random() < 0.5:
-        whole = rng.choice(("{}.T", "{} @ s", "outer(v, {}[0])", "inv({})", "expm({})", "cholesky({0} @ {0}.T)", "{}[:, ::-1]"))
+        whole = rng.choice(
+            (
+                "{}.T",
+                "{} @ s",
+                "outer(v, {}[0])",
+                "inv({})",
+                "expm({})",
+                "cholesky({0} @ {0}.T)",
+                "{}[:, ::-1]",
+            )
+        )
         return whole.format(f"({expression(rng, shape, depth - 1)})")
     return rng.choice(_ALONG).format(expression(rng, shape, depth - 1))
 
 
 def _literal(rng: Random) -> str:
     value = number(rng)
-    return {"nan": "nan", "inf": "inf", "-inf": "(-inf)"}.get(str(value)) or (f"({value!r})" if value < 0 else repr(value))
+    return {"nan": "nan", "inf": "inf", "-inf": "(-inf)"}.get(str(value)) or (
+        f"({value!r})" if value < 0 else repr(value)
+    )
 
 
 def program(rng: Random) -> str:
@@ -154,7 +194,11 @@ def program(rng: Random) -> str:
             lines.append(f"a{i} = {text}")
         elif kind < 0.55:
             lines.append(f"f{i}(x, y) = {text}")
-            lines.append(f"{rng.choice(('', 'grad', 'hessian'))}(f{i})(x, y)" if rng.random() < 0.3 else f"f{i}(x + 1, y)")
+            lines.append(
+                f"{rng.choice(('', 'grad', 'hessian'))}(f{i})(x, y)"
+                if rng.random() < 0.3
+                else f"f{i}(x + 1, y)"
+            )
         elif kind < 0.65:
             lines.append(f"assert {text} {rng.choice(('<', '>=', '=='))} {expression(rng, (), 1)}")
         elif kind < 0.7:

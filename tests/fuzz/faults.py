@@ -1,7 +1,9 @@
-"""``python -m tests.fuzz.faults [WORD ...]``: the n-th write, read, import and allocation fails, for every n, over samples and commands.
+"""``python -m tests.fuzz.faults [WORD ...]``: the n-th write, read, import and allocation fails,
+for every n, over samples and commands.
 
-What must hold: no traceback, an exit code that is honest (0 and 1 only with everything that was asked for), a record for each record, and
-files that are as they were or as they should be, whole. Every run is in a process of its own, which is a fork of this one.
+What must hold: no traceback, an exit code that is honest (0 and 1 only with everything that was
+asked for), a record for each record, and files that are as they were or as they should be, whole.
+Every run is in a process of its own, which is a fork of this one.
 """
 
 from __future__ import annotations
@@ -66,12 +68,16 @@ def run(trial: Trial, fault: Fault) -> Run:
             text = pipe.read()
         _, status = os.waitpid(child, 0)
         files = {
-            path.relative_to(folder).as_posix(): path.read_bytes().decode("utf-8", "surrogateescape")
+            path.relative_to(folder).as_posix(): path.read_bytes().decode(
+                "utf-8", "surrogateescape"
+            )
             for path in Path(folder).rglob("*")
             if path.is_file() and "cache" not in path.parts
         }
         if not text:
-            return Run(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else -1, files=files, reached=True)
+            return Run(
+                -os.WTERMSIG(status) if os.WIFSIGNALED(status) else -1, files=files, reached=True
+            )
         return Run(**json.loads(text), files=files)
 
 
@@ -79,7 +85,9 @@ def _run_in(folder: str, trial: Trial, fault: Fault) -> dict[str, object]:
     from gradcli.cli.exit_codes import run_guarded
     from gradcli.cli.main import app
 
-    os.environ.update(NO_COLOR="1", TERMINAL_WIDTH="80", GRADCLI_CACHE_DIR=os.path.join(folder, "cache"))
+    os.environ.update(
+        NO_COLOR="1", TERMINAL_WIDTH="80", GRADCLI_CACHE_DIR=os.path.join(folder, "cache")
+    )
     for name in ("GITHUB_ACTIONS", "FORCE_COLOR", "GRADCLI_TRACEBACK", "CI"):
         os.environ.pop(name, None)
     os.chdir(folder)
@@ -112,13 +120,24 @@ def complaints(trial: Trial, whole: Run, run: Run) -> list[str]:
     complete = _timeless(run.out) == _timeless(whole.out)
     told = run.code in (0, 1) and "undetermined" in run.out  # a verdict, which says why
     if run.code in (0, 1) and not complete and not told:
-        found.append(f"exit code {run.code}, and the output is not complete: {_first_difference(run.out, whole.out)}")
-    if run.code in (2, 3) and whole.code in (0, 1) and not (run.err.strip() or '"error": {' in run.out or "error" in run.out):
+        found.append(
+            f"exit code {run.code}, and the output is not complete: "
+            f"{_first_difference(run.out, whole.out)}"
+        )
+    if (
+        run.code in (2, 3)
+        and whole.code in (0, 1)
+        and not (run.err.strip() or '"error": {' in run.out or "error" in run.out)
+    ):
         found.append(f"exit code {run.code} without a word")
     for name in whole.files.keys() | run.files.keys():
         old, new, now = trial.files.get(name), whole.files.get(name), run.files.get(name)
         another = (told or run.code in (2, 3)) and _is_whole(name, now)
-        if now != old and not another and (now is None or new is None or _timeless(now) != _timeless(new)):
+        if (
+            now != old
+            and not another
+            and (now is None or new is None or _timeless(now) != _timeless(new))
+        ):
             found.append(f"{name} is neither old nor new: {(now or '')[:200]!r}")
         if run.code in (0, 1) and not told and _timeless(now or "") != _timeless(new or ""):
             found.append(f"exit code {run.code}, and {name} is not written")
@@ -192,16 +211,25 @@ def trials() -> dict[str, Trial]:
         "cache": ("cache",),
     }  # fmt: skip
     more = {**FILES, "u.jsonl": '{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}\n'}
-    found = {name: Trial(name, words, RECORDS if "stdin" in name else "", more) for name, words in table.items()}
+    found = {
+        name: Trial(name, words, RECORDS if "stdin" in name else "", more)
+        for name, words in table.items()
+    }
     for path in sorted((HOME / "samples").iterdir()):
         if path.suffix in (".grad", ".jsonl"):
             files = {path.name: path.read_text()}
-            found[f"sample {path.name}"] = Trial(path.name, ("eval", "--no-check", "-f", path.name, "--format", "jsonl"), "", files)
+            found[f"sample {path.name}"] = Trial(
+                path.name, ("eval", "--no-check", "-f", path.name, "--format", "jsonl"), "", files
+            )
     return found
 
 
-def faulted(trial: Trial, kinds: tuple[str, ...], stride: int = 1, most: int = 10_000) -> Iterator[tuple[Fault, list[str]]]:
-    """Every fault of some kinds, or every so many, until one is not reached; with what is wrong then."""
+def faulted(
+    trial: Trial, kinds: tuple[str, ...], stride: int = 1, most: int = 10_000
+) -> Iterator[tuple[Fault, list[str]]]:
+    """Every fault of some kinds, or every so many, until one is not reached; with what is wrong
+    then.
+    """
     whole = run(trial, Fault("none", 1))
     for kind in kinds:
         for lasting, number in _VARIANTS[kind]:
@@ -214,7 +242,9 @@ def faulted(trial: Trial, kinds: tuple[str, ...], stride: int = 1, most: int = 1
 
 
 def warmed(trial: Trial) -> None:
-    """Import what a trial imports, before its forks, which are quick then; only those whose imports fail need to be cold."""
+    """Import what a trial imports, before its forks, which are quick then; only those whose imports
+    fail need to be cold.
+    """
     from fuzz.trials import run as run_here
 
     os.environ["GRADCLI_CACHE_DIR"] = tempfile.mkdtemp(prefix="fault")
@@ -225,9 +255,18 @@ def main(words: list[str]) -> int:
     import gradcli.cli.main  # noqa: F401  (all forks have it)
 
     stride = next((int(word[9:]) for word in words if word.startswith("--stride=")), 1)
-    kinds = [word[2:] for word in words if word[2:] in _VARIANTS] or [IMPORTING, WRITING, READING, COMPUTING]
+    kinds = [word[2:] for word in words if word[2:] in _VARIANTS] or [
+        IMPORTING,
+        WRITING,
+        READING,
+        COMPUTING,
+    ]
     names = [word for word in words if not word.startswith("--")]
-    chosen = {name: trial for name, trial in trials().items() if not names or any(word in name for word in names)}
+    chosen = {
+        name: trial
+        for name, trial in trials().items()
+        if not names or any(word in name for word in names)
+    }
     total = failed = 0
     for kind in kinds:  # imports first: nothing is imported here then
         for name, trial in chosen.items():

@@ -25,7 +25,9 @@ def trial(seed: int, number: int) -> Trial:
 
 def _lines(kind: str, rng: Random, line: Callable[[Random], str]) -> Trial:
     way = rng.choice(_WAYS)
-    lines = [line(rng).replace("\n", " ") for _ in range(RECORDS if "--no-check" in way else CHECKED)]
+    lines = [
+        line(rng).replace("\n", " ") for _ in range(RECORDS if "--no-check" in way else CHECKED)
+    ]
     return Trial(kind, (*way, *JSONL), "\n".join([*lines, SENTINEL]), records=True)
 
 
@@ -54,7 +56,9 @@ def _either(kind: str, make: Callable[[Random], str]) -> Callable[[Random], Tria
 
 def _expressions(rng: Random) -> Trial:
     def line(rng: Random) -> str:
-        text = expressions.expression(rng, rng.choice(list(expressions.SHAPES.values())), rng.randrange(1, 5))
+        text = expressions.expression(
+            rng, rng.choice(list(expressions.SHAPES.values())), rng.randrange(1, 5)
+        )
         return _as_record(text, expressions.bindings(rng, text))
 
     return _lines("expressions", rng, line)
@@ -68,7 +72,9 @@ def _alike(rng: Random) -> Trial:
 
 def _programs(rng: Random) -> Trial:
     if rng.random() < 0.5:
-        text = "\n".join(f"{name} = {value}" for name, value in (("x", 1.5), ("y", -0.5), ("v", "[1, 2, 3]")))
+        text = "\n".join(
+            f"{name} = {value}" for name, value in (("x", 1.5), ("y", -0.5), ("v", "[1, 2, 3]"))
+        )
         return _as_text("programs", rng, f"{text}\n{expressions.program(rng)}")
 
     def line(rng: Random) -> str:
@@ -80,12 +86,23 @@ def _programs(rng: Random) -> Trial:
 
 def _files(rng: Random) -> Trial:
     arguments, files, stdin = hostile.loading(rng)
-    return Trial("files", (*_EVAL, *arguments, "--format", "jsonl"), stdin, files, records="jsonl" in arguments)
+    return Trial(
+        "files",
+        (*_EVAL, *arguments, "--format", "jsonl"),
+        stdin,
+        files,
+        records="jsonl" in arguments,
+    )
 
 
 def _commands(rng: Random) -> Trial:
     stdin = rng.choice(("", "x**2\n", SENTINEL, texts.tokens(rng)))
-    return Trial("commands", hostile.command(rng), stdin, {"a.grad": "x = 2\nx**2\n", "a.npy": "no array", "b.json": "{}", "p.toml": "["})
+    return Trial(
+        "commands",
+        hostile.command(rng),
+        stdin,
+        {"a.grad": "x = 2\nx**2\n", "a.npy": "no array", "b.json": "{}", "p.toml": "["},
+    )
 
 
 KINDS: dict[str, tuple[float, Callable[[Random], Trial]]] = {

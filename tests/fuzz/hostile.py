@@ -1,4 +1,6 @@
-"""What is not an expression: records with fields that are hostile, files that are not what they are called, options in any order."""
+"""What is not an expression: records with fields that are hostile, files that are not what they are
+called, options in any order.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,42 @@ _TEXTS = (
     ',"',
     "|x|",
 )
-_FIELDS = ("id", "expr", "at", "wrt", "seed", "expect", "meta", "skip", "xfail", "rtol", "atol", "dialect", "expects", "x")
-_NAMES = ("x", "v", "m", "e", "pi", "sin", "value", "seed", "x y", "", "1x", "é", "__x", "None", "lambda", "grad", "torch", "x" * 300)
+_FIELDS = (
+    "id",
+    "expr",
+    "at",
+    "wrt",
+    "seed",
+    "expect",
+    "meta",
+    "skip",
+    "xfail",
+    "rtol",
+    "atol",
+    "dialect",
+    "expects",
+    "x",
+)
+_NAMES = (
+    "x",
+    "v",
+    "m",
+    "e",
+    "pi",
+    "sin",
+    "value",
+    "seed",
+    "x y",
+    "",
+    "1x",
+    "é",
+    "__x",
+    "None",
+    "lambda",
+    "grad",
+    "torch",
+    "x" * 300,
+)
 _NUMBERS = (0, 1, -1, 1.5, 1e308, 1e-320, 2**53 + 1, 2**70, -0.0, True, False, None)
 
 
@@ -44,10 +80,23 @@ def anything(rng: Random, depth: int = 3) -> Any:
     if choice < 4:
         return rng.choice(_TEXTS)
     if choice == 4:
-        return rng.choice((expressions.array(rng, (3,)), expressions.array(rng, (2, 3)), [], [[]], [1, [2]], {}, "0.1", ["nan", 1]))
+        return rng.choice(
+            (
+                expressions.array(rng, (3,)),
+                expressions.array(rng, (2, 3)),
+                [],
+                [[]],
+                [1, [2]],
+                {},
+                "0.1",
+                ["nan", 1],
+            )
+        )
     if choice < 7:
         return [anything(rng, depth - 1) for _ in range(rng.randrange(4))]
-    return {rng.choice((*_NAMES, *_FIELDS)): anything(rng, depth - 1) for _ in range(rng.randrange(4))}
+    return {
+        rng.choice((*_NAMES, *_FIELDS)): anything(rng, depth - 1) for _ in range(rng.randrange(4))
+    }
 
 
 def record(rng: Random) -> str:
@@ -84,7 +133,14 @@ def file(rng: Random) -> tuple[str, bytes]:
     """The name of a data file, and what is in it."""
     array = np.array([[1.5, -2.0, np.nan], [np.inf, 0.0, 3.0]])[:, : rng.randrange(4)]
     with np.errstate(all="ignore"):
-        array = rng.choice((array, array.astype(rng.choice("?bhiqfdgFDeSUO")) if array.size and rng.random() < 0.5 else array[0]))
+        array = rng.choice(
+            (
+                array,
+                array.astype(rng.choice("?bhiqfdgFDeSUO"))
+                if array.size and rng.random() < 0.5
+                else array[0],
+            )
+        )
     kind = rng.choice(("npy", "npz", "csv", "json", "tsv", "txt"))
     made = io.BytesIO()
     with np.errstate(all="ignore"):
@@ -98,8 +154,16 @@ def file(rng: Random) -> tuple[str, bytes]:
         elif kind == "json":
             made.write(json.dumps(anything(rng)).encode())
         else:
-            rows = [["k", "x"], *([rng.choice(("1", "2.5", "", "nan", "a", '"q"', "=1", "1,5")) for _ in range(2)] for _ in range(4))]
-            made.write("\n".join((";" if rng.random() < 0.2 else ",").join(row) for row in rows).encode())
+            rows = [
+                ["k", "x"],
+                *(
+                    [rng.choice(("1", "2.5", "", "nan", "a", '"q"', "=1", "1,5")) for _ in range(2)]
+                    for _ in range(4)
+                ),
+            ]
+            made.write(
+                "\n".join((";" if rng.random() < 0.2 else ",").join(row) for row in rows).encode()
+            )
     content = bytearray(made.getvalue())
     for _ in range(rng.choice((0, 0, 1, 5))):
         if content:
@@ -116,7 +180,9 @@ def loading(rng: Random) -> tuple[tuple[str, ...], dict[str, str], str]:
     files = {name: content.decode("utf-8", "surrogateescape")}
     place = name + rng.choice(("", ":k", ":x", ":z", ":", ":k:k", ":0"))
     if rng.random() < 0.3:
-        place = rng.choice(("data.npy\x00", ".", "/dev/null", "a" * 300, "missing.npy", "../x.npy", "-", "@", "")) + rng.choice(("", ":k"))
+        place = rng.choice(
+            ("data.npy\x00", ".", "/dev/null", "a" * 300, "missing.npy", "../x.npy", "-", "@", "")
+        ) + rng.choice(("", ":k"))
     if rng.random() < 0.5:
         return ("-i", "jsonl", "-"), files, json.dumps({"expr": "sum(x)", "at": {"x": "@" + place}})
     if rng.random() < 0.3:
@@ -128,9 +194,11 @@ _OPTIONS = (
     "--wrt x", "--wrt x,v", "--wrt q", "--freeze x", "--seed 1", "--seed 1,2,3", "--seed nan", "--jacobian", "--hessian", "--jvp x=1",
     "--jvp v=1,2,3", "--hvp x=1", "--no-check", "--no-formula", "--formula", "--timeout 1", "--timeout -1", "--timeout nan",
     "--format json",
-    "--format jsonl", "--format csv", "--format latex", "--format text", "--format xml", "--dtype float32", "--dtype int", "--digits 3",
+    "--format jsonl", "--format csv", "--format latex", "--format text", "--format xml", "--dtype "
+    "float32", "--dtype int", "--digits 3",
     "--digits 0", "--precision 30", "--precision 0", "--random-state 7", "--fail-fast", "-q", "--color always", "--color never",
-    "--limit entries=10", "--limit nodes=5", "--limit x=1", "--limit entries=1e400", "--dialect torch", "--dialect jax", "--backend numpy",
+    "--limit entries=10", "--limit nodes=5", "--limit x=1", "--limit entries=1e400", "--dialect "
+    "torch", "--dialect jax", "--backend numpy",
     "--threads 2", "--order 2", "--points 3", "--width 0.1", "--lipschitz", "--fail-on none", "--fail-on mismatch", "--rtol 1e-3",
     "--rtol nan", "--atol inf", "--convention jax", "--over x=0..1", "--over x=1..0", "--allow-empty", "--report junit=r.xml",
     "--report sarif=-", "--report github=-", "--report markdown=-", "--report gitlab=r.json", "--baseline b.json", "--no-cache",
@@ -158,15 +226,49 @@ _WORDS = (
 
 def command(rng: Random) -> tuple[str, ...]:
     """Words of a command line."""
-    name = rng.choice(("eval", "eval", "eval", "check", "check", "diff", "bound", "plot", "functions", "info", "help", "cache", "evil", ""))
-    text = rng.choice((expressions.expression(rng, (), 2), expressions.expression(rng, (3,), 1), texts.tokens(rng), calls.call(rng)))
+    name = rng.choice(
+        (
+            "eval",
+            "eval",
+            "eval",
+            "check",
+            "check",
+            "diff",
+            "bound",
+            "plot",
+            "functions",
+            "info",
+            "help",
+            "cache",
+            "evil",
+            "",
+        )
+    )
+    text = rng.choice(
+        (
+            expressions.expression(rng, (), 2),
+            expressions.expression(rng, (3,), 1),
+            texts.tokens(rng),
+            calls.call(rng),
+        )
+    )
     words = ["-e", text] if name == "check" and rng.random() < 0.8 else [text]
     given = expressions.bindings(rng, text)
-    words += [f"{key}={str(value).replace(chr(39), '')}" for key, value in given.items() if rng.random() < 0.9]
+    words += [
+        f"{key}={str(value).replace(chr(39), '')}"
+        for key, value in given.items()
+        if rng.random() < 0.9
+    ]
     if name == "bound":
         words = [text, "x=0..1", "y=1..2", "z=-1..1"]
     if name == "plot":
         words = [text, "x=-1..2", rng.choice(("y=1..2", "y=1.5", "y=1,2")), "z=0.5"]
     for _ in range(rng.choice((0, 1, 2, 2, 3))):
-        words[rng.randrange(len(words) + 1) : 0] = rng.choice((rng.choice(_OPTIONS).split(), [rng.choice(_WORDS)]))
-    return tuple(word.replace("\x00", "") for word in ([name, *words] if name else words) if word != "--clear")
+        words[rng.randrange(len(words) + 1) : 0] = rng.choice(
+            (rng.choice(_OPTIONS).split(), [rng.choice(_WORDS)])
+        )
+    return tuple(
+        word.replace("\x00", "")
+        for word in ([name, *words] if name else words)
+        if word != "--clear"
+    )

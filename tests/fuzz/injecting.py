@@ -13,14 +13,30 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-WRITING, READING, IMPORTING, COMPUTING, ALLOCATING = KINDS = ("write", "read", "import", "memory", "allocation")
-_WRITES = ("replace", "rename", "fsync", "write", "mkdir", "chmod", "link")  # to take a file away needs no room
+WRITING, READING, IMPORTING, COMPUTING, ALLOCATING = KINDS = (
+    "write",
+    "read",
+    "import",
+    "memory",
+    "allocation",
+)
+_WRITES = (
+    "replace",
+    "rename",
+    "fsync",
+    "write",
+    "mkdir",
+    "chmod",
+    "link",
+)  # to take a file away needs no room
 _READS = ("read", "listdir", "scandir", "stat")
 
 
 @dataclass
 class Fault:
-    """What fails: the ``place``-th point of a kind, counted from 1; where ``lasting``, all after it, too."""
+    """What fails: the ``place``-th point of a kind, counted from 1; where ``lasting``, all after
+    it, too.
+    """
 
     kind: str
     place: int
@@ -49,7 +65,9 @@ class Fault:
 
     def __str__(self) -> str:
         what = errno.errorcode[self.number] if self.kind in (WRITING, READING) else ""
-        return f"{self.kind} {self.place}{' and all after it' if self.lasting else ''} {what}".rstrip()
+        return (
+            f"{self.kind} {self.place}{' and all after it' if self.lasting else ''} {what}".rstrip()
+        )
 
 
 class Raw(io.RawIOBase):
@@ -86,7 +104,11 @@ class Proxy:
         found = getattr(self._file, name)
         if name in ("write", "writelines", "flush", "truncate"):
             return self._with(found, WRITING)
-        return self._with(found, READING) if name in ("read", "readline", "readinto", "readlines") else found
+        return (
+            self._with(found, READING)
+            if name in ("read", "readline", "readinto", "readlines")
+            else found
+        )
 
     def _with(self, function: Callable[..., Any], kind: str) -> Callable[..., Any]:
         def made(*arguments: Any, **keywords: Any) -> Any:
@@ -175,7 +197,9 @@ def _importing(fault: Fault, function: Callable[..., Any]) -> Callable[..., Any]
     """Imports that gradcli asks for and that are not there yet."""
 
     def made(name: str, globals: Any = None, *arguments: Any, **keywords: Any) -> Any:
-        if name not in sys.modules and str((globals or {}).get("__name__", "")).startswith("gradcli"):
+        if name not in sys.modules and str((globals or {}).get("__name__", "")).startswith(
+            "gradcli"
+        ):
             fault.point(IMPORTING)
         return function(name, globals, *arguments, **keywords)
 
@@ -183,7 +207,10 @@ def _importing(fault: Fault, function: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _patch_operations(fault: Fault) -> None:
-    """Every computation of an operation's value is a point. The process ends after the run: nothing is put back."""
+    """Every computation of an operation's value is a point.
+
+    The process ends after the run: nothing is put back.
+    """
     from gradcli.ops.registry import registry
 
     for op in registry().values():

@@ -1,4 +1,6 @@
-"""What holds of every trial: an honest exit code, readable output, a record for each record, time, memory, and no harm done."""
+"""What holds of every trial: an honest exit code, readable output, a record for each record, time,
+memory, and no harm done.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from typing import Any
 from fuzz.trials import JSONL, Ending, Trial, run
 
 SECONDS = float(os.environ.get("FUZZ_SLOW", "5"))  # of the processor, for one trial
-MEMORY = 1 << 30  # of one trial, and PER_CHARACTER bytes for each character that it writes: a record is made before it is written
+MEMORY = (
+    1 << 30
+    # of one trial, and PER_CHARACTER bytes for each character that it writes: a record is made
+    # before it is written
+)
 PER_CHARACTER = 12
 SENTINEL = '{"id": "sentinel", "expr": "sum(x**2) + sin(y)", "at": {"x": [1, 2.5], "y": 0.5}}'
 _LASTING = re.compile(r" in \d+(\.\d+)? (ms|s)\b|\d+(\.\d+)? s\b|time=\"[^\"]*\"")
@@ -31,7 +37,10 @@ def complaints(trial: Trial, ending: Ending) -> list[str]:
     if _INTERNAL.search(ending.out) or _INTERNAL.search(ending.err):
         found.append("an internal error: " + _internal(ending))
     if "Warning: " in ending.err and re.search(r"\.py:\d+: \w*Warning: ", ending.err):
-        found.append("a warning of Python: " + next(line for line in ending.err.splitlines() if "Warning: " in line)[-160:])
+        found.append(
+            "a warning of Python: "
+            + next(line for line in ending.err.splitlines() if "Warning: " in line)[-160:]
+        )
     if ending.code == 2 and not ending.err and not ending.out:
         found.append("exit code 2 without a word")
     if ending.seconds > SECONDS:
@@ -42,9 +51,15 @@ def complaints(trial: Trial, ending: Ending) -> list[str]:
 
 
 def harmed(expected: str) -> str | None:
-    """What another record, run after a trial, shows of damage; ``expected`` is its output in a fresh process."""
+    """What another record, run after a trial, shows of damage; ``expected`` is its output in a
+    fresh process.
+    """
     after = run(SENTINEL_TRIAL)
-    return None if after.out == expected else f"the next record has another result: {after.out[:300]}{after.err[:300]}"
+    return (
+        None
+        if after.out == expected
+        else f"the next record has another result: {after.out[:300]}{after.err[:300]}"
+    )
 
 
 SENTINEL_TRIAL = Trial("sentinel", ("eval", "--no-check", *JSONL), SENTINEL, records=True)
@@ -52,7 +67,11 @@ SENTINEL_TRIAL = Trial("sentinel", ("eval", "--no-check", *JSONL), SENTINEL, rec
 
 def same(one: Ending, other: Ending) -> bool:
     """Whether two runs of one trial gave the same, but for what they took."""
-    return (one.code, _timeless(one.out), _timeless(one.err)) == (other.code, _timeless(other.out), _timeless(other.err))
+    return (one.code, _timeless(one.out), _timeless(one.err)) == (
+        other.code,
+        _timeless(other.out),
+        _timeless(other.err),
+    )
 
 
 def records_of(out: str) -> list[dict[str, Any]]:
@@ -92,13 +111,26 @@ def _of_records(trial: Trial, ending: Ending, command: str) -> list[str]:
     failing = [record for record in found if record.get("error")]
     wrong = []
     refused = ending.code == 2 and not found  # before anything was read
-    if trial.records and not {"-q", "--fail-fast"} & {*trial.arguments} and len(found) != len(wanted) and not refused:
+    if (
+        trial.records
+        and not {"-q", "--fail-fast"} & {*trial.arguments}
+        and len(found) != len(wanted)
+        and not refused
+    ):
         wrong.append(f"{len(wanted)} records in, {len(found)} out")
     if failing and ending.code == 0:
         wrong.append("exit code 0 with an error")
-    if command == "eval" and found and not failing and ending.code == 2 and "error" not in ending.err:
+    if (
+        command == "eval"
+        and found
+        and not failing
+        and ending.code == 2
+        and "error" not in ending.err
+    ):
         wrong.append("exit code 2 without an error")
-    if any(not (record["error"].get("code") and record["error"].get("message")) for record in failing):
+    if any(
+        not (record["error"].get("code") and record["error"].get("message")) for record in failing
+    ):
         wrong.append("an error without its code or message")
     return wrong
 

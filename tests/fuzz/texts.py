@@ -1,4 +1,6 @@
-"""Texts that are hardly programs: bytes, tokens in any order, and what stands in samples and documentation, changed a little."""
+"""Texts that are hardly programs: bytes, tokens in any order, and what stands in samples and
+documentation, changed a little.
+"""
 
 from __future__ import annotations
 
@@ -139,21 +141,39 @@ _ALPHABETS = (
 
 @cache
 def samples() -> list[str]:
-    """Programs that are known to be read: samples' files and their lines, examples of the manual and of records."""
+    """Programs that are known to be read: samples' files and their lines, examples of the manual
+    and of records.
+    """
     from gradcli.ops.registry import composites, registry
 
     files = [path.read_text() for path in sorted((HOME / "samples").glob("*.grad"))]
     manual = re.findall(
-        r"gradcli (?:eval|check -e|diff) '([^']+)'", "".join(page.read_text("utf-8") for page in sorted((HOME / "docs").glob("*.md")))
+        r"gradcli (?:eval|check -e|diff) '([^']+)'",
+        "".join(page.read_text("utf-8") for page in sorted((HOME / "docs").glob("*.md"))),
     )
-    examples = [records[name].example for records in (registry(), composites()) for name in sorted(records) if records[name].example]
-    lines = [line for text in files for line in text.split("\n") if line.strip() and not line.startswith("#")]
+    examples = [
+        records[name].example
+        for records in (registry(), composites())
+        for name in sorted(records)
+        if records[name].example
+    ]
+    lines = [
+        line
+        for text in files
+        for line in text.split("\n")
+        if line.strip() and not line.startswith("#")
+    ]
     return [*files, *lines, *lines, *manual, *manual, *examples]
 
 
 @cache
 def sample_records() -> list[str]:
-    return [line for path in sorted((HOME / "samples").glob("*.jsonl")) for line in path.read_text().split("\n") if line.strip()]
+    return [
+        line
+        for path in sorted((HOME / "samples").glob("*.jsonl"))
+        for line in path.read_text().split("\n")
+        if line.strip()
+    ]
 
 
 def raw(rng: Random) -> str:
@@ -175,7 +195,11 @@ def long(rng: Random) -> str:
     """One thing many times over: what is read in more than linear time takes minutes."""
     part = rng.choice(_TOKENS) or "("
     count = rng.choice((300, 3000, 20000))
-    return rng.choice(("", "x", "f(", "1+", "sum(")) + part * count + rng.choice(("", "x", ")", "b", "\n1"))
+    return (
+        rng.choice(("", "x", "f(", "1+", "sum("))
+        + part * count
+        + rng.choice(("", "x", ")", "b", "\n1"))
+    )
 
 
 def mutated(rng: Random) -> str:

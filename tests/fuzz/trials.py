@@ -1,4 +1,6 @@
-"""A trial: one run of the command line in this process, with its arguments, standard input and files; and what came of it."""
+"""A trial: one run of the command line in this process, with its arguments, standard input and
+files; and what came of it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ JSONL = ("-i", "jsonl", "-", "--format", "jsonl")
 
 @dataclass(frozen=True)
 class Trial:
-    """What is given to ``gradcli``. Texts hold bytes as `os.fsdecode` has them, so that a trial is a line of JSON.
+    """What is given to ``gradcli``.
+
+    Texts hold bytes as `os.fsdecode` has them, so that a trial is a line of JSON.
 
     records  whether standard input is JSON Lines, of which every line is an input of its own
     """
@@ -33,7 +37,11 @@ class Trial:
 
     @property
     def inputs(self) -> int:
-        return max(1, sum(bool(line.strip()) for line in self.stdin.split("\n"))) if self.records else 1
+        return (
+            max(1, sum(bool(line.strip()) for line in self.stdin.split("\n")))
+            if self.records
+            else 1
+        )
 
     def with_lines(self, lines: list[str]) -> Trial:
         return replace(self, stdin="\n".join(lines))
@@ -44,7 +52,11 @@ class Trial:
 
 def trial_of(data: dict[str, Any]) -> Trial:
     return Trial(
-        data.get("kind", "corpus"), tuple(data["arguments"]), data.get("stdin", ""), data.get("files", {}), data.get("records", False)
+        data.get("kind", "corpus"),
+        tuple(data["arguments"]),
+        data.get("stdin", ""),
+        data.get("files", {}),
+        data.get("records", False),
     )
 
 
@@ -83,7 +95,9 @@ def _run_in(folder: str, trial: Trial) -> Ending:
         sys.stdin, sys.stdout, sys.stderr, sys.argv = stdin, out, err, ["gradcli", *trial.arguments]
         with warnings.catch_warnings():
             for category in (RuntimeWarning, UserWarning, SyntaxWarning):
-                warnings.simplefilter("always", category)  # what a user would see once, every trial shows
+                warnings.simplefilter(
+                    "always", category
+                )  # what a user would see once, every trial shows
             code = run_guarded(app)
     except KeyboardInterrupt:
         raise
@@ -95,7 +109,9 @@ def _run_in(folder: str, trial: Trial) -> Ending:
             setattr(sys, name, value)
         os.chdir(here)
     seconds, grown = time.process_time() - began, _most_memory() - most
-    printed, said = (stream.buffer.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err))
+    printed, said = (
+        stream.buffer.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err)
+    )
     return Ending(code, printed, said, seconds, grown)
 
 

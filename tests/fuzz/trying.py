@@ -32,7 +32,10 @@ def tried(trial: Trial, sentinel: str, rng: Random | None = None) -> tuple[Endin
 
 
 def smallest(trial: Trial, sentinel: str) -> tuple[Trial, list[str]]:
-    """A part of a failing trial that fails, too: one record, fewer arguments, a shorter text. What it takes is bounded."""
+    """A part of a failing trial that fails, too: one record, fewer arguments, a shorter text.
+
+    What it takes is bounded.
+    """
     _, found = tried(trial, sentinel)
     if not found:
         return trial, ["failed once, and not again"]
@@ -62,10 +65,21 @@ def _parts(trial: Trial) -> list[Trial]:
     parts = []
     lines = trial.stdin.split("\n")
     if len(lines) > 1:
-        parts += [trial.with_lines(lines[: len(lines) // 2]), trial.with_lines(lines[len(lines) // 2 :])]
-        parts += [trial.with_lines([*lines[:i], *lines[i + 1 :]]) for i in range(min(len(lines), 8))]
+        parts += [
+            trial.with_lines(lines[: len(lines) // 2]),
+            trial.with_lines(lines[len(lines) // 2 :]),
+        ]
+        parts += [
+            trial.with_lines([*lines[:i], *lines[i + 1 :]]) for i in range(min(len(lines), 8))
+        ]
     elif len(trial.stdin) > 8:
         half = len(trial.stdin) // 2
-        parts += [replace(trial, stdin=trial.stdin[:half]), replace(trial, stdin=trial.stdin[half:])]
-    parts += [replace(trial, arguments=trial.arguments[:i] + trial.arguments[i + 1 :]) for i in range(len(trial.arguments) - 1, 0, -1)]
+        parts += [
+            replace(trial, stdin=trial.stdin[:half]),
+            replace(trial, stdin=trial.stdin[half:]),
+        ]
+    parts += [
+        replace(trial, arguments=trial.arguments[:i] + trial.arguments[i + 1 :])
+        for i in range(len(trial.arguments) - 1, 0, -1)
+    ]
     return parts

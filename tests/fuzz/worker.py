@@ -1,4 +1,6 @@
-"""A process of the fuzzer: runs the trials of every so many numbers, and says of each when it begins and how it ended."""
+"""A process of the fuzzer: runs the trials of every so many numbers, and says of each when it
+begins and how it ended.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from fuzz.trials import Ending, Trial
 from fuzz.trying import expected, smallest, tried
 
 MOST = 6 << 30  # bytes of memory that a process may ask for
-STUCK = 60.0  # seconds of the processor after which the system ends a process in the middle of a trial, whatever holds it
+# seconds of the processor after which the system ends a process in the middle of a trial, whatever
+# holds it
+STUCK = 60.0
 _DETAIL = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e[+-]?\d+)?")
 
 
@@ -49,7 +53,9 @@ def main(seed: int, first: int, step: int, seconds: float) -> int:
     os.dup2(1, 3)  # what the trials print goes elsewhere
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))
-    os.environ.update(NO_COLOR="1", TERMINAL_WIDTH="80", GRADCLI_CACHE_DIR=tempfile.mkdtemp(prefix="fuzz"))
+    os.environ.update(
+        NO_COLOR="1", TERMINAL_WIDTH="80", GRADCLI_CACHE_DIR=tempfile.mkdtemp(prefix="fuzz")
+    )
     for name in ("GITHUB_ACTIONS", "FORCE_COLOR", "GRADCLI_TRACEBACK", "CI"):
         os.environ.pop(name, None)
     until = time.monotonic() + seconds
@@ -62,14 +68,26 @@ def main(seed: int, first: int, step: int, seconds: float) -> int:
         signal.setitimer(signal.ITIMER_PROF, STUCK)
         ending, found = tried(was, sentinel, Random(f"{seed}:{number}:again"))
         signal.setitimer(signal.ITIMER_PROF, 3 * STUCK)
-        said: dict[str, object] = {"kind": was.kind, "inputs": was.inputs, "codes": codes_of(ending, was)}
+        said: dict[str, object] = {
+            "kind": was.kind,
+            "inputs": was.inputs,
+            "codes": codes_of(ending, was),
+        }
         if found:
             what, part = what_of(was.kind, found[0]), was
             if what not in told:
                 told.add(what)
                 part, again = smallest(was, sentinel)
                 found = again if again[0] != "failed once, and not again" else found
-            said["failures"] = [{"seed": seed, "number": number, "what": what, "said": found, "trial": part.as_json()}]
+            said["failures"] = [
+                {
+                    "seed": seed,
+                    "number": number,
+                    "what": what,
+                    "said": found,
+                    "trial": part.as_json(),
+                }
+            ]
         say(said)
         if ending.grown > 1 << 30:
             return 10

@@ -15,8 +15,13 @@ FILE = Path(__file__).parent / "answers.json.gz"
 
 def main(words: list[str]) -> int:
     if words == ["record"]:
-        found = {kind: [[question, ask(question)] for question in some] for kind, some in questions().items()}
-        text = "".join(f"{json.dumps([kind, *pair])}\n" for kind, pairs in found.items() for pair in pairs)
+        found = {
+            kind: [[question, ask(question)] for question in some]
+            for kind, some in questions().items()
+        }
+        text = "".join(
+            f"{json.dumps([kind, *pair])}\n" for kind, pairs in found.items() for pair in pairs
+        )
         FILE.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
         print(f"{sum(map(len, found.values()))} answers, {FILE.stat().st_size:,} bytes")
         return 0

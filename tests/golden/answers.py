@@ -18,9 +18,24 @@ from gradcli.cli.exit_codes import run_guarded
 from gradcli.cli.main import app
 
 # What is measured of an answer, not said by it.
-_MEASURES = frozenset({"max_abs_error", "max_rel_error", "digits", "enclosure", "bound", "worst", "lost_bits", "seconds", "elapsed"})
+_MEASURES = frozenset(
+    {
+        "max_abs_error",
+        "max_rel_error",
+        "digits",
+        "enclosure",
+        "bound",
+        "worst",
+        "lost_bits",
+        "seconds",
+        "elapsed",
+    }
+)
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_MEASURED = re.compile(r"(?:, )?(?:certified: (?:exact|within 1e-?\d+)|to \d+ digits|with sympy's derivative)|≈? ?\d+ ulp")
+_MEASURED = re.compile(
+    r"(?:, )?(?:certified: (?:exact|within 1e-?\d+)|to \d+ digits|with sympy's derivative)|≈? "
+    r"?\d+ ulp"
+)
 _CLOSE = 1e-12  # of a number's size
 
 Answer = Any
@@ -33,7 +48,12 @@ def ask(question: dict[str, Any]) -> Answer:
     given = io.TextIOWrapper(io.BytesIO(question.get("stdin", "").encode()), "utf-8")
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with ExitStack() as patches:
-        for name, value in (("stdin", given), ("stdout", out), ("stderr", err), ("argv", ["gradcli", *question["argv"]])):
+        for name, value in (
+            ("stdin", given),
+            ("stdout", out),
+            ("stderr", err),
+            ("argv", ["gradcli", *question["argv"]]),
+        ):
             patches.enter_context(mock.patch.object(sys, name, value))
         patches.enter_context(mock.patch.dict("os.environ", {"NO_COLOR": "1", "COLUMNS": "100"}))
         code = run_guarded(app)
@@ -85,7 +105,9 @@ def difference(was: Answer, now: Answer, place: str = "") -> str | None:
         return None if _close(was, now) else f"{place}: {was!r} became {now!r}"
     else:
         return None if was == now else f"{place}: {was!r} became {now!r}"
-    return next((found for found in (difference(*pair) for pair in pairs) if found is not None), None)
+    return next(
+        (found for found in (difference(*pair) for pair in pairs) if found is not None), None
+    )
 
 
 def _is_number(value: Any) -> bool:

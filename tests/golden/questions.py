@@ -29,12 +29,18 @@ def _plain(value: Any) -> Any:
 
 def _records() -> list[dict[str, Any]]:
     """Programs with values for their names, each once."""
-    found = [{"expr": case.text, "at": {k: _plain(v) for k, v in case.values.items()}} for case in EVERY]
+    found = [
+        {"expr": case.text, "at": {k: _plain(v) for k, v in case.values.items()}} for case in EVERY
+    ]
     values = {name: _plain(value) for name, value in values_of(3).items()}
     for text in LINES:
-        found.append({"expr": text, "at": {name: value for name, value in values.items() if name in text}})
+        found.append(
+            {"expr": text, "at": {name: value for name, value in values.items() if name in text}}
+        )
     for text in READ:
-        found.append({"expr": text, "at": {name: value for name, value in AT.items() if name in text}})
+        found.append(
+            {"expr": text, "at": {name: value for name, value in AT.items() if name in text}}
+        )
     for path in sorted(_SAMPLES.glob("*.jsonl")):
         found += [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     seen: dict[str, dict[str, Any]] = {}
@@ -55,31 +61,56 @@ def _bindings(record: dict[str, Any]) -> list[str]:
 def questions() -> dict[str, list[Question]]:
     """All questions by their kind."""
     records = [record for record in _records() if "at" in record]
-    scalar = [r for r in records if all(np.ndim(v) == 0 for v in r["at"].values()) and "\n" not in r["expr"]]
+    scalar = [
+        r
+        for r in records
+        if all(np.ndim(v) == 0 for v in r["at"].values()) and "\n" not in r["expr"]
+    ]
     line = [record for record in records if "\n" not in record["expr"]]
     one = [r for r in scalar if len(r["at"]) == 1]
     seeded = ["--format", "json"]
     return {
         "eval": [
-            {"argv": ["eval", "-i", "jsonl", "-", "--format", "jsonl", "--formula"], "stdin": json.dumps(record)}
+            {
+                "argv": ["eval", "-i", "jsonl", "-", "--format", "jsonl", "--formula"],
+                "stdin": json.dumps(record),
+            }
             for record in _some(records, 1000, 1)
         ],
         "text": [{"argv": ["eval", r["expr"], *_bindings(r)]} for r in _some(line, 100, 2)],
         "check": [
-            {"argv": ["check", "-i", "jsonl", "-", "--format", "jsonl"], "stdin": json.dumps(record)} for record in _some(records, 300, 3)
+            {
+                "argv": ["check", "-i", "jsonl", "-", "--format", "jsonl"],
+                "stdin": json.dumps(record),
+            }
+            for record in _some(records, 300, 3)
         ],
         "diff": [{"argv": ["diff", r["expr"], *seeded]} for r in _some(scalar, 200, 4)],
-        "explain": [{"argv": ["explain", r["expr"], *_bindings(r), *seeded]} for r in _some(line, 150, 5)],
-        "why": [{"argv": ["explain", r["expr"], *_bindings(r), "--why", next(iter(r["at"]))]} for r in _some(one, 60, 6)],
+        "explain": [
+            {"argv": ["explain", r["expr"], *_bindings(r), *seeded]} for r in _some(line, 150, 5)
+        ],
+        "why": [
+            {"argv": ["explain", r["expr"], *_bindings(r), "--why", next(iter(r["at"]))]}
+            for r in _some(one, 60, 6)
+        ],
         "steps": [{"argv": ["explain", r["expr"], "--steps"]} for r in _some(one, 60, 7)],
-        "bound": [{"argv": ["bound", r["expr"], f"{next(iter(r['at']))}=0.5..2", *seeded]} for r in _some(one, 100, 8)],
-        "plot": [{"argv": ["plot", r["expr"], f"{next(iter(r['at']))}=0.5..2", "--format", "json"]} for r in _some(one, 40, 9)],
+        "bound": [
+            {"argv": ["bound", r["expr"], f"{next(iter(r['at']))}=0.5..2", *seeded]}
+            for r in _some(one, 100, 8)
+        ],
+        "plot": [
+            {"argv": ["plot", r["expr"], f"{next(iter(r['at']))}=0.5..2", "--format", "json"]}
+            for r in _some(one, 40, 9)
+        ],
         "export": [
             {"argv": ["export", r["expr"], *_bindings(r), "--to", target]}
             for target in ("numpy", "torch", "jax", "c", "javascript", "sympy", "latex")
             for r in _some(line, 30, 10)
         ],
-        "hessian": [{"argv": ["eval", r["expr"], *_bindings(r), "--hessian", *seeded]} for r in _some(scalar, 60, 11)],
+        "hessian": [
+            {"argv": ["eval", r["expr"], *_bindings(r), "--hessian", *seeded]}
+            for r in _some(scalar, 60, 11)
+        ],
         "mistakes": list(_mistakes()),
         "python": list(_calls(records)),
     }
@@ -105,4 +136,8 @@ def _calls(records: list[dict[str, Any]]) -> Iterator[Question]:
         "gradcli.parse({text})",
     )
     for place, record in enumerate(_some(records, 200, 12)):
-        yield {"python": forms[place % len(forms)].format(text=repr(record["expr"]), at=repr(record["at"]))}
+        yield {
+            "python": forms[place % len(forms)].format(
+                text=repr(record["expr"]), at=repr(record["at"])
+            )
+        }

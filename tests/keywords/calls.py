@@ -1,7 +1,8 @@
-"""Calls of every function with every keyword of the libraries' own signatures, as text that they and gradcli read alike.
+"""Calls of every function with every keyword of the libraries' own signatures, as text that they
+and gradcli read alike.
 
-Positional arguments are found by trial: the first that a function takes. A keyword is tried with values that are likely to mean
-something for its name, none of them the default.
+Positional arguments are found by trial: the first that a function takes. A keyword is tried with
+values that are likely to mean something for its name, none of them the default.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ VALUES = {"V": V, "W": W, "M": M, "N": N, "S": S, "B": B, "I": I4, "K": K}
 # Arguments by position, the first that fit are taken; those of the functions that need other ones.
 TEMPLATES = (
     "M", "S", "V", "M, N", "V, W", "S, S", "S, V", "V, K", "M, 1", "V, 0.5", "M, 0, 1", "[V, W]", "[M, N]", "B", "I", "V, W, 0.5",
-    "M, N, M > 0.4", "V, K, W", "V, 0, K", "V, 0, K, W", "M, (3,)", "M, 2", "B, 2", "I, 2", "V, W, V", "S, S, S", "V, S, V", "V, V, V",
+    "M, N, M > 0.4", "V, K, W", "V, 0, K", "V, 0, K, W", "M, (3,)", "M, 2", "B, 2", "I, 2", "V, "
+    "W, V", "S, S, S", "V, S, V", "V, V, V",
     "0.5, 2.5", "2, V", "V > 0.3, V, W", "V > 0.3, V", "[V > 0.3, V > 0.6], [V, W]", "(2, 3)", "'ij,ij->i', M, N",
     "B, [[[0.5, 0.25], [1, 2], [3, 4]]]", "I, [[[[0.5, 0.25], [1, 2]]]]", "M, [0, 2]", "M, K[:2]", "(2, 3), 0.5", "M, None, None",
     "V, V > 0.3, 2", "M, (1, 1)", "V, 1, 0.5", "V, W, [1, -1, 1]", "V, W, V, W", "M, N, [1, -1]", "M, [1, 2], N, 0", "V, [0, 2], 0.5",
@@ -35,12 +37,14 @@ SPECIAL = {
     "clip": ("M, 0.3, 0.6",), "clamp": ("M, 0.3, 0.6",), "reshape": ("M, (3, 2)",), "cosine_embedding_loss": ("M, N, K[:2] - 1",),
     "average": ("M",), "insert": ("V, 1, 0.5",), "append": ("M, N",), "quantile": ("M, 0.3",), "percentile": ("M, 30",),
     "nanquantile": ("M, 0.3",), "nanpercentile": ("M, 30",), "interp": ("V, [0.1, 0.5, 0.9], W",), "gradient": ("M",),
-    "repeat": ("M, 2",), "cov": ("M",), "trace": ("S",), "one_hot": ("K",), "cross_entropy": ("S, K",), "nll_loss": ("S, K",),
+    "repeat": ("M, 2",), "cov": ("M",), "trace": ("S",), "one_hot": ("K",), "cross_entropy": ("S, "
+    "K",), "nll_loss": ("S, K",),
     "multi_margin_loss": ("S, K",), "embedding": ("K, S",), "logsumexp": ("M, 0", "M"), "softmax": ("M, 1", "M"),
     "log_softmax": ("M, 1", "M"), "softmin": ("M, 1",), "solve": ("S, V", "S, S"), "var": ("M",), "std": ("M",), "sum": ("M",),
     "mean": ("M",), "prod": ("M",), "max": ("M",), "min": ("M",), "norm": ("M",), "vector_norm": ("M",), "matrix_norm": ("S",),
     "batch_norm": ("M, V, W",), "diff": ("M",), "trapezoid": ("M",), "trapz": ("M",), "argsort": ("M", "V"), "sort": ("M",),
-    "cholesky": ("S",), "scaled_dot_product_attention": ("M, N, N",), "gaussian_nll_loss": ("V, W, V",), "poisson_nll_loss": ("V, W",),
+    "cholesky": ("S",), "scaled_dot_product_attention": ("M, N, N",), "gaussian_nll_loss": ("V, "
+    "W, V",), "poisson_nll_loss": ("V, W",),
     "layer_norm": ("M, (3,)",), "rms_norm": ("M, (3,)",), "normalize": ("M",), "interpolate": ("I, 2",),
     "tensordot": ("M, [[1, 2], [3, 4], [5, 6]], 1",), "cumsum": ("M, 1", "M"), "cumprod": ("M, 1", "M"), "logcumsumexp": ("M, 1",),
     "dropout": ("M, 0.5, False",), "rrelu": ("M",), "binary_cross_entropy": ("V, W",), "binary_cross_entropy_with_logits": ("V, W",),
@@ -111,11 +115,17 @@ def templates(name: str) -> tuple[str, ...]:
 
 
 def plain(result: Any) -> Any:
-    """The numbers of a result, and its structure: nested lists, or None of what is no array of numbers."""
+    """The numbers of a result, and its structure: nested lists, or None of what is no array of
+    numbers.
+    """
     if isinstance(result, (tuple, list)) and not isinstance(result, np.ndarray):
         return {"parts": [plain(part) for part in result]}
     detach = getattr(result, "detach", None)
-    array = np.asarray(detach().resolve_conj().numpy() if detach is not None and hasattr(result, "grad_fn") else result)
+    array = np.asarray(
+        detach().resolve_conj().numpy()
+        if detach is not None and hasattr(result, "grad_fn")
+        else result
+    )
     if array.dtype.kind not in "fiub":
         return None
     return np.round(array.astype(float), 12).tolist()
@@ -153,7 +163,10 @@ def value_of(expression: str) -> Any:
 
 
 def run(text: str) -> Any:
-    """What gradcli makes of a call: its numbers, with the parts of several results. Raises GradcliError."""
+    """What gradcli makes of a call: its numbers, with the parts of several results.
+
+    Raises GradcliError.
+    """
     from gradcli.errors import GradcliError
 
     try:

@@ -1,6 +1,9 @@
-"""Records the keywords of the libraries' own signatures, and what PyTorch makes of the calls: ``python -m keywords.record`` in tests/.
+"""Records the keywords of the libraries' own signatures, and what PyTorch makes of the calls:
 
-Needs NumPy, SciPy and PyTorch; the tests need what is recorded (data/keywords.json) and the first two.
+``python -m keywords.record`` in tests/.
+
+Needs NumPy, SciPy and PyTorch; the tests need what is recorded (data/keywords.json) and the first
+two.
 """
 
 from __future__ import annotations
@@ -26,8 +29,12 @@ from keywords.calls import VALUES, call_of, candidates, plain, run, templates
 
 TARGET = Path(__file__).parent.parent / "data" / "keywords.json"
 _UFUNC = ("out", "where", "casting", "order", "dtype", "subok")
-_HIDDEN = {"pad": ("constant_values", "reflect_type", "stat_length", "end_values")}  # behind **kwargs
-_NO_KEYWORD = frozenset({"self", "args", "kwargs", "arrays", "operands", "tensors", "shape_", "mod"})
+_HIDDEN = {
+    "pad": ("constant_values", "reflect_type", "stat_length", "end_values")
+}  # behind **kwargs
+_NO_KEYWORD = frozenset(
+    {"self", "args", "kwargs", "arrays", "operands", "tensors", "shape_", "mod"}
+)
 
 
 def keywords_of(function: Any, name: str) -> list[str]:
@@ -38,10 +45,23 @@ def keywords_of(function: Any, name: str) -> list[str]:
     with contextlib.suppress(ValueError, TypeError):
         parameters = inspect.signature(function).parameters.values()
         found += [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    for listed in re.findall(rf"^(?:\.\. (?:function|method):: )?{name}\((.*?)\) ?(?:->|$)", function.__doc__ or "", re.MULTILINE):
-        found += [part.split("=")[0].split(":")[0].strip(" *[]") for part in listed.replace("[", "").split(",")]
+    for listed in re.findall(
+        rf"^(?:\.\. (?:function|method):: )?{name}\((.*?)\) ?(?:->|$)",
+        function.__doc__ or "",
+        re.MULTILINE,
+    ):
+        found += [
+            part.split("=")[0].split(":")[0].strip(" *[]")
+            for part in listed.replace("[", "").split(",")
+        ]
     found += _HIDDEN.get(name, ())
-    return sorted({word for word in found if word.isidentifier() and word not in _NO_KEYWORD and not word.startswith("__")})
+    return sorted(
+        {
+            word
+            for word in found
+            if word.isidentifier() and word not in _NO_KEYWORD and not word.startswith("__")
+        }
+    )
 
 
 def signatures(torch: Any) -> dict[str, dict[str, list[str]]]:
@@ -55,9 +75,17 @@ def signatures(torch: Any) -> dict[str, dict[str, list[str]]]:
         found[prefix] = {}
         for name in sorted(dir(module)):
             function = getattr(module, name)
-            if name.startswith("_") or not callable(function) or isinstance(function, (type, ModuleType)):
+            if (
+                name.startswith("_")
+                or not callable(function)
+                or isinstance(function, (type, ModuleType))
+            ):
                 continue
-            if is_method(name) if prefix in ("ndarray", "Tensor") else exists(name, owner(canonical(prefix))):
+            if (
+                is_method(name)
+                if prefix in ("ndarray", "Tensor")
+                else exists(name, owner(canonical(prefix)))
+            ):
                 words = keywords_of(function, name)
                 if words:
                     found[prefix][name] = words
@@ -71,7 +99,9 @@ def recorded(torch: Any, known: dict[str, dict[str, list[str]]]) -> dict[str, An
     def value(text: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return plain(eval(text, {**env, **{name: torch.tensor(array) for name, array in VALUES.items()}}))
+            return plain(
+                eval(text, {**env, **{name: torch.tensor(array) for name, array in VALUES.items()}})
+            )
 
     found: dict[str, Any] = {}
     for prefix in ("torch", "F", "torch.linalg", "torch.special", "Tensor"):
@@ -119,7 +149,10 @@ def main() -> None:
     versions = {"numpy": np.__version__, "scipy": scipy.__version__, "torch": torch.__version__}
     lines = [f'"versions": {json.dumps(versions)}']
     for title, table in (("signatures", known), ("torch", values)):
-        rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(part, separators=(',', ':'))}" for key, part in table.items())
+        rows = ",\n".join(
+            f"{json.dumps(key)}: {json.dumps(part, separators=(',', ':'))}"
+            for key, part in table.items()
+        )
         lines.append(f'"{title}": {{\n{rows}\n}}')
     TARGET.write_text("{" + ",\n".join(lines) + "}\n")
 

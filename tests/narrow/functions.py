@@ -9,7 +9,9 @@ import numpy as np
 
 
 class Case(NamedTuple):
-    """A function, its gradient by its first argument, and the shapes of its arguments; where these are from, if not from a normal one."""
+    """A function, its gradient by its first argument, and the shapes of its arguments; where these
+    are from, if not from a normal one.
+    """
 
     function: Callable[..., Any]
     gradient: Callable[..., Any]
@@ -64,7 +66,10 @@ def rotation_back(x: Any, t: Any) -> Any:
     a, b = x[0::2], x[1::2]
     left, right = a * np.cos(t) - b * np.sin(t), a * np.sin(t) + b * np.cos(t)
     out = np.empty_like(x)
-    out[0::2], out[1::2] = np.cos(t) * right + np.sin(t) * left, np.cos(t) * left - np.sin(t) * right
+    out[0::2], out[1::2] = (
+        np.cos(t) * right + np.sin(t) * left,
+        np.cos(t) * left - np.sin(t) * right,
+    )
     return out
 
 
@@ -165,4 +170,7 @@ CASES = {
 def arguments(case: Case, kind: Any, state: int) -> dict[str, Any]:
     """Arguments in a dtype."""
     random = np.random.default_rng(state)
-    return {f"a{i}": np.asarray(case.draw(random.standard_normal(shape))).astype(kind) for i, shape in enumerate(case.shapes)}
+    return {
+        f"a{i}": np.asarray(case.draw(random.standard_normal(shape))).astype(kind)
+        for i, shape in enumerate(case.shapes)
+    }

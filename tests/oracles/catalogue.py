@@ -37,7 +37,9 @@ def taken(place: str, name: str) -> bool:
 def meant(place: str, name: str) -> Signature | None:
     """What gradcli takes a spelling for."""
     library = LIBRARIES[place]
-    own = f"{place}.{name}" if place in METHODS else qualified_name(name, f"{place}.{name}", library)
+    own = (
+        f"{place}.{name}" if place in METHODS else qualified_name(name, f"{place}.{name}", library)
+    )
     return lookup(own, library) or lookup(name, library)
 
 
@@ -50,19 +52,36 @@ def record_of(place: str, name: str) -> Op | Composite | None:
 
 
 def calls_of(name: str, place: str = "") -> tuple[str, ...]:
-    """The arguments that a function is tried with: of what works entry by entry, points over its domain."""
+    """The arguments that a function is tried with: of what works entry by entry, points over its
+    domain.
+    """
     if f"{place}.{name}" in CALLS or name in CALLS:
         return CALLS.get(f"{place}.{name}") or CALLS[name]
     records = {record_of(place, name) for place in LIBRARIES}
-    counts = {len(r.operands) for r in records if r is not None and not r.variadic and (isinstance(r, Composite) or r.elementwise)}
+    counts = {
+        len(r.operands)
+        for r in records
+        if r is not None and not r.variadic and (isinstance(r, Composite) or r.elementwise)
+    }
     return tuple(text for count in sorted(counts) for text in _GRIDS.get(count, ()))
 
 
 def question(name: str) -> int:
-    """A number that changes with the calls of a name and with the arrays of all calls: what PyTorch was asked."""
+    """A number that changes with the calls of a name and with the arrays of all calls: what PyTorch
+    was asked.
+    """
     texts = [f"{place} {text}" for place in TORCH for text in calls_of(name, place)]
     arrays = [array.tobytes() for array in VALUES.values()]
     return zlib.crc32("\n".join(texts).encode() + b"".join(arrays))
 
 
-__all__ = ["calls_of", "catalogue", "composites", "meant", "question", "record_of", "registry", "taken"]
+__all__ = [
+    "calls_of",
+    "catalogue",
+    "composites",
+    "meant",
+    "question",
+    "record_of",
+    "registry",
+    "taken",
+]

@@ -29,22 +29,31 @@ ALSO = {
 _OF_TENSORS = re.compile(r"\bdim\b|\bkeepdim\b")
 # What a method means goes by the program's dialect: without a prefix it is NumPy's.
 _DIALECTS = {"Tensor": "torch", "ndarray": "numpy"}
-_SLOPES = 100  # by how much more than a value a gradient may be off: rules add and multiply more often
+_SLOPES = (
+    100  # by how much more than a value a gradient may be off: rules add and multiply more often
+)
 
 
 class Tolerance(NamedTuple):
-    """The errors that are let pass: relative to an entry, relative to the largest entry, and absolute."""
+    """The errors that are let pass: relative to an entry, relative to the largest entry, and
+    absolute.
+    """
 
     entry: float
     largest: float
     absolute: float
 
     def of_slopes(self, least: float) -> Tolerance:
-        return Tolerance(max(_SLOPES * self.entry, least), max(self.largest, self.entry, least) if self.largest else 0.0, _TAIL)
+        return Tolerance(
+            max(_SLOPES * self.entry, least),
+            max(self.largest, self.entry, least) if self.largest else 0.0,
+            _TAIL,
+        )
 
 
 def tolerance(place: str, name: str, arguments: str) -> Tolerance:
-    """A few units in the last place more than the record's of what works entry by entry; of sums, in terms of the largest.
+    """A few units in the last place more than the record's of what works entry by entry; of sums,
+    in terms of the largest.
 
     On the grids, whose entries are of every size, no entry is held against another.
     """
@@ -58,7 +67,9 @@ def tolerance(place: str, name: str, arguments: str) -> Tolerance:
 
 
 def gauged(name: str, place: int, found: Any, wanted: np.ndarray) -> tuple[Any, bool]:
-    """A part with the library's signs, of vectors that have one of two; and whether that changed any."""
+    """A part with the library's signs, of vectors that have one of two; and whether that changed
+    any.
+    """
     axes = _SIGNS.get(name, {}).get(place, ())
     if np.shape(found) != wanted.shape:
         return found, False
@@ -69,7 +80,9 @@ def gauged(name: str, place: int, found: Any, wanted: np.ndarray) -> tuple[Any, 
     return found, False
 
 
-def off(found: Any, wanted: np.ndarray, within: Tolerance, excused: Collection[int] = ()) -> str | None:
+def off(
+    found: Any, wanted: np.ndarray, within: Tolerance, excused: Collection[int] = ()
+) -> str | None:
     """What is wrong with the numbers that were found, in words; None if nothing is."""
     found = np.asarray(found, float)
     if found.shape != wanted.shape:
@@ -79,17 +92,29 @@ def off(found: Any, wanted: np.ndarray, within: Tolerance, excused: Collection[i
     wanted = np.asarray(np.ma.getdata(wanted), float)
     finite = np.abs(wanted[np.isfinite(wanted)])
     with np.errstate(all="ignore"):
-        allowed = within.entry * np.abs(wanted) + (within.largest * finite.max() if finite.size else 0) + within.absolute
-        same = (found == wanted) | (np.isnan(found) & np.isnan(wanted)) | (np.abs(found - wanted) <= allowed)
+        allowed = (
+            within.entry * np.abs(wanted)
+            + (within.largest * finite.max() if finite.size else 0)
+            + within.absolute
+        )
+        same = (
+            (found == wanted)
+            | (np.isnan(found) & np.isnan(wanted))
+            | (np.abs(found - wanted) <= allowed)
+        )
     bad = np.argwhere(~same & held)
     if not len(bad):
         return None
     at = tuple(int(i) for i in bad[0])
-    return f"is {found[at]!r} at {list(at)}, not {wanted[at]!r} ({len(bad)} of {found.size} entries)"
+    return (
+        f"is {found[at]!r} at {list(at)}, not {wanted[at]!r} ({len(bad)} of {found.size} entries)"
+    )
 
 
 def _told(slope: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """The entries of a gradient that PyTorch decides: not where it multiplies zero by infinity, nor outside of a domain."""
+    """The entries of a gradient that PyTorch decides: not where it multiplies zero by infinity, nor
+    outside of a domain.
+    """
     outside = np.isnan(value) if value.shape == slope.shape else np.isnan(value).any()
     return np.ma.masked_array(slope, np.isnan(slope) | outside)
 
@@ -98,10 +123,14 @@ def run(text: str, shape: tuple[int, ...], wrt: Collection[str], dialect: str | 
     """The record that gradcli makes of a call, with the gradients by these arrays."""
     at = {name: VALUES[name] for name in used(text)}
     frozen = [name for name in at if name not in wrt]
-    return gradcli.evaluate(text, at=at, seed=weights(shape), check=False, formula=False, freeze=frozen, dialect=dialect)
+    return gradcli.evaluate(
+        text, at=at, seed=weights(shape), check=False, formula=False, freeze=frozen, dialect=dialect
+    )
 
 
-def faults_of(place: str, name: str, arguments: str, wanted: Answer, prefix: str | None = None) -> Iterator[str]:
+def faults_of(
+    place: str, name: str, arguments: str, wanted: Answer, prefix: str | None = None
+) -> Iterator[str]:
     """What is wrong with one call, which may be written with another prefix."""
     known = spelled(place, name, arguments)
     text = known if prefix is None else f"{prefix}{name}({arguments})"
@@ -118,9 +147,14 @@ def faults_of(place: str, name: str, arguments: str, wanted: Answer, prefix: str
         except GradcliError as error:
             if prefix == "" and not error.message.startswith("the seed"):
                 continue  # without a prefix a function has a signature of its own
-            yield f"{of_part}: {error.message}; the library gives {part.ravel()[:3]} of shape {part.shape}"
+            yield (
+                f"{of_part}: {error.message}; the library gives {part.ravel()[:3]} of shape "
+                f"{part.shape}"
+            )
             continue
-        found, flipped = gauged(name, i, record.value, part) if wanted.several else (record.value, False)
+        found, flipped = (
+            gauged(name, i, record.value, part) if wanted.several else (record.value, False)
+        )
         wrong = off(found, part, within, excused)
         if wrong:
             yield f"{of_part} {wrong}"
@@ -136,7 +170,9 @@ def _runs(text: str, dialect: str | None = None) -> bool:
     """Whether gradcli adds up the entries of a value."""
     try:
         at = {name: VALUES[name] for name in used(text)}
-        gradcli.evaluate(f"sum(reshape({text}, (-1,)))", at=at, check=False, formula=False, dialect=dialect)
+        gradcli.evaluate(
+            f"sum(reshape({text}, (-1,)))", at=at, check=False, formula=False, dialect=dialect
+        )
     except GradcliError:
         return False
     return True
@@ -154,7 +190,12 @@ def is_taken(text: str) -> bool:
 
 def answers(place: str, name: str) -> Iterator[tuple[str, Answer]]:
     for arguments in calls_of(name, place):
-        if place == "Tensor" and name not in TENSORS_FIRST and has("ndarray", name) and not _OF_TENSORS.search(arguments):
+        if (
+            place == "Tensor"
+            and name not in TENSORS_FIRST
+            and has("ndarray", name)
+            and not _OF_TENSORS.search(arguments)
+        ):
             continue
         try:
             yield arguments, answer(place, name, arguments)
@@ -164,11 +205,17 @@ def answers(place: str, name: str) -> Iterator[tuple[str, Answer]]:
 
 def oracles(name: str) -> list[str]:
     """The libraries that have a function of this name, and gradcli under their prefix."""
-    return [place for place in PLACES if has(place, name) and taken(place, name) and f"{place}.{name}" not in SPELLINGS]
+    return [
+        place
+        for place in PLACES
+        if has(place, name) and taken(place, name) and f"{place}.{name}" not in SPELLINGS
+    ]
 
 
 def faults(name: str, every: bool = True) -> Iterator[str]:
-    """What is wrong with a name, under every prefix of each library that has it, and without one; or under one prefix of each."""
+    """What is wrong with a name, under every prefix of each library that has it, and without one;
+    or under one prefix of each.
+    """
     places = oracles(name)
     own = BARE.get(name, next((place for place in places if place not in METHODS), None))
     for place in places:
@@ -176,7 +223,9 @@ def faults(name: str, every: bool = True) -> Iterator[str]:
         for arguments, wanted in answers(place, name):
             yield from faults_of(place, name, arguments, wanted)
             if wanted.several and not tried:
-                yield from _further_parts(spelled(place, name, arguments), len(wanted.parts), _DIALECTS.get(place))
+                yield from _further_parts(
+                    spelled(place, name, arguments), len(wanted.parts), _DIALECTS.get(place)
+                )
             for prefix in () if tried or not every else ALSO.get(place, ()):
                 yield from faults_of(place, name, arguments, wanted, f"{prefix}.")
             tried = True
@@ -184,6 +233,12 @@ def faults(name: str, every: bool = True) -> Iterator[str]:
                 yield from faults_of(place, name, arguments, wanted, "")
                 bare = bare or is_taken(f"{name}({arguments})")
         if place == own and every and not bare:
-            yield f"no call of {name}(...) without a prefix is taken: add its arguments to tests/oracles/calls"
+            yield (
+                f"no call of {name}(...) without a prefix is taken: add its arguments to "
+                "tests/oracles/calls"
+            )
         if not tried and f"{place}.{name}" not in SPELLINGS:
-            yield f"no call of {spelled(place, name, '...')} that the library takes: add its arguments to tests/oracles/calls"
+            yield (
+                f"no call of {spelled(place, name, '...')} that the library takes: add its "
+                "arguments to tests/oracles/calls"
+            )

@@ -1,6 +1,8 @@
-"""Where gradcli is not what a library's function of the same name is, and why: everything else is held against it.
+"""Where gradcli is not what a library's function of the same name is, and why: everything else is
+held against it.
 
-Spellings are whole functions; calls are single texts, with the entries (of the flattened result) that differ, or None for all.
+Spellings are whole functions; calls are single texts, with the entries (of the flattened result)
+that differ, or None for all.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ _RANKS = "what is left of a system of lower rank: nothing in the library, here t
 CALLS: dict[str, tuple[str, Collection[int] | None]] = {
     "scipy.special.beta(X, Y)": (_ENDS, (24,)), "scipy.special.betaln(X, Y)": (_ENDS, (24,)),
     "scipy.special.binom(X, Y)": (_POLES + ", and beside them neither has its digits", (12, 15, 16, 17, 19, 24)),
-    "scipy.special.comb(X, Y)": ("0 in SciPy where k is larger than n or one is negative; here continued, as binom", None),
+    "scipy.special.comb(X, Y)": ("0 in SciPy where k is larger than n or one is negative; here "
+    "continued, as binom", None),
     "scipy.special.comb(7.5, V)": ("the same", (1,)), "scipy.special.comb(P*9, 2)": ("the same", None),
     "scipy.special.perm(P*9, 2)": ("the same", None),
     "scipy.special.factorial(-2)": ("0 in SciPy, a pole of gamma here", None),
@@ -62,8 +65,10 @@ CALLS: dict[str, tuple[str, Collection[int] | None]] = {
     **{f"scipy.special.{name}(M)[1]": (_BACK, (1, 3)) for name in ("sici", "shichi")},
     "np.linalg.lstsq(C, V, rcond=0.7)[1]": (_RANKS, None), "scipy.linalg.lstsq(C, V, cond=0.7)[1]": (_RANKS, None),
     "scipy.linalg.lstsq(C, V)[1]": ("SciPy's sum of squares of one right side has no axis", None),
-    "torch.linalg.lstsq(C, V, rcond=0.7)[0]": ("gelsy, PyTorch's default, holds rcond against the triangle of a QR", None),
-    **{f"scipy.linalg.lu_factor({call})[1]": ("SciPy counts the exchanged rows from 0, PyTorch and gradcli from 1",
+    "torch.linalg.lstsq(C, V, rcond=0.7)[0]": ("gelsy, PyTorch's default, holds rcond against the "
+    "triangle of a QR", None),
+    **{f"scipy.linalg.lu_factor({call})[1]": ("SciPy counts the exchanged rows from 0, PyTorch "
+    "and gradcli from 1",
         None) for call in "ASH"},
     **{f"scipy.linalg.qr({call}, mode='r')[0]": ("SciPy gives a tuple of one", None) for call in "MC"},
     "(M).flatten('F')": ("an order is refused; PyTorch's method takes axes", None),
@@ -76,7 +81,8 @@ SLOPES: dict[str, tuple[str, Collection[int] | None]] = {
     **{f"{call}": ("near 0 PyTorch's quotient cancels", (16, 20)) for call in ("torch.sinc(U)", "torch.special.sinc(U)", "(U).sinc()")},
 }  # fmt: skip
 
-# Errors of the library's own that are larger than a few units in the last place: relative, and of values near zero absolute.
+# Errors of the library's own that are larger than a few units in the last place: relative, and of
+# values near zero absolute.
 _TAIL = "the tail is lost beside 1 in the library"
 ROUGH: dict[str, tuple[str, float, float]] = {
     **{f"torch.special.bessel_{name}": ("PyTorch's (Cephes') loses digits beyond 5", 1e-6, 1e-9) for name in ("j0", "j1", "y0", "y1")},
@@ -94,7 +100,13 @@ ROUGH_SLOPES: dict[str, tuple[str, float]] = {
     "torch.special.log_ndtr": ("PyTorch's derivative divides densities", 1e-9),
 }  # fmt: skip
 
-# Methods that arrays and tensors both have mean NumPy's, unless PyTorch's keywords are written; these mean PyTorch's.
+# Methods that arrays and tensors both have mean NumPy's, unless PyTorch's keywords are written;
+# these mean PyTorch's.
 TENSORS_FIRST = frozenset({"repeat", "squeeze", "view", "flatten"})
 # What a name without a prefix means, where that is not the first library's function that has it.
-BARE = {"kl_div": "F", "max": "Python's, of several values", "min": "Python's, of several values", "lu_solve": "torch"}
+BARE = {
+    "kl_div": "F",
+    "max": "Python's, of several values",
+    "min": "Python's, of several values",
+    "lu_solve": "torch",
+}

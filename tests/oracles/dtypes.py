@@ -1,4 +1,6 @@
-"""Which dtypes results have, and which values where whole numbers meet: ``python -m oracles.dtypes`` in tests/ asks PyTorch.
+"""Which dtypes results have, and which values where whole numbers meet:
+
+``python -m oracles.dtypes`` in tests/ asks PyTorch.
 
 Needs PyTorch; the tests need what is recorded (data/dtypes.json).
 """
@@ -13,8 +15,21 @@ from typing import Any
 
 RECORDED = Path(__file__).parent.parent / "data" / "dtypes.json"
 
-DTYPES = ("uint8", "int8", "int16", "int32", "int64", "bool", "float16", "bfloat16", "float32", "float64")
-LETTERS = dict(zip(DTYPES, "ubsilthgfd", strict=True))  # a result's dtype in a table; ! where PyTorch raises an error
+DTYPES = (
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "bool",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+)
+LETTERS = dict(
+    zip(DTYPES, "ubsilthgfd", strict=True)
+)  # a result's dtype in a table; ! where PyTorch raises an error
 NUMBERS = (True, 3, 2.5)
 
 # Of two operands of any dtype and category: tensors, tensors without axes, Python's numbers.
@@ -24,7 +39,8 @@ PAIRS = (
     "torch.add(x, y)", "torch.add(x, y, alpha=2)", "torch.div(x, y, rounding_mode='trunc')", "torch.div(x, y, rounding_mode='floor')",
     "torch.floor_divide(x, y)", "torch.remainder(x, y)", "torch.fmod(x, y)", "torch.pow(x, y)", "torch.true_divide(x, y)",
     "torch.maximum(x, y)", "torch.fmin(x, y)", "torch.atan2(x, y)", "torch.hypot(x, y)", "torch.copysign(x, y)", "torch.xlogy(x, y)",
-    "torch.logaddexp(x, y)", "torch.heaviside(x, y)", "torch.where(torch.tensor([True, False]), x, y)", "torch.where(x > 1, x, y)",
+    "torch.logaddexp(x, y)", "torch.heaviside(x, y)", "torch.where(torch.tensor([True, False]), "
+    "x, y)", "torch.where(x > 1, x, y)",
     "torch.logical_and(x, y)", "torch.eq(x, y)", "torch.cat([x, y])", "torch.stack([x, y])", "torch.clamp(x, y)", "torch.lerp(x, y, 0.5)",
     "torch.rsub(x, y)", "torch.bitwise_and(x, y)", "torch.float_power(x, y)", "torch.mul(x, y)", "torch.dot(x, y)",
     "torch.matmul(x, y)", "torch.outer(x, y)", "F.mse_loss(x, y)", "x.masked_fill(x > 1, y)", "torch.full_like(x, y)",
@@ -62,11 +78,14 @@ ALONE = (
     "F.max_pool1d(x[None, None], 2)", "F.max_pool2d(x[None, None, None], (1, 2))", "F.avg_pool1d(x[None, None], 2)",
     "F.adaptive_max_pool1d(x[None, None], 2)", "F.interpolate(x[None, None], scale_factor=2)",
     "F.interpolate(x[None, None, None], scale_factor=2)",
-    "torch.heaviside(x, x)", "torch.div(x, 2, rounding_mode='trunc')", "torch.div(x, 2, rounding_mode='floor')", "torch.div(x, 2)",
+    "torch.heaviside(x, x)", "torch.div(x, 2, rounding_mode='trunc')", "torch.div(x, 2, "
+    "rounding_mode='floor')", "torch.div(x, 2)",
     "torch.gcd(x, x)", "torch.lcm(x, x)", "torch.where(x > 1, x, 0)", "torch.where(x > 1, x, 0.5)", "torch.where(x > 1, 1, 0)",
     "torch.where(x > 1, 1.0, 0.0)",
-    "torch.einsum('i,i', x, x)", "torch.outer(x, x)", "torch.kron(x, x)", "torch.tensordot(x, x, 1)", "torch.linalg.norm(x)",
-    "torch.quantile(x, 0.5)", "torch.searchsorted(x, x)", "torch.bucketize(x, x)", "torch.isin(x, x)",
+    "torch.einsum('i,i', x, x)", "torch.outer(x, x)", "torch.kron(x, x)", "torch.tensordot(x, x, "
+    "1)", "torch.linalg.norm(x)",
+    "torch.quantile(x, 0.5)", "torch.searchsorted(x, x)", "torch.bucketize(x, x)", "torch.isin(x, "
+    "x)",
     "torch.take(x, torch.tensor([0]))", "x[x > 1]", "x.index_fill(0, torch.tensor([0]), 2)", "x.index_add(0, torch.tensor([0]), x[:1])",
     "x.scatter(0, torch.tensor([0]), 2)", "torch.diag(x)", "torch.cross(x[:3], x[:3], dim=0)", "torch.cdist(x[None], x[None])",
     "torch.trapezoid(x)", "torch.vander(x)", "torch.repeat_interleave(x, 2)",
@@ -85,7 +104,8 @@ ALONE = (
 NONE = (
     "torch.tensor(3)", "torch.tensor(2.5)", "torch.tensor(True)", "torch.tensor([1, 2.5])", "torch.tensor([True, 2])",
     "torch.scalar_tensor(False)",
-    "torch.scalar_tensor(3)", "torch.full((2,), 3)", "torch.full((2,), 2.5)", "torch.full((2,), True)", "torch.arange(3)",
+    "torch.scalar_tensor(3)", "torch.full((2,), 3)", "torch.full((2,), 2.5)", "torch.full((2,), "
+    "True)", "torch.arange(3)",
     "torch.arange(3.0)",
     "torch.arange(0, 3, 0.5)", "torch.linspace(0, 3, 3)", "torch.eye(2)", "torch.zeros(2)", "torch.as_tensor([1, 2])",
     "torch.ones(2).sum()",
@@ -95,7 +115,11 @@ NONE = (
 def operands(torch: Any) -> list[Any]:
     """Tensors, tensors without axes and numbers."""
     kinds = [getattr(torch, name) for name in DTYPES]
-    return [*(torch.tensor([3, 2]).to(d) for d in kinds), *(torch.tensor(3).to(d) for d in kinds), *NUMBERS]
+    return [
+        *(torch.tensor([3, 2]).to(d) for d in kinds),
+        *(torch.tensor(3).to(d) for d in kinds),
+        *NUMBERS,
+    ]
 
 
 def found(torch: Any, text: str, **names: Any) -> Any:
@@ -109,16 +133,32 @@ def letter(torch: Any, text: str, x: Any, y: Any) -> str:
     """The dtype of the result as a letter, ! for an error, # for what has no dtype."""
     try:
         result = found(torch, text, x=x, y=y)
-    except (RuntimeError, TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError, AttributeError):
+    except (
+        RuntimeError,
+        TypeError,
+        ValueError,
+        IndexError,
+        ZeroDivisionError,
+        OverflowError,
+        AttributeError,
+    ):
         return "!"
     kind = str(getattr(result, "dtype", result)).removeprefix("torch.")
     return LETTERS.get(kind, "#")
 
 
 def rows(torch: Any, text: str) -> list[str]:
-    """A row for each left operand, with a letter for each right operand; numbers on the left meet tensors only."""
+    """A row for each left operand, with a letter for each right operand; numbers on the left meet
+    tensors only.
+    """
     several = operands(torch)
-    return ["".join(letter(torch, text, x, y) for y in (several if hasattr(x, "dtype") else several[: 2 * len(DTYPES)])) for x in several]
+    return [
+        "".join(
+            letter(torch, text, x, y)
+            for y in (several if hasattr(x, "dtype") else several[: 2 * len(DTYPES)])
+        )
+        for x in several
+    ]
 
 
 def answers(torch: Any, text: str) -> Iterator[Any]:
@@ -131,14 +171,32 @@ def answers(torch: Any, text: str) -> Iterator[Any]:
 def answer(torch: Any, text: str, **names: Any) -> Any:
     try:
         result = found(torch, text, **names)
-    except (RuntimeError, TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
-        kinds = (AttributeError, IndexError, NotImplementedError, TypeError, ValueError, OverflowError, RuntimeError)
+    except (
+        RuntimeError,
+        TypeError,
+        ValueError,
+        IndexError,
+        OverflowError,
+        AttributeError,
+    ) as error:
+        kinds = (
+            AttributeError,
+            IndexError,
+            NotImplementedError,
+            TypeError,
+            ValueError,
+            OverflowError,
+            RuntimeError,
+        )
         return next(kind.__name__ for kind in kinds if isinstance(error, kind))
     if not hasattr(result, "dtype"):
         return repr(result)
     entries = result.detach().reshape(-1).tolist()
     if result.dtype.is_floating_point:
-        entries = [repr(entry) if entry != entry or abs(entry) == float("inf") else float(f"{entry:.3g}") for entry in entries]
+        entries = [
+            repr(entry) if entry != entry or abs(entry) == float("inf") else float(f"{entry:.3g}")
+            for entry in entries
+        ]
     return [str(result.dtype).removeprefix("torch."), entries]
 
 
@@ -149,7 +207,8 @@ def main() -> None:
     alone = {text: list(answers(torch, text)) for text in ALONE}
     none = {text: answer(torch, text) for text in NONE}
     RECORDED.write_text(
-        "{\n" + ",\n".join(f"{json.dumps(k)}: {{\n" + ",\n".join(f"{json.dumps(t)}: {json.dumps(v)}" for t, v in part.items()) + "\n}"
+        "{\n" + ",\n".join(f"{json.dumps(k)}: {{\n" + ",\n".join(f"{json.dumps(t)}: "
+        f"{json.dumps(v)}" for t, v in part.items()) + "\n}"
                            for k, part in (("pairs", tables), ("alone", alone), ("none", none))) + "\n}\n"
     )  # fmt: skip
 

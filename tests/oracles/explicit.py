@@ -1,6 +1,8 @@
-"""Calls of names that no library has, and what they give: from mpmath, or from formulas written here.
+"""Calls of names that no library has, and what they give: from mpmath, or from formulas written
+here.
 
-The gradients of some functions are here too, where they are operations of their own: SciPy has none to hold them against.
+The gradients of some functions are here too, where they are operations of their own: SciPy has none
+to hold them against.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ Function = Callable[..., Any]
 
 
 class Case(NamedTuple):
-    """A text, its value as a function of the arrays that it names, and entry by entry the slopes by some of them."""
+    """A text, its value as a function of the arrays that it names, and entry by entry the slopes by
+    some of them.
+    """
 
     text: str
     value: Function
@@ -28,7 +32,9 @@ class Case(NamedTuple):
 
 
 def precise(function: Function) -> Function:
-    """A function of mpmath's numbers at every entry; where it has no real value, nothing is asked (masked)."""
+    """A function of mpmath's numbers at every entry; where it has no real value, nothing is asked
+    (masked).
+    """
 
     def at(*numbers: float) -> float:
         with mpmath.workdps(40):
@@ -42,7 +48,9 @@ def precise(function: Function) -> Function:
 
 
 def by_differences(function: Function) -> Function:
-    """The slope of sum(weights * function) by its first array, each entry of which it is linear in."""
+    """The slope of sum(weights * function) by its first array, each entry of which it is
+    linear in.
+    """
 
     def slope(x: np.ndarray, *rest: Any) -> np.ndarray:
         out = np.zeros(x.shape)
@@ -80,12 +88,19 @@ _ONE = {  # functions of one number
     **{name: getattr(mpmath, word) for word in ("asec", "acsc", "acot", "asech", "acsch", "acoth") for name in (word, "arc" + word[1:])},
     "swish": lambda x: x / (1 + mpmath.exp(-x)), "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
 }  # fmt: skip
-_BESSEL = {"besselj": mpmath.besselj, "bessely": mpmath.bessely, "besseli": mpmath.besseli, "besselk": mpmath.besselk}
+_BESSEL = {
+    "besselj": mpmath.besselj,
+    "bessely": mpmath.bessely,
+    "besseli": mpmath.besseli,
+    "besselk": mpmath.besselk,
+}
 
 
 def _slope(function: Function, place: int = 0) -> Function:
     """The derivative by one argument, as mpmath's differences have it."""
-    return precise(lambda *x: mpmath.diff(function, x, tuple(int(i == place) for i in range(len(x)))))
+    return precise(
+        lambda *x: mpmath.diff(function, x, tuple(int(i == place) for i in range(len(x))))
+    )
 
 
 def _below(a: Any, x: Any) -> Any:
@@ -105,7 +120,12 @@ def _slope_of(function: Function) -> Function:
 
 
 _OF_TWO = {"gammainc": _below, "gammaincc": lambda a, x: 1 - _below(a, x)}
-_OF_ONE = {"exprel": lambda x: mpmath.expm1(x) / x, "dawsn": _dawson, "ellipk": mpmath.ellipk, "ellipe": mpmath.ellipe}
+_OF_ONE = {
+    "exprel": lambda x: mpmath.expm1(x) / x,
+    "dawsn": _dawson,
+    "ellipk": mpmath.ellipk,
+    "ellipe": mpmath.ellipe,
+}
 
 EXPLICIT: dict[str, tuple[Case, ...]] = {
     **{name: (Case(f"{name}(Q, R)", precise(f), {"Q": _slope(f, 0), "R": _slope(f, 1)}, 1e-11),
@@ -149,9 +169,11 @@ EXPLICIT: dict[str, tuple[Case, ...]] = {
         Case("min(M, N, 0.5)", lambda m, n: np.minimum(np.minimum(m, n), 0.5))),
     # operators, parts and what a program does with values
     "getitem": tuple(Case(text, lambda *arrays, text=text: eval(text, dict(zip(used(text), arrays, strict=True)))) for text in (
-        "M[1, ::2]", "T[:, -1, 1:3]", "T[0][..., None, 2]", "M[:, K]", "O[::-1]", "M[B]", "T[1, :, L]", "A[K, K]", "T[:, J]")),
+        "M[1, ::2]", "T[:, -1, 1:3]", "T[0][..., None, 2]", "M[:, K]", "O[::-1]", "M[B]", "T[1, "
+        ":, L]", "A[K, K]", "T[:, J]")),
     "add": tuple(Case(text, lambda *arrays, text=text: eval(text, dict(zip(used(text), arrays, strict=True)))) for text in (
-        "M + N", "M - 0.3", "M*N", "M/N", "-M", "M**2", "P**N", "2**M", "M % 0.4", "M//0.4", "0.5 - M", "2/N", "A @ V", "M @ C", "M > N",
+        "M + N", "M - 0.3", "M*N", "M/N", "-M", "M**2", "P**N", "2**M", "M % 0.4", "M//0.4", "0.5 "
+        "- M", "2/N", "A @ V", "M @ C", "M > N",
             "M <= 0.5", "M == M", "M != N",
         "-M**2", "M - N - P", "M/N*P", "2**-P**2", "(M + N)*P - M/(1 + P)", "M.T @ N", "V @ W", "+M")),
     "derivative": (Case("grad(sum(V**3), V)*2", lambda v: 6 * v**2, {"V": lambda v: 12 * v}),
@@ -159,7 +181,8 @@ EXPLICIT: dict[str, tuple[Case, ...]] = {
                    Case("jacobian(V**3, V)", lambda v: np.diag(3 * v**2)), Case("jvp(V**3, V, W)", lambda v, w: 3 * v**2 * w),
                        Case("vjp(V**3, V, W)", lambda v, w: 3 * v**2 * w),
                    Case("hvp(sum(V**3), V, W)", lambda v, w: 6 * v * w)),
-    "alias": (Case("y = V**2\ny*y", lambda v: v**4, {"V": lambda v: 4 * v**3}), Case("y = V**2\ngrad(sum(y*y), y)", lambda v: 2 * v**2)),
+    "alias": (Case("y = V**2\ny*y", lambda v: v**4, {"V": lambda v: 4 * v**3}), Case("y = "
+    "V**2\ngrad(sum(y*y), y)", lambda v: 2 * v**2)),
 }  # fmt: skip
 
 
@@ -177,7 +200,9 @@ def explicit_faults(name: str) -> Iterator[str]:
         if wrong:
             yield f"{case.text} {wrong}"
         for word, slope in slopes.items():
-            entries = slope if case.slopes[word].__name__ == "slope" else slope * weights(wanted.shape)
+            entries = (
+                slope if case.slopes[word].__name__ == "slope" else slope * weights(wanted.shape)
+            )
             wrong = off(record.grad[word], entries, within.of_slopes(0.0))
             if wrong:
                 yield f"the gradient of {case.text} by {word} {wrong}"

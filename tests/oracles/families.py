@@ -1,4 +1,6 @@
-"""SciPy's families of distributions: every function of each with its shapes, loc and scale, held against SciPy's own."""
+"""SciPy's families of distributions: every function of each with its shapes, loc and scale, held
+against SciPy's own.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,17 @@ LOC, SCALE = 0.4, 1.3
 
 def functions(name: str) -> list[str]:
     load()
-    return sorted(full.partition(".")[2] for full in declared_names() if full.startswith(f"{name}."))
+    return sorted(
+        full.partition(".")[2] for full in declared_names() if full.startswith(f"{name}.")
+    )
 
 
-CASES = [(name, function, shapes) for name, every in SHAPES.items() for function in functions(name) for shapes in every]
+CASES = [
+    (name, function, shapes)
+    for name, every in SHAPES.items()
+    for function in functions(name)
+    for shapes in every
+]
 
 
 def points(name: str, shapes: tuple[float, ...], loc: float, scale: float) -> np.ndarray:
@@ -54,7 +63,9 @@ def called(name: str, function: str, shapes: Any, places: Any, x: Any) -> tuple[
     """What SciPy gives."""
     with np.errstate(all="ignore"):
         first = () if x is None else (x,)
-        return np.asarray(getattr(getattr(scipy.stats, name), function)(*first, *shapes, *places), float)
+        return np.asarray(
+            getattr(getattr(scipy.stats, name), function)(*first, *shapes, *places), float
+        )
 
 
 def text_of(name: str, function: str, count: int, discrete: bool, x: bool) -> tuple[str, str]:
@@ -67,7 +78,9 @@ def text_of(name: str, function: str, count: int, discrete: bool, x: bool) -> tu
 
 
 class Problem(NamedTuple):
-    """A function of a family, with all its arguments by their names in the texts; and what SciPy gives."""
+    """A function of a family, with all its arguments by their names in the texts; and what SciPy
+    gives.
+    """
 
     places: tuple[float, ...]
     x: np.ndarray | None
@@ -84,8 +97,12 @@ def problem(name: str, function: str, shapes: tuple[float, ...]) -> Problem:
     if x is not None and discrete:
         x = x + 2
     wanted = called(name, function, shapes, places, x)
-    at: dict[str, Any] = {f"a{i}": value for i, value in enumerate(shapes)} | dict(zip("ms", places, strict=False))
-    full = {key: np.full(np.shape(wanted), value) for key, value in at.items()}  # all entry by entry
+    at: dict[str, Any] = {f"a{i}": value for i, value in enumerate(shapes)} | dict(
+        zip("ms", places, strict=False)
+    )
+    full = {
+        key: np.full(np.shape(wanted), value) for key, value in at.items()
+    }  # all entry by entry
     return Problem(places, x, full if x is None else {**full, "x": x}, wanted)
 
 
@@ -97,7 +114,9 @@ def evaluated(text: str, name: str, given: Problem) -> Any:
 
 
 def value_faults(text: str, function: str, record: Any, wanted: np.ndarray) -> Iterator[str]:
-    near_one = 3e-15 if function in ("cdf", "sf", "logcdf", "logsf") else 1e-290  # what is lost of 1 less something
+    near_one = (
+        3e-15 if function in ("cdf", "sf", "logcdf", "logsf") else 1e-290
+    )  # what is lost of 1 less something
     found = np.broadcast_to(record.value, wanted.shape)
     if not np.allclose(found, wanted, rtol=3e-11, atol=near_one, equal_nan=True):
         yield f"{text} is {found.tolist()}, not {wanted.tolist()}"
@@ -107,7 +126,10 @@ FAMILIES = {f"scipy.stats.{name}.{function}": (name, function) for name, functio
 
 
 def family_faults(full: str) -> Iterator[str]:
-    """What is wrong with the values of a function of a family, called as a function. Raises what gradcli raises."""
+    """What is wrong with the values of a function of a family, called as a function.
+
+    Raises what gradcli raises.
+    """
     name, function = FAMILIES[full]
     for shapes in SHAPES[name]:
         given = problem(name, function, shapes)

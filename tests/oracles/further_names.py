@@ -1,4 +1,6 @@
-"""Names of PyTorch's outside of the catalogue, and what it gives for them: ``python -m oracles.further_names`` in tests/ asks PyTorch.
+"""Names of PyTorch's outside of the catalogue, and what it gives for them:
+
+``python -m oracles.further_names`` in tests/ asks PyTorch.
 
 Needs PyTorch; the tests need what is recorded (data/further_names.json).
 """
@@ -35,7 +37,9 @@ def plain(value: Any) -> Any:
 
 def answer(torch: Any, text: str) -> Any:
     torch.manual_seed(3)
-    return plain(eval(text, {"torch": torch, "F": torch.nn.functional, "x": torch.arange(6.0).reshape(2, 3)}))
+    return plain(
+        eval(text, {"torch": torch, "F": torch.nn.functional, "x": torch.arange(6.0).reshape(2, 3)})
+    )
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""The libraries' functions by their spellings: NumPy, SciPy and math are called, PyTorch's answers are recorded (record.py)."""
+"""The libraries' functions by their spellings:
+
+NumPy, SciPy and math are called, PyTorch's answers are recorded (record.py).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from oracles.values import VALUES
 
 DATA = Path(__file__).parent.parent / "data" / "oracles.json"
 
-# What a spelling is looked up in, by the prefix that it is written with; methods of arrays and tensors have none.
+# What a spelling is looked up in, by the prefix that it is written with; methods of arrays and
+# tensors have none.
 LIVE: dict[str, Any] = {
     "np": np, "np.linalg": np.linalg, "scipy.special": scipy.special, "scipy.linalg": scipy.linalg, "math": math, "ndarray": np.ndarray,
 }  # fmt: skip
@@ -34,7 +38,9 @@ GRIDS = frozenset("UXYZ")
 
 
 class Answer(NamedTuple):
-    """The parts of a result, and of each part the gradient of its sum with `weights` by the arrays of the call, where it is known."""
+    """The parts of a result, and of each part the gradient of its sum with `weights` by the arrays
+    of the call, where it is known.
+    """
 
     several: bool
     parts: list[np.ndarray]
@@ -57,7 +63,9 @@ def spelled(place: str, name: str, arguments: str) -> str:
 
 def parts_of(result: Any) -> list[np.ndarray]:
     """The numbers of a result, or of each of its parts. Raises LookupError of anything else."""
-    found = [np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else (result,))]
+    found = [
+        np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else (result,))
+    ]
     if not found or any(part.dtype.kind not in "fiub" for part in found):
         raise LookupError("no real numbers")
     return [part.astype(float) for part in found]
@@ -94,7 +102,9 @@ def answer(place: str, name: str, arguments: str) -> Answer:
         raise LookupError(text)  # it takes rows for numbers
     given = {word: VALUES[word].copy() for word in used(text)}
     result = evaluated(text, given)
-    return _answer(given[used(text)[0]] if result is None else result)  # some methods change their array in place
+    return _answer(
+        given[used(text)[0]] if result is None else result
+    )  # some methods change their array in place
 
 
 def evaluated(text: str, values: Mapping[str, Any]) -> Any:
@@ -108,7 +118,9 @@ def evaluated(text: str, values: Mapping[str, Any]) -> Any:
 
 
 def _at_each_point(text: str) -> Answer:
-    """A function of Python's floats at every point; what it refuses or cannot hold is left open (masked)."""
+    """A function of Python's floats at every point; what it refuses or cannot hold is left open
+    (masked).
+    """
     names, rows = used(text), []
     for values in zip(*(VALUES[name] for name in names), strict=True):
         try:
@@ -119,14 +131,23 @@ def _at_each_point(text: str) -> Answer:
     told = [row for row in rows if row is not None]
     if not told:
         raise LookupError(text)
-    parts = [np.ma.masked_invalid([math.nan if row is None else float(row.parts[i]) for row in rows]) for i in range(len(told[0].parts))]
+    parts = [
+        np.ma.masked_invalid([math.nan if row is None else float(row.parts[i]) for row in rows])
+        for i in range(len(told[0].parts))
+    ]
     return Answer(told[0].several, parts, [{}] * len(parts))
 
 
 def _recalled(place: str, name: str, arguments: str) -> Answer:
-    for places, (several, parts, gradients) in recorded()["calls"].get(name, {}).get(arguments, {}).items():
+    for places, (several, parts, gradients) in (
+        recorded()["calls"].get(name, {}).get(arguments, {}).items()
+    ):
         if place in places.split():
-            return Answer(several, [_kept(at) for at in parts], [{key: _kept(at) for key, at in part.items()} for part in gradients])
+            return Answer(
+                several,
+                [_kept(at) for at in parts],
+                [{key: _kept(at) for key, at in part.items()} for part in gradients],
+            )
     raise LookupError(spelled(place, name, arguments))
 
 

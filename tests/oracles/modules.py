@@ -1,4 +1,6 @@
-"""How PyTorch's classes of torch.nn that are functions are made: ``python -m oracles.modules`` in tests/ asks it and writes that.
+"""How PyTorch's classes of torch.nn that are functions are made:
+
+``python -m oracles.modules`` in tests/ asks it and writes that.
 
 What is written, ``modules.txt``, has a line for each class: its constructor as Python has it.
 """
@@ -20,11 +22,17 @@ def lines(torch: Any) -> list[str]:
     for name in sorted(n for n in dir(torch.nn) if isinstance(class_of(n, TORCH), Class)):
         cls = getattr(torch.nn, name)
         plain = cls.__init__ is torch.nn.Module.__init__
-        parameters = [p for p in inspect.signature(cls).parameters.values() if p.name not in ("device", "dtype") and not plain]
+        parameters = [
+            p
+            for p in inspect.signature(cls).parameters.values()
+            if p.name not in ("device", "dtype") and not plain
+        ]
         if name == "Identity":
             found.append("Identity(*args, **kwargs)")
             continue
-        written = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
+        written = ", ".join(
+            p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters
+        )
         found.append(f"{name}({written})")
     return found
 

@@ -1,4 +1,7 @@
-"""Gradients that PyTorch gives of normalisations in 16 bits: `python -m oracles.normalizations` in `tests/` records them again."""
+"""Gradients that PyTorch gives of normalisations in 16 bits:
+
+`python -m oracles.normalizations` in `tests/` records them again.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +45,25 @@ def record() -> None:
         return torch.randn(4, 8, generator=torch.Generator().manual_seed(seed))
 
     weights, found = random(77).to(torch.bfloat16), []
-    made = {"weighted": lambda y: (y * weights.to(y.dtype)).sum(), "squares": lambda y: y.pow(2).sum(), "sum": lambda y: y.sum()}
+    made = {
+        "weighted": lambda y: (y * weights.to(y.dtype)).sum(),
+        "squares": lambda y: y.pow(2).sum(),
+        "sum": lambda y: y.sum(),
+    }
     for name, dtype, mean, result in CASES:
         x = (mean + random(2)).to(getattr(torch, dtype)).requires_grad_()
         (slope,) = torch.autograd.grad(made[result](functions(torch.nn.functional)[name](x)), x)
         case = {"function": name, "dtype": dtype, "mean": mean, "result": result}
-        found.append(json.dumps({**case, "x": x.detach().double().tolist(), "gradient": slope.double().tolist()}))
+        found.append(
+            json.dumps(
+                {**case, "x": x.detach().double().tolist(), "gradient": slope.double().tolist()}
+            )
+        )
     lines = ",\n".join(found)
-    text = f'{{"torch": "{torch.__version__}", "weights": {json.dumps(weights.double().tolist())}, "cases": [\n{lines}\n]}}\n'
+    text = (
+        f'{{"torch": "{torch.__version__}", "weights": '
+        f'{json.dumps(weights.double().tolist())}, "cases": [\n{lines}\n]}}\n'
+    )
     RECORDED.write_text(text, "utf-8")
 
 

@@ -1,7 +1,9 @@
-"""Pieces of code as people paste them from PyTorch, NumPy and JAX, one a line; ``;`` stands between the statements of a program.
+"""Pieces of code as people paste them from PyTorch, NumPy and JAX, one a line; ``;`` stands between
+the statements of a program.
 
-Python and gradcli read them alike. ``python -m oracles.record_pasted torch`` (or ``numpy``, ``jax``) in tests/ records what the library
-makes of them, in an environment that has it; NumPy's gradients are those that JAX has of the same text, else differences.
+Python and gradcli read them alike. ``python -m oracles.record_pasted torch`` (or ``numpy``,
+``jax``) in tests/ records what the library makes of them, in an environment that has it; NumPy's
+gradients are those that JAX has of the same text, else differences.
 """
 
 from __future__ import annotations
@@ -36,7 +38,11 @@ def statements(text: str) -> list[str]:
 
 def names_in(text: str) -> list[str]:
     """The values that a piece takes from outside."""
-    bound = {name for names in _BOUND.findall(text) for name in re.split(", ?", names)} if ";" in text else set()
+    bound = (
+        {name for names in _BOUND.findall(text) for name in re.split(", ?", names)}
+        if ";" in text
+        else set()
+    )
     words = set(_WORD.findall(_QUOTED.sub("", text))) - {*_KEYWORD.findall(text)} - bound
     return [name for name in VALUES if name in words]
 

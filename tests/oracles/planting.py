@@ -1,6 +1,7 @@
 """Mistakes planted into the catalogue, one at a time: each of them has to be found by the oracles.
 
-A record is frozen, and everything else holds it by identity: what is planted is put into the record itself and taken out again.
+A record is frozen, and everything else holds it by identity: what is planted is put into the record
+itself and taken out again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ TEXTS_AND_THEIR_LIBRARIES = {text: library for library, texts in TEXTS.items() f
 
 
 def all_faults(name: str, every: bool = True) -> Iterator[str]:
-    """What is wrong with a name of the catalogue, with a text of a library's or with a function of one of SciPy's families."""
+    """What is wrong with a name of the catalogue, with a text of a library's or with a function of
+    one of SciPy's families.
+    """
     if name in TEXTS_AND_THEIR_LIBRARIES:
         yield from text_faults(TEXTS_AND_THEIR_LIBRARIES[name], name)
     elif name in SAMPLES:
@@ -88,7 +91,11 @@ def _moved(value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind == "b":
         return np.logical_not(array)[()]
-    return value if array.dtype.kind not in "fiu" else (array * FACTOR if array.dtype.kind == "f" else array + 1)[()]
+    return (
+        value
+        if array.dtype.kind not in "fiu"
+        else (array * FACTOR if array.dtype.kind == "f" else array + 1)[()]
+    )
 
 
 def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,7 +110,9 @@ def wrong_value(record: Op | Composite) -> dict[str, Any]:
 
 
 def constants(function: Any) -> Iterator[tuple[str, FunctionType]]:
-    """A function with each of its floats moved, one at a time: those in its code, and those of its file that it names."""
+    """A function with each of its floats moved, one at a time: those in its code, and those of its
+    file that it names.
+    """
     if not isinstance(function, FunctionType):
         return
     code = function.__code__
@@ -113,8 +122,13 @@ def constants(function: Any) -> Iterator[tuple[str, FunctionType]]:
             yield repr(value), _remade(function, moved, function.__globals__)
     for name in code.co_names:
         value = function.__globals__.get(name)
-        if isinstance(value, float) and math.isfinite(value):  # others stay what they are by any factor
-            yield name, _remade(function, code, {**function.__globals__, name: float(value) * FACTOR})
+        if isinstance(value, float) and math.isfinite(
+            value
+        ):  # others stay what they are by any factor
+            yield (
+                name,
+                _remade(function, code, {**function.__globals__, name: float(value) * FACTOR}),
+            )
 
 
 def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
@@ -147,15 +161,25 @@ def touched() -> Mapping[str, list[str]]:
         for record in records():
             fields = ("definition",) if isinstance(record, Composite) else ("forward", "operator")
             functions = {field: getattr(record, field) for field in fields}
-            watching = {field: watched(record, function) for field, function in functions.items() if function is not None}
+            watching = {
+                field: watched(record, function)
+                for field, function in functions.items()
+                if function is not None
+            }
             stack.enter_context(planted(record, **watching))
-        for name in dict.fromkeys([*catalogue(), *EXPLICIT, *TEXTS_AND_THEIR_LIBRARIES, *FAMILIES, *SAMPLES]):
+        for name in dict.fromkeys(
+            [*catalogue(), *EXPLICIT, *TEXTS_AND_THEIR_LIBRARIES, *FAMILIES, *SAMPLES]
+        ):
             current = name
-            with contextlib.suppress(GradcliError):  # what is refused is found where it stands in a test of its own
+            with contextlib.suppress(
+                GradcliError
+            ):  # what is refused is found where it stands in a test of its own
                 for _ in all_faults(name, every=False):
                     pass
     for record in records():  # some are what a name means only without a prefix
-        found[record.name] = found[record.name] or [name for name in (record.name, *record.aliases) if name in catalogue()]
+        found[record.name] = found[record.name] or [
+            name for name in (record.name, *record.aliases) if name in catalogue()
+        ]
     return found
 
 
@@ -172,15 +196,26 @@ def first_found(record: Op | Composite, **fields: Any) -> str | None:
 
 
 def aliases() -> list[tuple[str, str]]:
-    """Every alias, and the next one of another record of as many operands, so that the calls of one can be those of the other."""
+    """Every alias, and the next one of another record of as many operands, so that the calls of one
+    can be those of the other.
+    """
     table = catalogue_of_records._BY_NAME
-    every = [alias for record in records() if record.public for alias in record.aliases if "." not in alias]
+    every = [
+        alias
+        for record in records()
+        if record.public
+        for alias in record.aliases
+        if "." not in alias
+    ]
 
     def alike(one: str, two: str) -> bool:
         kinds = [(len(table[name].operands), table[name].variadic) for name in (one, two)]
         return table[two] is not table[one] and kinds[0] == kinds[1]
 
-    following = [(one, next((two for two in (*every[i + 1 :], *every) if alike(one, two)), None)) for i, one in enumerate(every)]
+    following = [
+        (one, next((two for two in (*every[i + 1 :], *every) if alike(one, two)), None))
+        for i, one in enumerate(every)
+    ]
     return [(one, two) for one, two in following if two is not None]
 
 

@@ -1,7 +1,10 @@
-"""What PyTorch prints of calls of functions that are about tensors: ``python -m oracles.pytorch_names`` in tests/ asks it and writes that.
+"""What PyTorch prints of calls of functions that are about tensors:
 
-Each line of ``data/pytorch_names.txt`` is statements and an expression, with ``;`` between them, run with the seed 0;
-``data/pytorch_names.json`` has what PyTorch printed of the expression, or the type of the error.
+``python -m oracles.pytorch_names`` in tests/ asks it and writes that.
+
+Each line of ``data/pytorch_names.txt`` is statements and an expression, with ``;`` between them,
+run with the seed 0; ``data/pytorch_names.json`` has what PyTorch printed of the expression, or the
+type of the error.
 """
 
 from __future__ import annotations
@@ -16,11 +19,15 @@ CASES, WRITTEN = DATA / "pytorch_names.txt", DATA / "pytorch_names.json"
 
 
 def lines() -> list[str]:
-    return [line for line in CASES.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    return [
+        line for line in CASES.read_text("utf-8").splitlines() if line and not line.startswith("#")
+    ]
 
 
 def printed(line: str, torch: Any, functional: Any) -> str:
-    """The text of a line's expression; of an error the names of Python's types that it is of, and an exclamation mark."""
+    """The text of a line's expression; of an error the names of Python's types that it is of, and
+    an exclamation mark.
+    """
     *statements, expression = line.split(";")
     names = {"torch": torch, "F": functional, "nan": float("nan"), "inf": float("inf")}
     torch.manual_seed(0)
@@ -38,7 +45,10 @@ def main() -> None:
     import torch
 
     found = {line: printed(line, torch, torch.nn.functional) for line in lines()}
-    found = {line: f"{text.split()[0]}!" if text.endswith("Exception BaseException object!") else text for line, text in found.items()}
+    found = {
+        line: f"{text.split()[0]}!" if text.endswith("Exception BaseException object!") else text
+        for line, text in found.items()
+    }
     WRITTEN.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

@@ -1,6 +1,7 @@
 """Records what PyTorch makes of the calls of the catalogue: ``python -m oracles.record`` in tests/.
 
-Needs PyTorch; the tests need what is recorded (data/oracles.json). Values and gradients are of its own functions in float64.
+Needs PyTorch; the tests need what is recorded (data/oracles.json). Values and gradients are of its
+own functions in float64.
 """
 
 from __future__ import annotations
@@ -32,11 +33,15 @@ class Pool:
 
 def _number(value: float) -> float | int:
     short = float(f"{value:.16g}")
-    return int(short) if short.is_integer() and abs(short) < 1e15 and str(short) != "-0.0" else short
+    return (
+        int(short) if short.is_integer() and abs(short) < 1e15 and str(short) != "-0.0" else short
+    )
 
 
 def answered(torch: Any, text: str, pool: Pool) -> Any:
-    """The answer with the gradients by all arrays, or by each that PyTorch differentiates by alone."""
+    """The answer with the gradients by all arrays, or by each that PyTorch differentiates
+    by alone.
+    """
     try:
         return _answered(torch, text, pool, used(text))
     except (RuntimeError, NotImplementedError):
@@ -51,18 +56,38 @@ def answered(torch: Any, text: str, pool: Pool) -> Any:
 
 
 def _answered(torch: Any, text: str, pool: Pool, wrt: Collection[str]) -> Any:
-    """Whether PyTorch gives several parts, these and their gradients, by their places in the pool. Raises whatever PyTorch raises."""
+    """Whether PyTorch gives several parts, these and their gradients, by their places in the pool.
+
+    Raises whatever PyTorch raises.
+    """
     given = {name: torch.tensor(VALUES[name]) for name in used(text)}
     leaves = {name: given[name].requires_grad_() for name in wrt if given[name].is_floating_point()}
     # what changes its tensor in place may not do so to a leaf
     moved = {name: value.clone() if name in leaves else value for name, value in given.items()}
-    result = eval(text, {"torch": torch, "F": torch.nn.functional, "inf": float("inf"), "nan": float("nan"), **moved})
+    result = eval(
+        text,
+        {
+            "torch": torch,
+            "F": torch.nn.functional,
+            "inf": float("inf"),
+            "nan": float("nan"),
+            **moved,
+        },
+    )
     parts = list(result) if isinstance(result, (tuple, list)) else [result]
-    tensors = [part if isinstance(part, torch.Tensor) else torch.tensor(part) for part in parts if part is not None]
+    tensors = [
+        part if isinstance(part, torch.Tensor) else torch.tensor(part)
+        for part in parts
+        if part is not None
+    ]
     if not tensors or any(t.is_complex() for t in tensors):
         raise LookupError(text)
     several = isinstance(result, (tuple, list))
-    return several, [pool.place(t.numpy(force=True)) for t in tensors], [_gradients(torch, t, leaves, pool) for t in tensors]
+    return (
+        several,
+        [pool.place(t.numpy(force=True)) for t in tensors],
+        [_gradients(torch, t, leaves, pool) for t in tensors],
+    )
 
 
 def _gradients(torch: Any, part: Any, leaves: dict[str, Any], pool: Pool) -> dict[str, int]:
@@ -70,19 +95,34 @@ def _gradients(torch: Any, part: Any, leaves: dict[str, Any], pool: Pool) -> dic
         return {}
     seed = torch.tensor(weights(tuple(part.shape)))
     try:
-        slopes = torch.autograd.grad(part, list(leaves.values()), seed, retain_graph=True, allow_unused=True)
+        slopes = torch.autograd.grad(
+            part, list(leaves.values()), seed, retain_graph=True, allow_unused=True
+        )
     except (RuntimeError, NotImplementedError):
         return {}
-    return {name: pool.place(slope.numpy(force=True)) for name, slope in zip(leaves, slopes, strict=True) if slope is not None}
+    return {
+        name: pool.place(slope.numpy(force=True))
+        for name, slope in zip(leaves, slopes, strict=True)
+        if slope is not None
+    }
 
 
 def names_of(module: Any) -> str:
-    return " ".join(sorted(name for name in dir(module) if re.match(r"[A-Za-z]", name) and callable(getattr(module, name, None))))
+    return " ".join(
+        sorted(
+            name
+            for name in dir(module)
+            if re.match(r"[A-Za-z]", name) and callable(getattr(module, name, None))
+        )
+    )
 
 
 def _row(name: str, rows: dict[str, dict[str, list[str]]]) -> str:
     """The calls of a function: what PyTorch gives, under the places that give it."""
-    calls = {text: {" ".join(places): json.loads(given) for given, places in groups.items()} for text, groups in rows.items()}
+    calls = {
+        text: {" ".join(places): json.loads(given) for given, places in groups.items()}
+        for text, groups in rows.items()
+    }
     return f"{json.dumps(name)}:{json.dumps(calls, separators=(',', ':'))}"
 
 
@@ -91,7 +131,13 @@ def main() -> None:
 
     torch.set_default_dtype(torch.float64)
     warnings.simplefilter("ignore")
-    modules = dict(zip(TORCH, (torch, torch.nn.functional, torch.linalg, torch.special, torch.Tensor), strict=True))
+    modules = dict(
+        zip(
+            TORCH,
+            (torch, torch.nn.functional, torch.linalg, torch.special, torch.Tensor),
+            strict=True,
+        )
+    )
     pool = Pool()
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
     for name in catalogue():

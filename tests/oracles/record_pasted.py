@@ -1,6 +1,9 @@
-"""Records what a library makes of pasted pieces: ``python -m oracles.record_pasted torch`` in tests/, where there is the library.
+"""Records what a library makes of pasted pieces:
 
-The value of each, and the gradient of the sum of its entries by every name that is no whole number. For NumPy JAX is needed, too.
+``python -m oracles.record_pasted torch`` in tests/, where there is the library.
+
+The value of each, and the gradient of the sum of its entries by every name that is no whole number.
+For NumPy JAX is needed, too.
 """
 
 from __future__ import annotations
@@ -38,13 +41,26 @@ def of_torch(text: str) -> Record:
     out = run(text, {"torch": torch, "F": torch.nn.functional, "math": math, **given})
     out = out if isinstance(out, torch.Tensor) else torch.tensor(float(out))
     leaves = [given[name] for name in differentiated(text)]
-    slopes = torch.autograd.grad(out.sum(), leaves, allow_unused=True) if out.requires_grad else [None] * len(leaves)
-    found = [torch.zeros_like(leaf) if slope is None else slope for leaf, slope in zip(leaves, slopes, strict=True)]
-    return {"value": out.tolist(), "gradients": {n: s.tolist() for n, s in zip(differentiated(text), found, strict=True)}}
+    slopes = (
+        torch.autograd.grad(out.sum(), leaves, allow_unused=True)
+        if out.requires_grad
+        else [None] * len(leaves)
+    )
+    found = [
+        torch.zeros_like(leaf) if slope is None else slope
+        for leaf, slope in zip(leaves, slopes, strict=True)
+    ]
+    return {
+        "value": out.tolist(),
+        "gradients": {n: s.tolist() for n, s in zip(differentiated(text), found, strict=True)},
+    }
 
 
 def of_numpy(text: str) -> Record:
-    values = {name: VALUES[name] if name in WHOLE else np.array(VALUES[name])[()] for name in names_in(text)}
+    values = {
+        name: VALUES[name] if name in WHOLE else np.array(VALUES[name])[()]
+        for name in names_in(text)
+    }
 
     def function(given: dict[str, Any]) -> Any:
         return np.asarray(run(text, {"np": np, "math": math, "sys": sys, **given}), float)
@@ -56,10 +72,16 @@ def of_numpy(text: str) -> Record:
             return {**same, "value": value.tolist()}
     except Exception:
         pass  # JAX has no such name, or cannot trace it
-    return {"value": value.tolist(), "gradients": differences(function, values, differentiated(text)), "by": "differences"}
+    return {
+        "value": value.tolist(),
+        "gradients": differences(function, values, differentiated(text)),
+        "by": "differences",
+    }
 
 
-def differences(function: Callable[[dict[str, Any]], Any], values: dict[str, Any], names: list[str]) -> dict[str, Any]:
+def differences(
+    function: Callable[[dict[str, Any]], Any], values: dict[str, Any], names: list[str]
+) -> dict[str, Any]:
     """The gradient of the sum of the results by differences at three distances."""
     found = {}
     for name in names:
@@ -87,13 +109,22 @@ def of_jax(text: str) -> Record:
     except Exception:  # of what JAX does not differentiate
         import jax.numpy as jnp
 
-        values = {name: VALUES[name] if name in WHOLE else np.array(VALUES[name])[()] for name in names_in(text)}
+        values = {
+            name: VALUES[name] if name in WHOLE else np.array(VALUES[name])[()]
+            for name in names_in(text)
+        }
 
         def function(given: dict[str, Any]) -> Any:
-            return _function(text)({name: v if name in WHOLE else jnp.asarray(v) for name, v in given.items()})
+            return _function(text)(
+                {name: v if name in WHOLE else jnp.asarray(v) for name, v in given.items()}
+            )
 
         slopes = differences(function, values, differentiated(text))
-        return {"value": np.asarray(function(values)).tolist(), "gradients": slopes, "by": "differences"}
+        return {
+            "value": np.asarray(function(values)).tolist(),
+            "gradients": slopes,
+            "by": "differences",
+        }
 
 
 def _function(text: str) -> Callable[[dict[str, Any]], Any]:
@@ -101,7 +132,9 @@ def _function(text: str) -> Callable[[dict[str, Any]], Any]:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
-    return lambda given: jnp.asarray(run(text, {"jax": jax, "jnp": jnp, "math": math, "sys": sys, **given}), float)
+    return lambda given: jnp.asarray(
+        run(text, {"jax": jax, "jnp": jnp, "math": math, "sys": sys, **given}), float
+    )
 
 
 def _of_jax(text: str) -> Record:
@@ -113,7 +146,10 @@ def _of_jax(text: str) -> Record:
     floats = {name: jnp.asarray(VALUES[name], float) for name in differentiated(text)}
     value = np.asarray(function({**whole, **floats}))
     slopes = jax.grad(lambda given: jnp.sum(function({**whole, **given})))(floats) if floats else {}
-    return {"value": value.tolist(), "gradients": {name: np.asarray(slope).tolist() for name, slope in slopes.items()}}
+    return {
+        "value": value.tolist(),
+        "gradients": {name: np.asarray(slope).tolist() for name, slope in slopes.items()},
+    }
 
 
 def main(library: str) -> None:

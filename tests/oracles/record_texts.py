@@ -1,6 +1,9 @@
-"""Records what a library makes of the texts: ``python -m oracles.record_texts torch`` in tests/, in an environment that has the library.
+"""Records what a library makes of the texts:
 
-The value of each text, and the gradient of its sum with `weights` by every array of real numbers that it names.
+``python -m oracles.record_texts torch`` in tests/, in an environment that has the library.
+
+The value of each text, and the gradient of its sum with `weights` by every array of real numbers
+that it names.
 """
 
 from __future__ import annotations
@@ -54,8 +57,15 @@ def _of_torch(text: str, wrt: list[str]) -> tuple[np.ndarray, dict[str, np.ndarr
     out = eval(lists, {"torch": torch, **leaves})
     if not wrt or not out.requires_grad:
         return out.numpy(force=True), {}
-    slopes = torch.autograd.grad(out, [leaves[name] for name in wrt], torch.tensor(weights(tuple(out.shape))), allow_unused=True)
-    return out.numpy(force=True), {name: s.numpy(force=True) for name, s in zip(wrt, slopes, strict=True) if s is not None}
+    slopes = torch.autograd.grad(
+        out,
+        [leaves[name] for name in wrt],
+        torch.tensor(weights(tuple(out.shape))),
+        allow_unused=True,
+    )
+    return out.numpy(force=True), {
+        name: s.numpy(force=True) for name, s in zip(wrt, slopes, strict=True) if s is not None
+    }
 
 
 def of_jax(text: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -72,14 +82,19 @@ def of_jax(text: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     rest = {name: jnp.asarray(VALUES[name]) for name in used(text) if name not in floats}
 
     def function(*arrays: Any) -> Any:
-        return eval(text, {"jax": jax, "jnp": jnp, **rest, **dict(zip(floats, arrays, strict=True))})
+        return eval(
+            text, {"jax": jax, "jnp": jnp, **rest, **dict(zip(floats, arrays, strict=True))}
+        )
 
     arrays = [jnp.asarray(VALUES[name]) for name in floats]
     out = np.asarray(function(*arrays))
     if not floats or out.dtype.kind != "f":
         return out, {}
     _, pull = jax.vjp(function, *arrays)
-    return out, {name: np.asarray(s) for name, s in zip(floats, pull(jnp.asarray(weights(out.shape))), strict=True)}
+    return out, {
+        name: np.asarray(s)
+        for name, s in zip(floats, pull(jnp.asarray(weights(out.shape))), strict=True)
+    }
 
 
 def main(library: str) -> None:
@@ -90,7 +105,10 @@ def main(library: str) -> None:
         except Exception as error:
             print(f"{text}: {type(error).__name__}: {error}"[:200], file=sys.stderr)
             continue
-        kept = {"value": value.astype(float).tolist(), "gradients": {name: slope.tolist() for name, slope in slopes.items()}}
+        kept = {
+            "value": value.astype(float).tolist(),
+            "gradients": {name: slope.tolist() for name, slope in slopes.items()},
+        }
         rows.append(f"{json.dumps(text)}: {json.dumps(kept)}")
     (DATA / f"texts_of_{library}.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
 

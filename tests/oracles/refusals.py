@@ -1,7 +1,9 @@
-"""Calls that PyTorch refuses: ``python -m oracles.refusals`` in tests/ asks PyTorch for the types of its errors.
+"""Calls that PyTorch refuses:
 
-``data/refusals.json`` has the calls, each with the type ("" for what is no error) and, of those about
-autograd, with the first sentence. Needs PyTorch; the tests need what is recorded.
+``python -m oracles.refusals`` in tests/ asks PyTorch for the types of its errors.
+
+``data/refusals.json`` has the calls, each with the type ("" for what is no error) and, of those
+about autograd, with the first sentence. Needs PyTorch; the tests need what is recorded.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def main() -> None:
         error = raised(torch, text)
         mro = () if error is None else type(error).__mro__
         builtin = next((kind.__name__ for kind in mro if kind.__module__ == "builtins"), "")
-        lines.append(f"{json.dumps(text)}: {json.dumps([builtin, sentence(error)] if said else [builtin])}")
+        lines.append(
+            f"{json.dumps(text)}: {json.dumps([builtin, sentence(error)] if said else [builtin])}"
+        )
     RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 

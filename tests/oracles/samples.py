@@ -1,4 +1,6 @@
-"""Texts of scipy.stats that Python and gradcli read alike, held against what SciPy gives: statistics of samples, and vectors' densities."""
+"""Texts of scipy.stats that Python and gradcli read alike, held against what SciPy gives:
+statistics of samples, and vectors' densities.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,22 @@ SAMPLES = tuple(_S + text for text in (
 
 
 def sample_faults(text: str) -> Iterator[str]:
-    """What is wrong with the value of a text. Raises what gradcli raises, LookupError where SciPy takes no such call."""
+    """What is wrong with the value of a text.
+
+    Raises what gradcli raises, LookupError where SciPy takes no such call.
+    """
     assert scipy.stats
     at = {name: VALUES[name] for name in used(text)}
     (wanted,) = parts_of(evaluated(text, at))
     try:
-        record = gradcli.evaluate(text, at=at, seed=np.ones(wanted.shape)[()], check=False, formula=False, freeze=list(at))
+        record = gradcli.evaluate(
+            text, at=at, seed=np.ones(wanted.shape)[()], check=False, formula=False, freeze=list(at)
+        )
     except ShapeError as error:  # the seed has the shape that SciPy's result has
         yield f"{text}: {error.message}"
         return
     found = np.asarray(record.value, float)
-    if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=1e-11, atol=1e-15, equal_nan=True):
+    if found.shape != wanted.shape or not np.allclose(
+        found, wanted, rtol=1e-11, atol=1e-15, equal_nan=True
+    ):
         yield f"{text} is {found.tolist()}, not {wanted.tolist()}"

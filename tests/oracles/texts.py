@@ -1,7 +1,8 @@
-"""Texts that Python and gradcli read alike: modules, distributions and functions of parts of libraries, each with all its arguments.
+"""Texts that Python and gradcli read alike: modules, distributions and functions of parts of
+libraries, each with all its arguments.
 
-The names in capitals are the arrays of `values.py`. ``python -m oracles.record_texts torch`` (or ``jax``) in tests/ records what the
-library itself makes of them.
+The names in capitals are the arrays of `values.py`. ``python -m oracles.record_texts torch`` (or
+``jax``) in tests/ records what the library itself makes of them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ DISTRIBUTIONS = [
     *_methods("Bernoulli(logits=V)", "G*1.0", "log_prob", "mean", "entropy()"), f"{_D}Bernoulli(probs=Q).log_prob(1. - K/2)",
     *_methods("Binomial(7, Q)", "K", *_OF_COUNTS), *_methods("Binomial(total_count=5, logits=V)", "K*2", *_OF_COUNTS),
     *_methods("Geometric(Q)", "K", *_OF_COUNTS), *_methods("Geometric(logits=V)", "K", *_OF_COUNTS),
-    *_methods("NegativeBinomial(R*9, Q)", "K", *_OF_COUNTS), *_methods("NegativeBinomial(3., logits=V)", "K", *_OF_COUNTS),
+    *_methods("NegativeBinomial(R*9, Q)", "K", *_OF_COUNTS), *_methods("NegativeBinomial(3., "
+    "logits=V)", "K", *_OF_COUNTS),
     *_methods("Categorical(Q)", "K", "log_prob", "entropy()", "probs", "logits"),
     *_methods("Categorical(logits=M)", "L - 0*L", "log_prob", "entropy()", "probs", "logits"),
     *_methods("Categorical(probs=P)", "L", "log_prob", "entropy()"), f"{_D}Categorical(logits=V).log_prob(J)",
@@ -56,24 +58,29 @@ _PAIRS = [
     ("Bernoulli(Q)", "Bernoulli(R)"), ("Bernoulli(logits=V)", "Bernoulli(logits=W)"),
     ("Bernoulli(Q)", "Bernoulli(logits=W)"), ("Exponential(Q)", "Exponential(R)"),
     ("Categorical(Q)", "Categorical(R)"), ("Categorical(logits=M)", "Categorical(logits=N)"), ("Categorical(logits=V)", "Categorical(R)"),
-    ("Dirichlet(Q*4)", "Dirichlet(R*3)"), ("MultivariateNormal(V, S)", "MultivariateNormal(W, S + 2.0*torch.eye(3))"),
+    ("Dirichlet(Q*4)", "Dirichlet(R*3)"), ("MultivariateNormal(V, S)", "MultivariateNormal(W, S + "
+    "2.0*torch.eye(3))"),
     ("MultivariateNormal(V, scale_tril=torch.tril(S))", "MultivariateNormal(W, precision_matrix=S)"),
 ]  # fmt: skip
 DIVERGENCES = [f"{_D}kl_divergence({_D}{p}, {_D}{q})" for p, q in _PAIRS]
 
 _LOSSES = [
-    "CrossEntropyLoss()(M, L)", "CrossEntropyLoss(Q)(M, L)", "CrossEntropyLoss(weight=Q, reduction='sum', label_smoothing=0.1)(M, L)",
+    "CrossEntropyLoss()(M, L)", "CrossEntropyLoss(Q)(M, L)", "CrossEntropyLoss(weight=Q, "
+    "reduction='sum', label_smoothing=0.1)(M, L)",
     "CrossEntropyLoss(ignore_index=2, reduction='none')(M, L)", "CrossEntropyLoss()(M, P)", "NLLLoss(weight=Q)(M, L)",
     "NLLLoss(ignore_index=0)(M, L)",
     "BCELoss()(P, P[:, [1, 2, 0]])", "BCELoss(weight=Q, reduction='sum')(P, P*P)", "BCEWithLogitsLoss(pos_weight=Q)(M, P)",
     "BCEWithLogitsLoss(weight=Q, reduction='none')(M, P)", "MSELoss()(M, N)", "MSELoss(reduction='sum')(M, N)",
     "L1Loss(reduction='none')(M, N)",
-    "SmoothL1Loss(beta=0.4)(M, N)", "HuberLoss(delta=0.4)(M, N)", "HuberLoss(reduction='sum', delta=2.0)(M, N)",
+    "SmoothL1Loss(beta=0.4)(M, N)", "HuberLoss(delta=0.4)(M, N)", "HuberLoss(reduction='sum', "
+    "delta=2.0)(M, N)",
     "KLDivLoss(reduction='batchmean')(M, P)",
     "KLDivLoss(log_target=True, reduction='sum')(M, N)", "PoissonNLLLoss()(M, P)",
     "PoissonNLLLoss(log_input=False, full=True, eps=1e-3)(P, 3*P)",
-    "GaussianNLLLoss(full=True, reduction='sum')(M, N, P)", "HingeEmbeddingLoss(margin=0.7)(M, torch.sign(N))",
-    "CosineEmbeddingLoss(margin=0.2)(M, N, torch.sign(V[:2]))", "MarginRankingLoss(margin=0.3)(V, W, torch.sign(W))",
+    "GaussianNLLLoss(full=True, reduction='sum')(M, N, P)", "HingeEmbeddingLoss(margin=0.7)(M, "
+    "torch.sign(N))",
+    "CosineEmbeddingLoss(margin=0.2)(M, N, torch.sign(V[:2]))", "MarginRankingLoss(margin=0.3)(V, "
+    "W, torch.sign(W))",
     "MultiMarginLoss(p=2, margin=0.6)(M, L)",
     "MultiLabelSoftMarginLoss(weight=Q)(M, J)", "SoftMarginLoss()(M, torch.sign(N))",
     "TripletMarginLoss(margin=0.4, p=3.0, swap=True)(M, N, P)",
@@ -89,7 +96,8 @@ _ACTIVATIONS = [
     "Softmax(dim=1)(M)", "Softmax(dim=0)(M)", "LogSoftmax(dim=-1)(T)", "Softmin(dim=1)(M)",
 ]  # fmt: skip
 _SHAPES = [
-    "CosineSimilarity()(M, N)", "CosineSimilarity(dim=0, eps=1e-6)(M, N)", "PairwiseDistance()(M, N)",
+    "CosineSimilarity()(M, N)", "CosineSimilarity(dim=0, eps=1e-6)(M, N)", "PairwiseDistance()(M, "
+    "N)",
     "PairwiseDistance(p=1, keepdim=True)(M, N)",
     "Unflatten(1, (3, 1))(M)", "PixelShuffle(1)(I)", "PixelUnshuffle(2)(I)", "Unfold(2)(I)",
     "Unfold((2, 2), stride=2)(I)",
@@ -99,7 +107,8 @@ _SHAPES = [
     "AvgPool1d(2)(T)",
     "AvgPool2d(3, stride=1, padding=1, count_include_pad=False)(I)", "AdaptiveAvgPool2d(1)(I)",
     "AdaptiveAvgPool2d((2, 3))(I)",
-    "AdaptiveMaxPool2d(2)(I)", "Flatten()(T)", "Flatten(0)(T)", "Flatten(start_dim=1, end_dim=2)(I)",
+    "AdaptiveMaxPool2d(2)(I)", "Flatten()(T)", "Flatten(0)(T)", "Flatten(start_dim=1, "
+    "end_dim=2)(I)",
     "UpsamplingNearest2d(scale_factor=2)(I)",
     "UpsamplingBilinear2d(scale_factor=2)(I)", "ZeroPad2d(1)(I)", "ZeroPad2d((1, 0, 2, 1))(I)", "ConstantPad1d((1, 2), 3.5)(T)",
     "ReflectionPad2d(1)(I)",
@@ -111,7 +120,8 @@ _J = "jax.scipy.stats."
 _OF_STATS = [
     "norm.logpdf(V, W, Q)", "norm.cdf(V, loc=W, scale=Q)", "norm.pdf(V)", "norm.ppf(Q)", "norm.sf(V)", "norm.logcdf(V)",
     "uniform.logpdf(Q, 0, 2)",
-    "expon.logpdf(Q)", "expon.logpdf(Q, scale=R)", "gamma.logpdf(Q, 2.5)", "gamma.logpdf(Q, R*4, scale=2)", "beta.logpdf(Q, R*3, 2)",
+    "expon.logpdf(Q)", "expon.logpdf(Q, scale=R)", "gamma.logpdf(Q, 2.5)", "gamma.logpdf(Q, R*4, "
+    "scale=2)", "beta.logpdf(Q, R*3, 2)",
     "t.logpdf(V, R*9)",
     "chi2.logpdf(Q, R*9)", "laplace.logpdf(V, W, Q)", "laplace.cdf(V)", "logistic.logpdf(V)", "logistic.cdf(V)", "cauchy.logpdf(V, W, Q)",
     "pareto.logpdf(Q + 1, 2.5)", "gumbel_r.logpdf(V)", "gumbel_l.logpdf(V)", "poisson.logpmf(K, Q)",
@@ -125,7 +135,8 @@ _OF_NN = [
         "relu", "relu6", "silu", "swish", "gelu", "softplus", "log_sigmoid", "leaky_relu", "hard_tanh", "hard_sigmoid", "hard_silu",
         "hard_swish", "celu",
         "elu", "selu", "logsumexp", "standardize", "soft_sign", "sigmoid", "softmax", "log_softmax", "mish", "tanh")),
-    "gelu(M, approximate=False)", "gelu(M, True)", "leaky_relu(M, 0.3)", "celu(M, 0.6)", "elu(M, alpha=0.6)", "glu(T)", "glu(C, axis=1)",
+    "gelu(M, approximate=False)", "gelu(M, True)", "leaky_relu(M, 0.3)", "celu(M, 0.6)", "elu(M, "
+    "alpha=0.6)", "glu(T)", "glu(C, axis=1)",
     "standardize(M, axis=0, epsilon=0.01)", "softmax(M, axis=0)", "log_softmax(T, axis=1)", "logsumexp(M, axis=1, keepdims=True)",
     "one_hot(K, 3)*V", "softplus(30*V)",
 ]  # fmt: skip
@@ -145,7 +156,8 @@ _OF_LAX = [
 _OF_SPECIAL = [
     "expit(M)", "logit(P)", "gammaln(P)", "digamma(P)", "erf(M)", "erfc(M)", "erfinv(M/4)", "xlogy(P, P)", "xlog1py(P, P)", "entr(P)",
     "rel_entr(P, Q)",
-    "kl_div(P, Q)", "ndtr(M)", "ndtri(P)", "log_ndtr(M)", "logsumexp(M)", "logsumexp(M, axis=1, b=P)", "betaln(P, Q)",
+    "kl_div(P, Q)", "ndtr(M)", "ndtri(P)", "log_ndtr(M)", "logsumexp(M)", "logsumexp(M, axis=1, "
+    "b=P)", "betaln(P, Q)",
     "betainc(1.5, 2.5, P)", "gammainc(Q, R)",
     "gammaincc(Q, R)", "i0(M)", "i0e(M)", "i1(M)", "polygamma(1, P)", "zeta(Q + 2, R)", "boxcox(P, V)",
     "softmax(M, axis=1)", "poch(Q, R)",

@@ -29,17 +29,26 @@ def recorded(library: str) -> dict[str, Any]:
 
 
 def text_faults(library: str, text: str) -> Iterator[str]:
-    """What is wrong with the value of a text, with its shape and with its gradients. Raises what gradcli raises."""
+    """What is wrong with the value of a text, with its shape and with its gradients.
+
+    Raises what gradcli raises.
+    """
     wanted = recorded(library)[text]
     value = np.asarray(wanted["value"], float)
     frozen = [name for name in used(text) if VALUES[name].dtype.kind != "f"]
     at = {name: VALUES[name] for name in used(text)}
-    record = gradcli.evaluate(text, at=at, seed=weights(value.shape)[()], check=False, formula=False, freeze=frozen)
+    record = gradcli.evaluate(
+        text, at=at, seed=weights(value.shape)[()], check=False, formula=False, freeze=frozen
+    )
     within = max((size for word, size in ROUGH.items() if word in text), default=1e-11)
     found = np.asarray(record.value, float)
-    if found.shape != value.shape or not np.allclose(found, value, rtol=within, atol=1e-14, equal_nan=True):
+    if found.shape != value.shape or not np.allclose(
+        found, value, rtol=within, atol=1e-14, equal_nan=True
+    ):
         yield f"{text} is {found.tolist()}, not {value.tolist()}"
     for name, slope in wanted["gradients"].items():
         found = np.asarray((record.grad or {}).get(name, np.zeros(VALUES[name].shape)))
-        if not np.allclose(found, np.asarray(slope, float), rtol=100 * within, atol=1e-12, equal_nan=True):
+        if not np.allclose(
+            found, np.asarray(slope, float), rtol=100 * within, atol=1e-12, equal_nan=True
+        ):
             yield f"the gradient of {text} by {name} is {found.tolist()}, not {slope}"

@@ -1,8 +1,9 @@
 """The arrays that calls are made with, under the names that their texts use.
 
-``U`` goes over the line from -inf to inf, ``X Y Z`` over pairs and triples; V W are vectors, M N matrices of both signs, Q R P
-probabilities, S symmetric and positive definite, A neither, T of three axes, C tall, D with NaNs, O with ties, H a batch of
-matrices like S, I an image; K J L are whole numbers, B G masks.
+``U`` goes over the line from -inf to inf, ``X Y Z`` over pairs and triples; V W are vectors, M N
+matrices of both signs, Q R P probabilities, S symmetric and positive definite, A neither, T of
+three axes, C tall, D with NaNs, O with ties, H a batch of matrices like S, I an image; K J L are
+whole numbers, B G masks.
 """
 
 from __future__ import annotations
@@ -11,7 +12,25 @@ from typing import Any
 
 import numpy as np
 
-_SIZES = [1e-300, 1e-8, 0.001, 0.2, 0.5, 0.7, 0.9, 1.0, 1.5, 2.0, 2.5, 3.0, 7.25, 20.0, 30.5, 710.5, 1e100]
+_SIZES = [
+    1e-300,
+    1e-8,
+    0.001,
+    0.2,
+    0.5,
+    0.7,
+    0.9,
+    1.0,
+    1.5,
+    2.0,
+    2.5,
+    3.0,
+    7.25,
+    20.0,
+    30.5,
+    710.5,
+    1e100,
+]
 _PAIRS = [
     (0.7, 1.3), (-0.7, 2.0), (2.0, 0.5), (-2.0, -2.0), (3.0, 3.0), (3.5, -2.0), (-3.5, 2.0), (7.25, 0.5), (-7.25, -0.5), (0.0, 0.0),
     (0.0, 2.0), (1.0, 0.0), (-1.0, -1.5), (0.5, 0.5), (0.5, -0.5), (1e-8, 2.0), (-1e-8, 3.0), (1e100, 0.5), (30.0, 40.0), (-30.0, 1.5),
@@ -36,7 +55,10 @@ _TABLE: dict[str, Any] = {
     "C": [[0.6, -0.4], [1.1, 0.9], [-0.7, 0.3]],
     "D": [[0.5, np.nan, -1.5], [np.nan, 2.0, 0.25]],
     "O": [2.0, -1.0, 2.0, 0.5, -1.0, 2.0],
-    "H": [[[2.0, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 3.0]], [[1.5, -0.5, 0.5], [-0.5, 2.5, 0.0], [0.5, 0.0, 1.25]]],
+    "H": [
+        [[2.0, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 3.0]],
+        [[1.5, -0.5, 0.5], [-0.5, 2.5, 0.0], [0.5, 0.0, 1.25]],
+    ],
     "I": (np.arange(32).reshape(1, 2, 4, 4) * 13 % 32 - 14.75) / 16,
     "K": [0, 2, 1],
     "J": [[0, 1, 0], [1, 1, 0]],

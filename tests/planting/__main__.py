@@ -1,4 +1,5 @@
-"""``python -m tests.planting [WORD ...]``: every mistake, or those whose kind has one of the words, and a table of who finds them.
+"""``python -m tests.planting [WORD ...]``: every mistake, or those whose kind has one of the words,
+and a table of who finds them.
 
 It takes a quarter of an hour. The exit code is 1 if one is missed.
 """
@@ -20,7 +21,11 @@ def main(words: list[str]) -> int:
             findings.append(tried(mistake))
             if findings[-1].by == "missed":
                 print(f"missed: {mistake.kind} in {mistake.place}", flush=True)
-            print(f"\r{len(findings):5d} {mistake.kind}: {mistake.place}"[:120].ljust(120), end="", file=sys.stderr)
+            print(
+                f"\r{len(findings):5d} {mistake.kind}: {mistake.place}"[:120].ljust(120),
+                end="",
+                file=sys.stderr,
+            )
     print(file=sys.stderr)
     print(table(findings))
     return int(any(finding.by == "missed" for finding in findings))

@@ -1,4 +1,6 @@
-"""Mistakes in the machinery: the parser, lowering, indices, interning, seeds, the sweep, plans and caches."""
+"""Mistakes in the machinery: the parser, lowering, indices, interning, seeds, the sweep, plans and
+caches.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,10 @@ def everywhere(place: str, wrap: Wrap) -> Plant:
         with ExitStack() as stack:
             import_module("gradcli.query.evaluate")
             for module in list(sys.modules.values()):
-                if getattr(module, "__name__", "").startswith("gradcli.") and vars(module).get(name) is right:
+                if (
+                    getattr(module, "__name__", "").startswith("gradcli.")
+                    and vars(module).get(name) is right
+                ):
                     stack.enter_context(patch.object(module, name, wrong))
             yield
 
@@ -89,7 +94,8 @@ def key(name: str) -> Callable[[], str]:
     return lambda: name
 
 
-# -- what goes wrong -------------------------------------------------------------------------------------------------
+# -- what goes wrong
+# -------------------------------------------------------------------------------------------------
 
 
 def _from_the_right(binary: Any) -> Any:
@@ -106,7 +112,9 @@ def _signs_first(joined: Any) -> Any:
             return joined(parser, node, waiting, **named)
         (_, sign), (base, _) = waiting
         waiting.clear()
-        return parser.push(tree.Binary("**", parser.push(tree.Unary(sign.text, base, sign.start)), node))
+        return parser.push(
+            tree.Binary("**", parser.push(tree.Unary(sign.text, base, sign.start)), node)
+        )
 
     return wrong
 
@@ -147,7 +155,14 @@ def _other_branch(rule: Any) -> Any:
 
 def _call(change: Callable[[list[Any], dict[str, Any]], tuple[list[Any], dict[str, Any]]]) -> Wrap:
     def wrap(call: Any) -> Any:
-        def wrong(low: Any, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:
+        def wrong(
+            low: Any,
+            name: str,
+            library: str,
+            arguments: list[Any],
+            keywords: dict[str, Any],
+            bare: bool = False,
+        ) -> Any:
             return call(low, name, library, *change(arguments, keywords), bare=bare)
 
         return wrong
@@ -159,7 +174,9 @@ def _index(change: Callable[[int], int]) -> Wrap:
     def wrap(index: Any) -> Any:
         def wrong(low: Any, part: Any) -> Any:
             found = index(low, part)
-            return change(found) if isinstance(found, int) and not isinstance(found, bool) else found
+            return (
+                change(found) if isinstance(found, int) and not isinstance(found, bool) else found
+            )
 
         return wrong
 
@@ -170,7 +187,12 @@ def _listed(index: Any) -> Any:
     """A list of indices in ascending order, whatever was written."""
 
     def wrong(low: Any, part: Any) -> Any:
-        return index(low, sorted(part, key=lambda node: node.payload) if isinstance(part, list) and len(part) > 1 else part)
+        return index(
+            low,
+            sorted(part, key=lambda node: node.payload)
+            if isinstance(part, list) and len(part) > 1
+            else part,
+        )
 
     return wrong
 
@@ -241,7 +263,12 @@ def _turned(bind: Any) -> Any:
 
     def wrong(self: Any, name: str, value: Any, **options: Any) -> Any:
         array = np.asarray(value)
-        return bind(self, name, array.T if array.ndim == 2 and array.shape[0] == array.shape[1] else value, **options)
+        return bind(
+            self,
+            name,
+            array.T if array.ndim == 2 and array.shape[0] == array.shape[1] else value,
+            **options,
+        )
 
     return wrong
 
@@ -259,14 +286,19 @@ def _overwritten(right: Any) -> Any:
 
     def wrong(node: Any, *rest: Any) -> Any:
         parts = right(node, *rest)
-        return [None if o in node.operands[i + 1 :] else part for i, (o, part) in enumerate(zip(node.operands, parts, strict=True))]
+        return [
+            None if o in node.operands[i + 1 :] else part
+            for i, (o, part) in enumerate(zip(node.operands, parts, strict=True))
+        ]
 
     return wrong
 
 
 def _of_ones(backward: Any) -> Any:
     def wrong(order: Any, seeds: Any, *rest: Any, **options: Any) -> Any:
-        return backward(order, {node: seed * 0 + 1 for node, seed in seeds.items()}, *rest, **options)
+        return backward(
+            order, {node: seed * 0 + 1 for node, seed in seeds.items()}, *rest, **options
+        )
 
     return wrong
 
@@ -304,7 +336,13 @@ _PARSER: list[tuple[str, Plant]] = [
     ("and binds as or", entry("text:BINDING", key("and"), lambda power: power - 1)),
     ("< binds as and", entry("text:BINDING", key("<"), lambda power: power - 2)),
     ("numbers are read in single precision", instead("parser:_Parser.number", _rounded)),
-    ("x -= y is x = y - x", instead("statements:Binary", lambda make: lambda operator, left, right: make(operator, right, left))),
+    (
+        "x -= y is x = y - x",
+        instead(
+            "statements:Binary",
+            lambda make: lambda operator, left, right: make(operator, right, left),
+        ),
+    ),
 ]
 _LOWERING: list[tuple[str, Plant]] = [
     ("operands exchanged", entry("lowering:_RULES", lambda: _of("tree:Binary")[0].Binary, _exchanged)),
@@ -377,8 +415,19 @@ def machinery() -> Iterator[Mistake]:
         ("machinery: graph and sweep", _GRAPH, lines, _shown),
         ("machinery: plans", _PLANS, plans, list),
         ("machinery: caches", _CACHES, queries, list),
-        ("machinery: verdicts kept", [("the key of every verdict the same", instead("cache:key_of", _first_again))], verdicts, list),
+        (
+            "machinery: verdicts kept",
+            [("the key of every verdict the same", instead("cache:key_of", _first_again))],
+            verdicts,
+            list,
+        ),
     ]
     for kind, rows, tests, programs in kinds:
         for words, plant in rows:
-            yield Mistake(kind, words, plant, lambda wide, programs=programs: programs(), lambda wide, tests=tests: tests())
+            yield Mistake(
+                kind,
+                words,
+                plant,
+                lambda wide, programs=programs: programs(),
+                lambda wide, tests=tests: tests(),
+            )

@@ -1,4 +1,6 @@
-"""What a planted mistake is, and how it is tried: the verdict is asked first, then the tests that are named with it."""
+"""What a planted mistake is, and how it is tried: the verdict is asked first, then the tests that
+are named with it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from oracles.libraries import weights
 import gradcli
 from gradcli.errors import GradcliError
 
-Witness = tuple[str, Callable[[], str | None]]  # a test's name, and its comparison, which says in words what differs
+Witness = tuple[
+    str, Callable[[], str | None]
+]  # a test's name, and its comparison, which says in words what differs
 _ASKED = 4  # programs that show a mistake, whose verdicts are asked
 
 
@@ -29,7 +33,8 @@ class Mistake(NamedTuple):
     """kind     which column of the table it counts in
     place    where it is planted
     plant    plants it, and takes it out again
-    programs that may show it, for the verdict; asked whether those are wanted, too, that take long to find
+    programs that may show it, for the verdict; asked whether those are wanted, too, that take long
+    to find
     tests    that may find it otherwise; likewise
     inner    whether only those reach it
     silent   whether no number of a run shows it, but a verdict may
@@ -45,7 +50,9 @@ class Mistake(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Who found a mistake, and by which words; by nobody, if ``shown`` says in which program it changed a number or what nobody reached."""
+    """Who found a mistake, and by which words; by nobody, if ``shown`` says in which program it
+    changed a number or what nobody reached.
+    """
 
     mistake: Mistake
     by: str  # "verdict", a test's name, "no change" or "missed"
@@ -54,7 +61,9 @@ class Finding(NamedTuple):
 
 @contextmanager
 def forgetful() -> Iterator[None]:
-    """What sympy was told of operations before is not used for wrong ones, nor the other way round."""
+    """What sympy was told of operations before is not used for wrong ones, nor the other
+    way round.
+    """
     from gradcli.reference.symbolic import translate
 
     translate._smooth_function.cache_clear()
@@ -76,7 +85,9 @@ def tried(mistake: Mistake, wide: bool = True) -> Finding:
             if _same(wrong, right) and not mistake.silent:
                 continue
             shown = shown or program.text
-            if isinstance(wrong, str):  # a seed of another shape, perhaps, which nobody would have given
+            if isinstance(
+                wrong, str
+            ):  # a seed of another shape, perhaps, which nobody would have given
                 continue
             changed += 1
             if _numbers(program, check=True) == "mismatch":
@@ -90,7 +101,9 @@ def tried(mistake: Mistake, wide: bool = True) -> Finding:
                 words = f"{type(error).__name__}: {error}"
             if words:
                 return Finding(mistake, name, words)
-    return Finding(mistake, "missed" if shown or not before else "no change", shown or "no program reaches it")
+    return Finding(
+        mistake, "missed" if shown or not before else "no change", shown or "no program reaches it"
+    )
 
 
 @cache
@@ -98,10 +111,18 @@ def _shape(text: str, values: int) -> tuple[int, ...]:
     """The shape of a program's result, which tells the seed's; without a mistake."""
     program = _PROGRAMS[text, values]
     try:
-        return np.shape(gradcli.evaluate(program.text, at=program.values, check=False, formula=False).value)
+        return np.shape(
+            gradcli.evaluate(program.text, at=program.values, check=False, formula=False).value
+        )
     except GradcliError as error:
-        _, bracket, rest = error.message.partition("(")  # which names the shape of the seed that is missing
-        return tuple(int(n) for n in rest.partition(")")[0].split(",") if n.strip().isdigit()) if bracket else ()
+        _, bracket, rest = error.message.partition(
+            "("
+        )  # which names the shape of the seed that is missing
+        return (
+            tuple(int(n) for n in rest.partition(")")[0].split(",") if n.strip().isdigit())
+            if bracket
+            else ()
+        )
 
 
 _PROGRAMS: dict[tuple[str, int], Program] = {}
@@ -122,24 +143,35 @@ def _numbers(program: Program, *, check: bool) -> Any:
     shape = _shape(program.text, id(program.values))
     seed = weights(shape) if shape else None
     try:
-        record = gradcli.evaluate(program.text, at=program.values, seed=seed, check=check, formula=False)
+        record = gradcli.evaluate(
+            program.text, at=program.values, seed=seed, check=check, formula=False
+        )
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     if check:
         return record.check.verdict.word if record.check is not None else ""
-    return {"": np.asarray(record.value), **{name: np.asarray(slope) for name, slope in (record.grad or {}).items()}}
+    return {
+        "": np.asarray(record.value),
+        **{name: np.asarray(slope) for name, slope in (record.grad or {}).items()},
+    }
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether nothing but the last digits differs: those of a cotangent that is symmetric but for rounding, say."""
+    """Whether nothing but the last digits differs: those of a cotangent that is symmetric but for
+    rounding, say.
+    """
     if isinstance(one, str) or isinstance(other, str):
         return isinstance(one, str) and isinstance(other, str)
-    return one.keys() == other.keys() and all(_near(np.asarray(one[name], float), np.asarray(other[name], float)) for name in one)
+    return one.keys() == other.keys() and all(
+        _near(np.asarray(one[name], float), np.asarray(other[name], float)) for name in one
+    )
 
 
 def _near(one: np.ndarray, other: np.ndarray) -> bool:
     largest = float(np.max(np.abs(other[np.isfinite(other)]), initial=0.0))
-    return one.shape == other.shape and np.allclose(one, other, rtol=1e-12, atol=1e-14 * largest, equal_nan=True)
+    return one.shape == other.shape and np.allclose(
+        one, other, rtol=1e-12, atol=1e-14 * largest, equal_nan=True
+    )
 
 
 def table(findings: Iterable[Finding]) -> str:
@@ -153,5 +185,9 @@ def table(findings: Iterable[Finding]) -> str:
     columns = ("verdict", "a test", "missed", "no change")
     lines = [f"{'planted in':44} planted verdict  a test  missed  no change"]
     for kind, counts in [*kinds.items(), ("all", sum(kinds.values(), Counter()))]:
-        lines.append(f"{kind:44} {counts.total():7d} {' '.join(f'{counts[c]:7d}' for c in columns)}")
-    return "\n".join([*lines, *[f"missed: {f.mistake.kind} in {f.mistake.place} ({f.words})" for f in missed]])
+        lines.append(
+            f"{kind:44} {counts.total():7d} {' '.join(f'{counts[c]:7d}' for c in columns)}"
+        )
+    return "\n".join(
+        [*lines, *[f"missed: {f.mistake.kind} in {f.mistake.place} ({f.words})" for f in missed]]
+    )

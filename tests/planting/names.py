@@ -1,4 +1,6 @@
-"""Names that mean another function: exchanged in the table of names, and in the libraries' own tables."""
+"""Names that mean another function: exchanged in the table of names, and in the libraries' own
+tables.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,16 @@ def _planting(table: Any, name: str, value: Any) -> Callable[[], AbstractContext
 
 
 def names() -> Iterator[Mistake]:
-    """Every alias means the function of the next alias that is called alike; so does every entry of the libraries' tables."""
+    """Every alias means the function of the next alias that is called alike; so does every entry of
+    the libraries' tables.
+    """
     registry.load()
     alike: dict[Any, list[tuple[str, Op | Composite]]] = {}
     for name, record in registry._BY_NAME.items():
         if name != record.name and record.public:
-            alike.setdefault((len(record.operands), record.variadic, type(record)), []).append((name, record))
+            alike.setdefault((len(record.operands), record.variadic, type(record)), []).append(
+                (name, record)
+            )
     for group in alike.values():
         for (name, record), (_, other) in pairwise([*group, group[0]]):
             if other is not record:
@@ -55,7 +61,9 @@ def names() -> Iterator[Mistake]:
         by_parameters: dict[int, list[str]] = {}
         for name, written in table.items():
             found = signatures.signature(*written)
-            by_parameters.setdefault(len([p for p in found.parameters if not p.ignored]), []).append(name)
+            by_parameters.setdefault(
+                len([p for p in found.parameters if not p.ignored]), []
+            ).append(name)
         for group_ in by_parameters.values():
             for name, other_name in pairwise([*group_, group_[0]]):
                 other_target = table[other_name]

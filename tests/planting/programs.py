@@ -1,4 +1,6 @@
-"""Programs that reach an operation or a function: the cases of the tests, and the calls of the oracles."""
+"""Programs that reach an operation or a function: the cases of the tests, and the calls of the
+oracles.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def _cases() -> dict[str, list[Program]]:
     found: dict[str, list[Program]] = defaultdict(list)
     for case in sorted(CASES, key=lambda case: sum(map(np.size, case.values.values()))):
         scope, root = lowered(case.text, case.values)
-        slopes = transforms.vjp(root, [scope.names[name] for name in case.values], transforms.ones_like(root))
+        slopes = transforms.vjp(
+            root, [scope.names[name] for name in case.values], transforms.ones_like(root)
+        )
         program = Program(case.text, case.values)
         for name in {node.op.name for node in reachable([root, *slopes]) if node.op is not None}:
             if len(found[name]) < _MOST:
@@ -62,19 +66,28 @@ def _texts() -> dict[str, list[Program]]:
 
 @cache
 def reaching(record: Op | Composite, wide: bool) -> list[Program]:
-    """Programs that run a record; where these are few, of any function that does, if it is to be looked for."""
+    """Programs that run a record; where these are few, of any function that does, if it is to be
+    looked for.
+    """
     found = list(_cases()[record.name][:_MOST]) if isinstance(record, Op) else []
     if record.name in _OTHERWISE:
         found.append(_OTHERWISE[record.name])
     if (example := catalogue.entry(record).example) is not None:
         found.append(Program(example.expr, example.at))
     for name in (record.name, *record.aliases):
-        found += [Program(case.text, {word: VALUES[word] for word in used(case.text)}) for case in EXPLICIT.get(name, ())]
+        found += [
+            Program(case.text, {word: VALUES[word] for word in used(case.text)})
+            for case in EXPLICIT.get(name, ())
+        ]
         found += _texts()[name][:_MOST]
         found += calling(name)
     for library in (NUMPY, TORCH, SCIPY, JAX) if len(found) < _FEW else ():
-        for name in called_by(record.name, library)[:_FEW]:  # norm.logpdf, of which the record is norm_logpdf
-            found += [program for program in calling(name.rpartition(".")[2]) if library in program.text] or of_text(name)
+        for name in called_by(record.name, library)[
+            :_FEW
+        ]:  # norm.logpdf, of which the record is norm_logpdf
+            found += [
+                program for program in calling(name.rpartition(".")[2]) if library in program.text
+            ] or of_text(name)
     if wide and len(found) < _FEW:
         for name in touched()[record.name][:_MOST]:
             found += calling(name)
@@ -102,9 +115,14 @@ def calling(name: str) -> list[Program]:
 
 @cache
 def of_text(name: str) -> list[Program]:
-    """The texts recorded of libraries, and the functions of SciPy's families, in which a name of a part of one stands."""
+    """The texts recorded of libraries, and the functions of SciPy's families, in which a name of a
+    part of one stands.
+    """
     return [
-        _of_family(text) if text in FAMILIES else Program(text, {word: VALUES[word] for word in used(text)}) for text in texts_of(name)[:4]
+        _of_family(text)
+        if text in FAMILIES
+        else Program(text, {word: VALUES[word] for word in used(text)})
+        for text in texts_of(name)[:4]
     ]
 
 
@@ -113,10 +131,16 @@ def _of_family(full: str) -> Program:
     shapes = SHAPES[name][-1]
     given = problem(name, function, shapes)
     text, _ = text_of(name, function, len(shapes), name in DISCRETE, given.x is not None)
-    values = {"m": 1.0 if name in DISCRETE else LOC, "s": SCALE, **{f"a{i}": a for i, a in enumerate(shapes)}}
+    values = {
+        "m": 1.0 if name in DISCRETE else LOC,
+        "s": SCALE,
+        **{f"a{i}": a for i, a in enumerate(shapes)},
+    }
     if given.x is not None:
         values["x"] = given.x[np.isfinite(given.x)]
-    return Program(text, {word: value for word, value in values.items() if re.search(rf"\b{word}\b", text)})
+    return Program(
+        text, {word: value for word, value in values.items() if re.search(rf"\b{word}\b", text)}
+    )
 
 
 def of_second_order(program: Program) -> Program | None:

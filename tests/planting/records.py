@@ -1,4 +1,6 @@
-"""Mistakes in the records of operations and of functions made of them: slopes, values, meanings, constants."""
+"""Mistakes in the records of operations and of functions made of them: slopes, values, meanings,
+constants.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ Rule = Callable[..., Any]
 Change = Callable[[Any], Any]
 
 
-# -- slopes: the verdict's own derivative finds them -----------------------------------------------------------------
+# -- slopes: the verdict's own derivative finds them
+# -----------------------------------------------------------------
 
 
 def _dropped(part: Any) -> Any:
@@ -70,27 +73,42 @@ def _exchanged(rule: Rule) -> Rule:
 
     def wrong(first: Any, *given: Any, **static: Any) -> Any:
         found = rule(first, *given, **static)
-        return tuple(reversed(found)) if isinstance(found, tuple) else rule(first, *reversed(given), **static)
+        return (
+            tuple(reversed(found))
+            if isinstance(found, tuple)
+            else rule(first, *reversed(given), **static)
+        )
 
     return wrong
 
 
 def slopes() -> Iterator[Mistake]:
     for op in registry().values():
-        places = [i for i, rule in enumerate(op.partials or op.operands) if rule is not None and i not in op.index_places]
+        places = [
+            i
+            for i, rule in enumerate(op.partials or op.operands)
+            if rule is not None and i not in op.index_places
+        ]
         if op.partials is None and op.vjp is None:
             continue
         for place in places if not op.variadic else [0]:
             for words, change in SLOPES.items():
-                fields = at_place(place, _changed(change)) if op.partials else {"vjp": operand(place, change)}
+                fields = (
+                    at_place(place, _changed(change))
+                    if op.partials
+                    else {"vjp": operand(place, change)}
+                )
                 yield _mistake(f"slope: {words}", f"{op.name} by {op.operands[place]}", op, fields)
         if len(op.operands) == 2:
             for place in places if op.partials else [0]:
                 fields = at_place(place, _exchanged) if op.partials else {"vjp": _exchanged}
-                yield _mistake("slope: operands exchanged", f"{op.name} by {op.operands[place]}", op, fields)
+                yield _mistake(
+                    "slope: operands exchanged", f"{op.name} by {op.operands[place]}", op, fields
+                )
 
 
-# -- values, and what a function is ----------------------------------------------------------------------------------
+# -- values, and what a function is
+# ----------------------------------------------------------------------------------
 
 
 def _times(value: Any) -> Any:
@@ -101,7 +119,11 @@ def _times(value: Any) -> Any:
         return list(map(_times, value))
     kind = getattr(value, "kind", None) or np.asarray(value).dtype.kind
     if kind in ("bool", "b"):
-        return find("logical_not")(value) if isinstance(kind, str) and kind == "bool" else np.logical_not(value)[()]
+        return (
+            find("logical_not")(value)
+            if isinstance(kind, str) and kind == "bool"
+            else np.logical_not(value)[()]
+        )
     return value + 1 if kind in ("int", "i", "u") else value * 1001 / 1000
 
 
@@ -111,12 +133,20 @@ def _function(op: Op) -> dict[str, Any]:
 
 
 def _meaning(op: Op) -> dict[str, Any]:
-    """Another function everywhere: value, reference and slopes fit together, and the verdict has nothing to say."""
+    """Another function everywhere: value, reference and slopes fit together, and the verdict has
+    nothing to say.
+    """
 
     def slope(rule: Rule | None) -> Rule | None:
-        return None if rule is None else lambda out, *given, **static: TWICE * rule(out / TWICE, *given, **static)
+        return (
+            None
+            if rule is None
+            else lambda out, *given, **static: TWICE * rule(out / TWICE, *given, **static)
+        )
 
-    names = ("forward", "reference") if op.operator is None else ("forward", "reference", "operator")
+    names = (
+        ("forward", "reference") if op.operator is None else ("forward", "reference", "operator")
+    )
     fields: dict[str, Any] = dict.fromkeys(names, _changed(lambda y: y * TWICE))
     if op.partials is not None:
         return {**fields, "partials": lambda rules: tuple(map(slope, rules))}
@@ -134,9 +164,13 @@ def values() -> Iterator[Mistake]:
     for op in registry().values():
         small = times(1 + 1e-6)
         if op.result == "float" and op.outputs == 1:
-            fields = {"forward": small} if op.operator is None else {"forward": small, "operator": small}
+            fields = (
+                {"forward": small} if op.operator is None else {"forward": small, "operator": small}
+            )
             yield _mistake("value: forward", op.name, op, fields)
-            if not (op.core_dims or op is derivative):  # references that are algorithms, and one that the tape has in its place
+            if not (
+                op.core_dims or op is derivative
+            ):  # references that are algorithms, and one that the tape has in its place
                 reference = {"reference": _changed(lambda y: y + y / 1000000)}
                 yield _mistake("value: reference", op.name, op, reference)._replace(silent=True)
 
@@ -147,7 +181,9 @@ def meanings() -> Iterator[Mistake]:
         if op.outputs == 1 and op.result == "float":
             yield _mistake("function: everywhere", op.name, op, _meaning(op))
     for record in composites().values():
-        yield _mistake("function: a body by a factor", record.name, record, {"definition": _changed(_times)})
+        yield _mistake(
+            "function: a body by a factor", record.name, record, {"definition": _changed(_times)}
+        )
 
 
 def constants() -> Iterator[Mistake]:
@@ -156,7 +192,12 @@ def constants() -> Iterator[Mistake]:
         for place, value in enumerate(_consts(record.definition)):
             if isinstance(value, float):
                 change = bound(_moved, place=place)
-                yield _mistake("function: a constant of a body", f"{record.name}: {value!r}", record, {"definition": change})
+                yield _mistake(
+                    "function: a constant of a body",
+                    f"{record.name}: {value!r}",
+                    record,
+                    {"definition": change},
+                )
 
 
 def _consts(function: Any) -> tuple[Any, ...]:
@@ -168,7 +209,11 @@ def _moved(function: FunctionType, place: int) -> FunctionType:
     consts = list(code.co_consts)
     consts[place] = consts[place] * FACTOR or 0.001
     made = FunctionType(
-        code.replace(co_consts=tuple(consts)), function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        code.replace(co_consts=tuple(consts)),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
@@ -179,4 +224,11 @@ def _mistake(kind: str, place: str, record: Op | Composite, fields: dict[str, An
         return planted(record.name, **fields)
 
     inner = not own_oracles(record)
-    return Mistake(kind, place, plant, lambda wide: reaching(record, wide), lambda wide: oracles_of(record, wide), inner)
+    return Mistake(
+        kind,
+        place,
+        plant,
+        lambda wide: reaching(record, wide),
+        lambda wide: oracles_of(record, wide),
+        inner,
+    )

@@ -38,11 +38,15 @@ _RANDOM = 60  # random programs
 
 def own_oracles(record: Op | Composite) -> list[str]:
     """The names of a record that have an oracle."""
-    return [name for name in (record.name, *record.aliases) if name in EXPLICIT or libraries_of(name)]
+    return [
+        name for name in (record.name, *record.aliases) if name in EXPLICIT or libraries_of(name)
+    ]
 
 
 def oracles_of(record: Op | Composite, wide: bool) -> Iterator[Witness]:
-    """The oracles of a record's own names, and of every name whose calls run it, if these are to be looked for."""
+    """The oracles of a record's own names, and of every name whose calls run it, if these are to be
+    looked for.
+    """
     own = own_oracles(record)
     yield from oracles(*own)
     if record.name in _OF_TENSORS:
@@ -59,18 +63,31 @@ def oracles(*names: str) -> Iterator[Witness]:
 
 
 def texts_of(name: str) -> list[str]:
-    """The texts and functions recorded of libraries in which a name of a part of one stands: ``lax.reduce_sum``, ``Weibull.icdf``."""
+    """The texts and functions recorded of libraries in which a name of a part of one stands:
+
+    ``lax.reduce_sum``, ``Weibull.icdf``.
+    """
     part, _, last = name.rpartition(".")
     known = (*TEXTS_AND_THEIR_LIBRARIES, *FAMILIES)
-    return [text for text in known if part and (name in text or (f".{part}(" in text and f").{last}" in text))]
+    return [
+        text
+        for text in known
+        if part and (name in text or (f".{part}(" in text and f").{last}" in text))
+    ]
 
 
 def lines() -> Iterator[Witness]:
     """The lines that NumPy computes, and random programs."""
     for text in LINES:
-        yield f"{PYTHON} [{text}]", lambda text=text: numbers_differ(text, values_of(_NUMBER), _NUMBER)
+        yield (
+            f"{PYTHON} [{text}]",
+            lambda text=text: numbers_differ(text, values_of(_NUMBER), _NUMBER),
+        )
     for text in programs():
-        yield f"{PYTHON} [{text}]", lambda text=text: numbers_differ(text, values_of(_NUMBER), _NUMBER)
+        yield (
+            f"{PYTHON} [{text}]",
+            lambda text=text: numbers_differ(text, values_of(_NUMBER), _NUMBER),
+        )
 
 
 @cache
@@ -95,7 +112,10 @@ def trees() -> Iterator[Witness]:
 
 def plans() -> Iterator[Witness]:
     for text in LINES:
-        yield f"{PYTHON} [compiled: {text}]", lambda text=text: compiled_differs(text, values_of(_NUMBER), _NUMBER)
+        yield (
+            f"{PYTHON} [compiled: {text}]",
+            lambda text=text: compiled_differs(text, values_of(_NUMBER), _NUMBER),
+        )
 
 
 def queries() -> Iterator[Witness]:
@@ -103,5 +123,10 @@ def queries() -> Iterator[Witness]:
 
 
 def verdicts() -> Iterator[Witness]:
-    """Verdicts that are kept between runs, asked for right and wrong numbers one after the other."""
-    yield f"{KEPT} [test_a_remembered_verdict_does_not_hide_what_was_computed_anew]", remembered_differs
+    """Verdicts that are kept between runs, asked for right and wrong numbers one after the
+    other.
+    """
+    yield (
+        f"{KEPT} [test_a_remembered_verdict_does_not_hide_what_was_computed_anew]",
+        remembered_differs,
+    )

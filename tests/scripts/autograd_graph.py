@@ -16,7 +16,13 @@ for text in (
     "m.view(4)",
 ):
     node = eval(text).grad_fn
-    print(text, node.name(), type(node).__name__, [(n.name(), i) for n, i in node.next_functions], isinstance(node, Node))
+    print(
+        text,
+        node.name(),
+        type(node).__name__,
+        [(n.name(), i) for n, i in node.next_functions],
+        isinstance(node, Node),
+    )
 q, r = torch.linalg.qr(m)
 print(r.output_nr, q.grad_fn is r.grad_fn, m.output_nr, m.clone().copy_(m).grad_fn.name())
 

@@ -1,7 +1,12 @@
 # Which dtype a result has.
 import gradcli as torch
 
-i, f, d, b = torch.tensor([1, 2]), torch.tensor([1.5, 2.5]), torch.tensor([1.5, 2.5], dtype=torch.float64), torch.tensor([True, False])
+i, f, d, b = (
+    torch.tensor([1, 2]),
+    torch.tensor([1.5, 2.5]),
+    torch.tensor([1.5, 2.5], dtype=torch.float64),
+    torch.tensor([True, False]),
+)
 zi, zf, zd = torch.tensor(2), torch.tensor(2.5), torch.tensor(2.5, dtype=torch.float64)
 for name, x in (("int", i), ("float", f), ("double", d), ("bool", b)):
     for other, y in (
@@ -37,7 +42,21 @@ for op in (
     torch.sign,
 ):
     print(op.__name__, *[(op(x, 0) if op is torch.cumsum else op(x)).dtype for x in (i, f, d)])
-print(i.sum(), b.sum(), i.prod(), i.max(), i.argmax(), i.float().mean(), (i > 1).float(), i**2, i**2.0, 2**i, i / 2, i // 2, i % 2)
+print(
+    i.sum(),
+    b.sum(),
+    i.prod(),
+    i.max(),
+    i.argmax(),
+    i.float().mean(),
+    (i > 1).float(),
+    i**2,
+    i**2.0,
+    2**i,
+    i / 2,
+    i // 2,
+    i % 2,
+)
 print(
     torch.where(b, i, 0),
     torch.where(b, f, zd),

@@ -23,5 +23,16 @@ print(slope.detach())
 slope.sum().backward()
 print(x.grad)
 
-for y in (x % 2.0, x % c, torch.fmod(x, 2.0), torch.fmod(x, c), torch.lerp(x, c, 0.5), torch.lerp(x, c, c), 2.0 - x, 2.0**x, x**2, x**c):
+for y in (
+    x % 2.0,
+    x % c,
+    torch.fmod(x, 2.0),
+    torch.fmod(x, c),
+    torch.lerp(x, c, 0.5),
+    torch.lerp(x, c, c),
+    2.0 - x,
+    2.0**x,
+    x**2,
+    x**c,
+):
     print(y)

@@ -152,7 +152,20 @@ with torch.inference_mode():
     q = a * 2
 print(q.requires_grad)
 T(a.numpy, 70)
-print(a.shape, a.size(), a.size(0), a.dtype, a.dim(), a.numel(), len(a), a.tolist(), a.sum().item(), list(a), a.device, a.is_leaf)
+print(
+    a.shape,
+    a.size(),
+    a.size(0),
+    a.dtype,
+    a.dim(),
+    a.numel(),
+    len(a),
+    a.tolist(),
+    a.sum().item(),
+    list(a),
+    a.device,
+    a.is_leaf,
+)
 T(lambda: a[5], 60)
 T(lambda: a[0, 0], 60)
 T(lambda: len(t(1.0)), 60)

@@ -44,4 +44,11 @@ def outcome(operation, what):
 
 
 for name, operation in OPERATIONS.items():
-    print(name, *(f"{what} {outcome(operation, what)}" for what in ("result", "operand", "constant", "twice")), sep=", ")
+    print(
+        name,
+        *(
+            f"{what} {outcome(operation, what)}"
+            for what in ("result", "operand", "constant", "twice")
+        ),
+        sep=", ",
+    )

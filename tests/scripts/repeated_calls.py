@@ -59,7 +59,11 @@ print(round(s.item(), 12), round(t.grad.item(), 12), s.dtype, s.shape)
 # what nodes keep, by name
 product = x * y
 node = product.grad_fn
-print(torch.equal(node._saved_self, x), torch.equal(node._saved_other, y), hasattr((x + y).grad_fn, "_saved_self"))
+print(
+    torch.equal(node._saved_self, x),
+    torch.equal(node._saved_other, y),
+    hasattr((x + y).grad_fn, "_saved_self"),
+)
 print(torch.equal(x.exp().grad_fn._saved_result, x.exp()), hasattr(node, "_saved_result"))
 product.sum().backward()
 try:

@@ -6,7 +6,9 @@ import gradcli as torch
 dtype = torch.float
 x = torch.linspace(-math.pi, math.pi, 2000, dtype=torch.float64)
 y = torch.sin(x)
-a, b, c, d = (torch.full((), v, dtype=torch.float64, requires_grad=True) for v in (0.1, -0.2, 0.3, 0.05))
+a, b, c, d = (
+    torch.full((), v, dtype=torch.float64, requires_grad=True) for v in (0.1, -0.2, 0.3, 0.05)
+)
 learning_rate = 1e-6
 for t in range(200):
     y_pred = a + b * x + c * x**2 + d * x**3
@@ -34,7 +36,9 @@ class LegendrePolynomial3(torch.autograd.Function):
 
 
 P3 = LegendrePolynomial3.apply
-a, b, c, d = (torch.full((), v, dtype=torch.float64, requires_grad=True) for v in (0.0, -1.0, 0.0, 0.3))
+a, b, c, d = (
+    torch.full((), v, dtype=torch.float64, requires_grad=True) for v in (0.0, -1.0, 0.0, 0.3)
+)
 for t in range(100):
     y_pred = a + b * P3(c + d * x)
     loss = (y_pred - y).pow(2).sum()

@@ -65,7 +65,9 @@ def seen(x):
 
 def run(seed):
     draw = Draw(seed)
-    leaf = torch.tensor([[0.3, -0.7, 1.1], [0.9, 0.2, -0.4]], dtype=torch.float64, requires_grad=True)
+    leaf = torch.tensor(
+        [[0.3, -0.7, 1.1], [0.9, 0.2, -0.4]], dtype=torch.float64, requires_grad=True
+    )
     number = torch.tensor(0.6, dtype=torch.float64, requires_grad=True)
     tensors = [leaf * 1 if draw.below(5) else torch.ones(2, 3, dtype=torch.float64)]
     for _ in range(2 + draw.below(7)):
@@ -73,9 +75,13 @@ def run(seed):
         unseen = draw.below(8) == 0
         writes = draw.below(9) < 4
         name, *arguments = (
-            writing(draw, draw.one([number, number * 2, 0.5 * torch.ones((), dtype=torch.float64)])) if writes else view(draw, x)
+            writing(draw, draw.one([number, number * 2, 0.5 * torch.ones((), dtype=torch.float64)]))
+            if writes
+            else view(draw, x)
         )
-        if (unseen and name in ("t_", "squeeze_", "unsqueeze_")) or (name in ("zero_", "fill_") and 0 in x.stride()):
+        if (unseen and name in ("t_", "squeeze_", "unsqueeze_")) or (
+            name in ("zero_", "fill_") and 0 in x.stride()
+        ):
             continue  # nothing can go back through what PyTorch makes of it
         if name == "masked_fill_":
             arguments[0] = x > 0.7
@@ -99,10 +105,14 @@ def run(seed):
         except RuntimeError as error:
             print(seed, str(error).partition(".")[0])
     try:
-        slopes = torch.autograd.grad(total, [leaf, number], create_graph=True, allow_unused=True, materialize_grads=True)
+        slopes = torch.autograd.grad(
+            total, [leaf, number], create_graph=True, allow_unused=True, materialize_grads=True
+        )
         print(seed, [[round(v, 8) for v in g.reshape(-1).tolist()] for g in slopes])
         squares = sum((g * g).sum() for g in slopes) + 0 * number
-        again = torch.autograd.grad(squares, [leaf, number], allow_unused=True, materialize_grads=True)
+        again = torch.autograd.grad(
+            squares, [leaf, number], allow_unused=True, materialize_grads=True
+        )
         print(seed, [[round(v, 7) for v in g.reshape(-1).tolist()] for g in again])
     except RuntimeError as error:
         print(seed, str(error).partition(":")[0])

@@ -100,7 +100,15 @@ VIEWS = {
 }
 for name, make in VIEWS.items():
     y = make()
-    whose = "x" if y._base is x else "v" if y._base is v else "base" if y._base is not None and y._base is x._base else y._base
+    whose = (
+        "x"
+        if y._base is x
+        else "v"
+        if y._base is v
+        else "base"
+        if y._base is not None and y._base is x._base
+        else y._base
+    )
     node = None if y.grad_fn is None else y.grad_fn.name()
     shared = np.may_share_memory(y.detach().numpy(), x.detach().numpy())
     print(
@@ -117,11 +125,21 @@ for name, make in VIEWS.items():
     )
 
 a = torch.zeros(2, 3, 4)
-print(a[0, :, torch.tensor([0, 1])].shape, a[:, 0, [1, 2]].shape, a[[0, 1], :, 0].shape, a[None, [0], 1:].shape, a[..., [0, 0, 0]].shape)
+print(
+    a[0, :, torch.tensor([0, 1])].shape,
+    a[:, 0, [1, 2]].shape,
+    a[[0, 1], :, 0].shape,
+    a[None, [0], 1:].shape,
+    a[..., [0, 0, 0]].shape,
+)
 w = torch.arange(4.0)
 for arguments in (((5,), (1,)), ((2, 2), (3, 1)), ((2,), (-1,)), ((2,), (1, 1)), ((2,), (1,), -1)):
     try:
         print(w.as_strided(*arguments))
     except RuntimeError as error:
         print(error)
-print(torch.ones(2, 3).t_().stride(), torch.ones(3).unsqueeze_(0).add_(1), torch.ones(1, 3).squeeze_().mul_(2))
+print(
+    torch.ones(2, 3).t_().stride(),
+    torch.ones(3).unsqueeze_(0).add_(1),
+    torch.ones(1, 3).squeeze_().mul_(2),
+)

@@ -41,7 +41,14 @@ for name, write in {
 y = x * 1
 first, second = y[0], y[:, 1]
 first.mul_(3)
-print(first.grad_fn.name(), second.grad_fn.name(), names(y.grad_fn), second, y._version, first._version)
+print(
+    first.grad_fn.name(),
+    second.grad_fn.name(),
+    names(y.grad_fn),
+    second,
+    y._version,
+    first._version,
+)
 second.sum().backward(retain_graph=True)
 print(x.grad)
 (slope,) = torch.autograd.grad((y**3).sum(), x, create_graph=True)
@@ -59,7 +66,13 @@ print(early.requires_grad, early.grad_fn.name())
 with torch.no_grad():
     unseen = y[0]
     inside = unseen[1:]
-print(unseen.requires_grad, unseen.is_leaf, unseen._base is not None, unseen._base is y, inside.grad_fn)
+print(
+    unseen.requires_grad,
+    unseen.is_leaf,
+    unseen._base is not None,
+    unseen._base is y,
+    inside.grad_fn,
+)
 tried("no_grad", lambda: unseen.add_(1))
 tried("of no_grad", lambda: unseen[1:].mul_(2))
 y.add_(1)

@@ -43,7 +43,9 @@ assert_type(gradcli.evaluate("x", x=1.0, mode="jacobian", dtype=np.float32), Jac
 assert_type(gradcli.evaluate("x", x=1.0, mode="hessian", dtype="f4"), HessianRecord[Check])
 assert_type(gradcli.evaluate("x", x=1.0, mode="hessian").hessian["x"]["x"], NDArray[Any])
 assert_type(gradcli.evaluate("x", x=1.0, jvp={"x": 1.0}), JvpRecord[Check])
-assert_type(gradcli.evaluate("x", x=1.0, hvp={"x": 1.0}, dialect="torch", backend="numpy"), HvpRecord[Check])
+assert_type(
+    gradcli.evaluate("x", x=1.0, hvp={"x": 1.0}, dialect="torch", backend="numpy"), HvpRecord[Check]
+)
 assert_type(gradcli.evaluate("x", x=1.0, latex=True, precision=30).latex, dict[str, Any])
 evaluate("x", at={"x": 1.0}, wrt="x", freeze=["y"], cov={"x": 0.1}).check.variables["x"].verdict
 

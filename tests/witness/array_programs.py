@@ -1,4 +1,6 @@
-"""Random programs of arrays: elementwise, broadcast, reduced, normalized, transposed, multiplied, in up to three axes."""
+"""Random programs of arrays: elementwise, broadcast, reduced, normalized, transposed, multiplied,
+in up to three axes.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,18 @@ ONE = (
     "sqrt(({0})**2 + 1)",
     "log1p(({0})**2)", "gelu({0})", "softplus({0})", "silu({0})", "erf({0})", "1/(1 + ({0})**2)", "arctan({0})", "leaky_relu({0})",
     "elu({0})",
-    "clip({0}, -1, 1)", "2.5*({0})", "({0})/3", "({0}) - 1.25", "log_sigmoid({0})", "where(({0}) > 0, {0}, 0.1)", "maximum({0}, 0.1)",
+    "clip({0}, -1, 1)", "2.5*({0})", "({0})/3", "({0}) - 1.25", "log_sigmoid({0})", "where(({0}) "
+    "> 0, {0}, 0.1)", "maximum({0}, 0.1)",
 )  # fmt: skip
 TWO = (
     "({0} + {1})", "({0} - {1})", "({0})*({1})", "({0})/(1 + ({1})**2)", "maximum({0}, {1})", "minimum({0}, {1})", "logaddexp({0}, {1})",
     "where(({0}) > ({1}), {0}, 2*({1}))", "hypot({0}, ({1}) + 1.5)", "({0})*exp(-({1})**2)", "xlogy(({0})**2 + 1, ({1})**2 + 1)",
 )  # fmt: skip
 ALONG = (
-    "softmax({0}, axis={1})", "log_softmax({0}, axis={1})", "({0} - mean({0}, axis={1}, keepdims=True))", "cumsum({0}, axis={1})",
-    "({0} - max({0}, axis={1}, keepdims=True))", "({0})/sqrt(1 + sum(({0})**2, axis={1}, keepdims=True))", "flip({0}, {1})",
+    "softmax({0}, axis={1})", "log_softmax({0}, axis={1})", "({0} - mean({0}, axis={1}, "
+    "keepdims=True))", "cumsum({0}, axis={1})",
+    "({0} - max({0}, axis={1}, keepdims=True))", "({0})/sqrt(1 + sum(({0})**2, axis={1}, "
+    "keepdims=True))", "flip({0}, {1})",
 )  # fmt: skip
 REDUCED = (
     "sum({0}, {1})", "mean({0}, {1})", "max({0}, {1})", "min({0}, {1})", "logsumexp({0}, {1})", "var({0}, {1})",
@@ -45,9 +50,13 @@ class ArrayProgram:
         if kind < 0.3:
             return self._pick(ONE).format(self._array(shape, depth - 1))
         if kind < 0.6:
-            return self._pick(TWO).format(self._array(shape, depth - 1), self._array(self._broadcast(shape), depth - 1))
+            return self._pick(TWO).format(
+                self._array(shape, depth - 1), self._array(self._broadcast(shape), depth - 1)
+            )
         if kind < 0.7 and shape:
-            return self._pick(ALONG).format(self._array(shape, depth - 1), self.random.randrange(-len(shape), len(shape)))
+            return self._pick(ALONG).format(
+                self._array(shape, depth - 1), self.random.randrange(-len(shape), len(shape))
+            )
         if kind < 0.85 and len(shape) < 3:
             return self._reduced(shape, depth - 1)
         return self._moved(shape, depth - 1) if kind < 0.95 and shape else self._name(shape)
@@ -75,10 +84,19 @@ class ArrayProgram:
         """Of other arrays: transposed, multiplied, put together."""
         if len(shape) == 1:
             found = self._array(shape, depth)
-            return self._pick((f"concatenate([({found})[1:], ({found})[:1]])", f"({found})[::-1]", f"roll({found}, 2)"))
+            return self._pick(
+                (
+                    f"concatenate([({found})[1:], ({found})[:1]])",
+                    f"({found})[::-1]",
+                    f"roll({found}, 2)",
+                )
+            )
         inner = self.random.choice((1, 2, 3, 17))
         if len(shape) == 2 and self.random.random() < 0.6 and math.prod(shape) * inner <= _MOST:
-            return f"(({self._array((shape[0], inner), depth)}) @ ({self._array((inner, shape[1]), depth)}))"
+            return (
+                f"(({self._array((shape[0], inner), depth)}) @ "
+                f"({self._array((inner, shape[1]), depth)}))"
+            )
         order = self.random.sample(range(len(shape)), len(shape))
         source = [0] * len(shape)
         for axis, extent in zip(order, shape, strict=True):

@@ -1,7 +1,10 @@
-"""What other libraries make of the examples of `gradcli functions`: ``python -m witness.examples`` in tests/ records it.
+"""What other libraries make of the examples of `gradcli functions`:
 
-Recording needs PyTorch; the tests need what is recorded (data/examples.json). A value is NumPy's, SciPy's, PyTorch's or mpmath's, a
-gradient PyTorch's where it has the function, and else made of differences of the values; `source` says which.
+``python -m witness.examples`` in tests/ records it.
+
+Recording needs PyTorch; the tests need what is recorded (data/examples.json). A value is NumPy's,
+SciPy's, PyTorch's or mpmath's, a gradient PyTorch's where it has the function, and else made of
+differences of the values; `source` says which.
 """
 
 from __future__ import annotations
@@ -38,9 +41,15 @@ def key_of(text: str, at: Mapping[str, Any]) -> str:
     return f"{text} at {', '.join(f'{name}={json.dumps(value)}' for name, value in at.items())}"
 
 
-# Where a name is NumPy's and SciPy's, it is NumPy's; where it is neither's, PyTorch or mpmath are asked.
+# Where a name is NumPy's and SciPy's, it is NumPy's; where it is neither's, PyTorch or mpmath are
+# asked.
 _MODULES = (special, linalg, np.linalg)
-SCIPY = {name: value for module in _MODULES for name, value in vars(module).items() if callable(value) and not hasattr(np, name)}
+SCIPY = {
+    name: value
+    for module in _MODULES
+    for name, value in vars(module).items()
+    if callable(value) and not hasattr(np, name)
+}
 _OF_PYTORCH = frozenset({"kl_div"})  # bare, whatever SciPy has under the name
 _MPMATH = {
     "lambertw": "lambertw", "sec": "sec", "csc": "csc", "cot": "cot", "asec": "asec", "acsc": "acsc", "acot": "acot", "sech": "sech",
@@ -73,7 +82,10 @@ _WITHOUT_GRADIENT = {
 
 
 def by_numpy(text: str, at: Mapping[str, Any]) -> Known:
-    values = {name: np.asarray(value, float)[()] if name not in _WHOLE else np.asarray(value) for name, value in at.items()}
+    values = {
+        name: np.asarray(value, float)[()] if name not in _WHOLE else np.asarray(value)
+        for name, value in at.items()
+    }
     if any(name in text for name in _OF_PYTORCH):
         raise Unusable("another function of this name is meant")
     given = {**SCIPY, **_WRITTEN, **values}
@@ -81,7 +93,11 @@ def by_numpy(text: str, at: Mapping[str, Any]) -> Known:
     moved = {name: array for name, array in values.items() if name not in _WHOLE}
     seed = np.ones(value.shape)
     slopes = gradients(text, moved, seed, {k: v for k, v in given.items() if k not in moved})
-    return Known(value.tolist(), {name: slope.tolist() for name, slope in slopes.items()}, "NumPy and SciPy, differences")
+    return Known(
+        value.tolist(),
+        {name: slope.tolist() for name, slope in slopes.items()},
+        "NumPy and SciPy, differences",
+    )
 
 
 _WHOLE = frozenset({"index", "mask"})
@@ -105,21 +121,41 @@ def _by_pytorch(text: str, at: Mapping[str, Any], integers: bool) -> Known:
     import torch
 
     def array(*items: Any) -> Any:
-        found = [item if isinstance(item, torch.Tensor) else torch.tensor(np.asarray(item)) for item in items]
+        found = [
+            item if isinstance(item, torch.Tensor) else torch.tensor(np.asarray(item))
+            for item in items
+        ]
         whole = integers and not any(item.is_floating_point() for item in found)
         return torch.stack([item if whole else item.to(torch.float64) for item in found])
 
     functional = torch.nn.functional
     found: dict[str, Any] = {}
     for module in (torch.Tensor, torch.linalg, torch.special, torch, functional):
-        found.update({name: getattr(module, name) for name in dir(module) if name[0] != "_" and callable(getattr(module, name))})
+        found.update(
+            {
+                name: getattr(module, name)
+                for name in dir(module)
+                if name[0] != "_" and callable(getattr(module, name))
+            }
+        )
     leaves = {
-        name: torch.tensor(np.asarray(value), dtype={"index": torch.int64, "mask": torch.bool}[name])
+        name: torch.tensor(
+            np.asarray(value), dtype={"index": torch.int64, "mask": torch.bool}[name]
+        )
         if name in _WHOLE
         else torch.tensor(np.asarray(value, float), requires_grad=True)
         for name, value in at.items()
     }
-    names = {**found, "torch": torch, "F": functional, "math": math, "pi": math.pi, "e": math.e, "_array": array, **leaves}
+    names = {
+        **found,
+        "torch": torch,
+        "F": functional,
+        "math": math,
+        "pi": math.pi,
+        "e": math.e,
+        "_array": array,
+        **leaves,
+    }
     tree = ast.fix_missing_locations(_Pytorch().visit(ast.parse(text, mode="eval")))
     result = eval(compile(tree, "<example>", "eval"), names)
     if not isinstance(result, torch.Tensor):
@@ -128,7 +164,10 @@ def _by_pytorch(text: str, at: Mapping[str, Any], integers: bool) -> Known:
     slopes: dict[str, Any] = {}
     if result.requires_grad and text not in _WITHOUT_GRADIENT:
         made = torch.autograd.grad(result.sum(), list(moved.values()), allow_unused=True)
-        slopes = {name: (torch.zeros_like(leaf) if s is None else s).tolist() for (name, leaf), s in zip(moved.items(), made, strict=True)}
+        slopes = {
+            name: (torch.zeros_like(leaf) if s is None else s).tolist()
+            for (name, leaf), s in zip(moved.items(), made, strict=True)
+        }
     return Known(result.detach().double().tolist(), slopes, f"PyTorch {torch.__version__}")
 
 
@@ -137,18 +176,29 @@ def by_mpmath(text: str, at: Mapping[str, Any]) -> Known:
     import mpmath
 
     call = ast.parse(text, mode="eval").body
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in _MPMATH:
+    if (
+        not isinstance(call, ast.Call)
+        or not isinstance(call.func, ast.Name)
+        or call.func.id not in _MPMATH
+    ):
         raise Unusable("not mpmath's")
     function = getattr(mpmath, _MPMATH[call.func.id])
     operands = [ast.unparse(argument) for argument in call.args]
-    columns = np.broadcast_arrays(*[np.asarray(at[o] if o in at else float(o), float) for o in operands])
-    apply: Callable[..., Any] = np.vectorize(lambda *entries: float(function(*map(mpmath.mpf, entries))), otypes=[float])
+    columns = np.broadcast_arrays(
+        *[np.asarray(at[o] if o in at else float(o), float) for o in operands]
+    )
+    apply: Callable[..., Any] = np.vectorize(
+        lambda *entries: float(function(*map(mpmath.mpf, entries))), otypes=[float]
+    )
     slopes = {}
     with mpmath.workdps(30):
         for i, operand in enumerate(operands):
             if operand in at:
                 order = tuple(int(i == k) for k in range(len(operands)))
-                slope = np.vectorize(lambda *entries, order=order: float(mpmath.diff(function, entries, order)), otypes=[float])
+                slope = np.vectorize(
+                    lambda *entries, order=order: float(mpmath.diff(function, entries, order)),
+                    otypes=[float],
+                )
                 slopes[operand] = _summed(slope(*columns), np.shape(at[operand])).tolist()
     return Known(apply(*columns).tolist(), slopes, f"mpmath {mpmath.__version__}")
 
@@ -161,14 +211,21 @@ WAYS = {"NumPy": by_numpy, "PyTorch": by_pytorch, "mpmath": by_mpmath}
 
 
 def known(text: str, at: Mapping[str, Any]) -> Known | None:
-    """What the libraries say; where two of them have a value, it is the same one. PyTorch's gradient is the best."""
+    """What the libraries say; where two of them have a value, it is the same one.
+
+    PyTorch's gradient is the best.
+    """
     found: dict[str, Known] = {}
     for name, way in WAYS.items():
         try:
             found[name] = way(text, at)
         except Exception as error:  # whatever a library says of what it does not have
             print(f"  {name} has no {text}: {type(error).__name__} {str(error)[:80]}")
-    if "NumPy" in found and "PyTorch" in found and not _same(found["NumPy"].value, found["PyTorch"].value):
+    if (
+        "NumPy" in found
+        and "PyTorch" in found
+        and not _same(found["NumPy"].value, found["PyTorch"].value)
+    ):
         del found["PyTorch"]  # another function of this name
     return found.get("PyTorch") or found.get("NumPy") or found.get("mpmath")
 

@@ -18,7 +18,9 @@ Values = Mapping[str, Any]
 
 
 class Unusable(Exception):
-    """A text that NumPy does not compute, or whose numbers nobody should compare: infinite, complex, on a jump."""
+    """A text that NumPy does not compute, or whose numbers nobody should compare: infinite,
+    complex, on a jump.
+    """
 
 
 # Where an array stands, these are NumPy's; two values have a larger one, as in Python.
@@ -43,7 +45,8 @@ def _logsumexp(x: Any, *rest: Any, **keywords: Any) -> Any:
     return special.logsumexp(x, *rest, **keywords)
 
 
-_TEETH = 0.05  # a saw with finer ones has no slopes that differences see, and NumPy's of whole numbers by 0 are 0
+# a saw with finer ones has no slopes that differences see, and NumPy's of whole numbers by 0 are 0
+_TEETH = 0.05
 
 
 def _saw(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +59,9 @@ def _saw(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _array(*items: Any) -> Any:
-    """What a list in brackets stands for: an array, or a list of arrays where they do not fit together."""
+    """What a list in brackets stands for: an array, or a list of arrays where they do not fit
+    together.
+    """
     try:
         return np.array(items)
     except ValueError:
@@ -74,7 +79,9 @@ _OURS: dict[str, Any] = {
 
 
 class AsArrays(ast.NodeTransformer):
-    """What the language means where Python's own types would stand in the way: lists, conditions, boolean words, ``x += 1``."""
+    """What the language means where Python's own types would stand in the way: lists, conditions,
+    boolean words, ``x += 1``.
+    """
 
     def visit_List(self, node: ast.List) -> ast.AST:
         self.generic_visit(node)
@@ -118,7 +125,10 @@ def _call(name: str, arguments: list[ast.expr]) -> ast.expr:
 
 
 def compiled(text: str) -> Callable[[Values], Any]:
-    """The value of a text's last line as a function of the names' values. The texts are the tests' own."""
+    """The value of a text's last line as a function of the names' values.
+
+    The texts are the tests' own.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -133,17 +143,35 @@ def _compiled(text: str) -> Callable[[Values], Any]:
     *bindings, query = tree.body
     if not isinstance(query, ast.Expr):
         raise Unusable("the last line is no query")
-    steps = compile(ast.Module(bindings, []), "<bindings>", "exec"), compile(ast.Expression(query.value), "<query>", "eval")
+    steps = (
+        compile(ast.Module(bindings, []), "<bindings>", "exec"),
+        compile(ast.Expression(query.value), "<query>", "eval"),
+    )
 
     def value(values: Values) -> Any:
-        names = {**vars(np), **_OURS, **values, "__builtins__": {"__import__": __import__}}  # which NumPy calls late
+        names = {
+            **vars(np),
+            **_OURS,
+            **values,
+            "__builtins__": {"__import__": __import__},
+        }  # which NumPy calls late
         exec(steps[0], names)
         return eval(steps[1], names)
 
     return value
 
 
-_FAILS = (TypeError, ValueError, IndexError, KeyError, AttributeError, NameError, ArithmeticError, RuntimeError, np.linalg.LinAlgError)
+_FAILS = (
+    TypeError,
+    ValueError,
+    IndexError,
+    KeyError,
+    AttributeError,
+    NameError,
+    ArithmeticError,
+    RuntimeError,
+    np.linalg.LinAlgError,
+)
 _LARGE = 1e8
 
 
@@ -162,7 +190,12 @@ def _tried(function: Callable[[Values], Any], values: Values) -> Any:
 
 
 def _floats(value: Any) -> np.ndarray:
-    if isinstance(value, (str, type, slice, builtins.range)) or callable(value) or value is None or value is ...:
+    if (
+        isinstance(value, (str, type, slice, builtins.range))
+        or callable(value)
+        or value is None
+        or value is ...
+    ):
         raise Unusable("no value")
     try:
         array = np.asarray(value)
@@ -180,8 +213,12 @@ _STEP = 2e-4  # of central differences, extrapolated: the error is of the order 
 _OTHERS = (1.7320508e-6, 7.3890561e-5)  # steps that find saws whose teeth are as wide as the first
 
 
-def gradients(text: str, values: Values, seed: Any, fixed: Values | None = None) -> dict[str, np.ndarray]:
-    """The gradient of sum(seed*value) by every name but the fixed ones, NaN at the entries where differences say that there is none."""
+def gradients(
+    text: str, values: Values, seed: Any, fixed: Values | None = None
+) -> dict[str, np.ndarray]:
+    """The gradient of sum(seed*value) by every name but the fixed ones, NaN at the entries where
+    differences say that there is none.
+    """
     function, still = compiled(text), fixed or {}
 
     def total(moved: Values) -> float:
@@ -201,7 +238,9 @@ def gradients(text: str, values: Values, seed: Any, fixed: Values | None = None)
     return found
 
 
-def _slope(total: Callable[[Values], float], here: float, values: Values, name: str, index: tuple[int, ...]) -> float:
+def _slope(
+    total: Callable[[Values], float], here: float, values: Values, name: str, index: tuple[int, ...]
+) -> float:
     def at(step: float) -> float:
         moved = np.array(values[name], float)
         moved[index] += step
@@ -223,13 +262,21 @@ def _slope(total: Callable[[Values], float], here: float, values: Values, name: 
 
 
 def steady(text: str, values: Values) -> bool:
-    """Whether rounding changes nothing that can be seen: no jump lies here, and no digits are lost."""
+    """Whether rounding changes nothing that can be seen: no jump lies here, and no digits
+    are lost.
+    """
     function = compiled(text)
     try:
         here = _floats(_tried(function, values))
         for factor in (1 + 1e-12, 1 - 1e-12):
-            moved = _floats(_tried(function, {name: np.asarray(value) * factor for name, value in values.items()}))
-            if moved.shape != here.shape or np.any(np.abs(moved - here) > 1e-8 * (1 + np.abs(here))):
+            moved = _floats(
+                _tried(
+                    function, {name: np.asarray(value) * factor for name, value in values.items()}
+                )
+            )
+            if moved.shape != here.shape or np.any(
+                np.abs(moved - here) > 1e-8 * (1 + np.abs(here))
+            ):
                 return False
     except Unusable:
         return False

@@ -1,7 +1,8 @@
 """Random programs of the grammar that Python and the language share.
 
-A `Grower` puts texts together and leaves brackets out at random, so that precedence decides what they mean; what NumPy does not
-compute is taken back. The random numbers are `random.Random`'s, hypothesis' (`st.randoms`) among them.
+A `Grower` puts texts together and leaves brackets out at random, so that precedence decides what
+they mean; what NumPy does not compute is taken back. The random numbers are `random.Random`'s,
+hypothesis' (`st.randoms`) among them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,24 @@ from witness.numpy_values import Unusable, Values, value_of
 
 NAMES: dict[str, tuple[int, ...]] = {"x": (3,), "y": (2, 3), "z": (), "w": (3, 3), "v": (2, 1, 3)}
 
-_NUMBERS = ["2", "3", "0.5", ".25", "2.", "1e-1", "1.5E+0", "1_0.5", "0", "1", "7", "0.1", "12_3.4e-2", "3.0", "4", "1e0"]
+_NUMBERS = [
+    "2",
+    "3",
+    "0.5",
+    ".25",
+    "2.",
+    "1e-1",
+    "1.5E+0",
+    "1_0.5",
+    "0",
+    "1",
+    "7",
+    "0.1",
+    "12_3.4e-2",
+    "3.0",
+    "4",
+    "1e0",
+]
 _CONSTANTS = ["pi", "e", "np.pi", "np.e", "math.pi"]
 _UNARY = ["sin", "cos", "exp", "tanh", "arctan", "arcsinh", "square", "abs", "negative", "sinh", "cbrt", "floor", "sign", "log1p",
     "expm1", "np.sin", "np.exp", "math.cos", "np.abs", "erf", "expit", "sqrt", "log", "np.log2", "deg2rad"]  # fmt: skip
@@ -28,16 +46,20 @@ _METHODS = ["sum", "mean", "max", "min", "prod", "std", "var", "cumsum"]
 _MOVES = ["reshape({0}, {shape})", "np.reshape({0}, {shape})", "({0}).reshape({shape})", "({0}).reshape(-1)", "transpose({0})",
     "np.transpose({0}, axes={axes})", "transpose({0}, {axes})", "({0}).T", "({0}).T", "({0}).flatten()", "ravel({0})",
     "swapaxes({0}, {axis}, {axis})", "moveaxis({0}, {axis}, {axis})", "expand_dims({0}, {axis})", "squeeze({0})",
-    "roll({0}, {shift}, axis={axis})", "roll({0}, {shift})", "flip({0}, {axis})", "diff({0}, axis={axis})", "diff({0}, n={few})",
+    "roll({0}, {shift}, axis={axis})", "roll({0}, {shift})", "flip({0}, {axis})", "diff({0}, "
+    "axis={axis})", "diff({0}, n={few})",
     "concatenate([{0}, {0}], axis={axis})", "np.concatenate(({0}, {1}), axis={axis})", "stack([{0}, {0}], axis={axis})",
-    "stack([{0}, {1}])", "repeat({0}, {few}, axis={axis})", "tile({0}, {few})", "triu({0}, {shift})", "tril({0}, k={shift})",
-    "diag({0})", "trace({0})", "rot90({0}, {few})", "np.clip({0}, -0.5, {few})", "clip({0}, a_min={1}, a_max=9)",
+    "stack([{0}, {1}])", "repeat({0}, {few}, axis={axis})", "tile({0}, {few})", "triu({0}, "
+    "{shift})", "tril({0}, k={shift})",
+    "diag({0})", "trace({0})", "rot90({0}, {few})", "np.clip({0}, -0.5, {few})", "clip({0}, "
+    "a_min={1}, a_max=9)",
     "broadcast_to({0}, (2, 3, 3))", "einsum('i,i->', {0}, {1})", "np.einsum('ij->ji', {0})", "einsum('...i,i->...', {0}, {1})",
     "where({0} < {1}, {0}, {1})", "np.where({1} >= {0}, {0}, 2)", "take({0}, {axis}, axis={axis})", "cross({0}, {1})", "kron({0}, {1})",
     "inv({0})", "det({0})", "solve({0}, {1})", "tensordot({0}, {1}, axes={few})", "atleast_2d({0})", "vstack([{0}, {1}])",
     "hstack([{0}, {1}])", "split({0}, 3)[{axis}]", "np.diff({0})", "average({0}, axis={axis})", "std({0}, ddof=1)"]  # fmt: skip
 _MADE = ["zeros(3)", "ones((2, 3))", "full((3,), 2.5)", "eye(3)", "arange(3)", "arange(1, 4)", "linspace(0, 1, 3)", "np.arange(2, -1, -1)",
-    "np.eye(3)", "arange(6).reshape(2, 3)", "[1, 2, 3]", "[[1., 2, 3], [4, .5, 6]]", "[.1, .2, .3,]", "x.shape[0]", "y.shape[-1]",
+    "np.eye(3)", "arange(6).reshape(2, 3)", "[1, 2, 3]", "[[1., 2, 3], [4, .5, 6]]", "[.1, .2, "
+    ".3,]", "x.shape[0]", "y.shape[-1]",
     "len(w)", "v.ndim", "y.size"]  # fmt: skip
 _OPERATORS = ["+", "-", "*", "/", "**", "@", "//", "%"]
 _OFTEN = [12, 12, 14, 8, 5, 8, 3, 4]
@@ -59,7 +81,10 @@ class Grower:
             name = f"a{number}"
             self.bound.append(f"{name} = {self.expression(depth - 1)}")
             if self.random.random() < 0.2:
-                changed = f"{name} {self.random.choice(['+=', '-=', '*=', '/=', '**=', '@='])} {self.expression(1)}"
+                changed = (
+                    f"{name} {self.random.choice(['+=', '-=', '*=', '/=', '**=', '@='])} "
+                    f"{self.expression(1)}"
+                )
                 if self.fits(f"{changed}\n{name}"):
                     self.bound.append(changed)
             self.names += [name, name]
@@ -99,7 +124,8 @@ class Grower:
         text = self.expression(depth - 1)
         return text if self.random.random() < bare or text.isalnum() else f"({text})"
 
-    # -- forms ------------------------------------------------------------------------------------------------
+    # -- forms
+    # ------------------------------------------------------------------------------------------------
 
     def binary(self, depth: int) -> str:
         (operator,) = self.random.choices(_OPERATORS, _OFTEN)
@@ -118,7 +144,11 @@ class Grower:
     def condition(self, depth: int) -> str:
         text = f"{self.operand(depth)} {self.random.choice(_COMPARISONS)} {self.operand(depth)}"
         if self.random.random() < 0.25:
-            text = f"{text} {self.random.choice(['and', 'or'])} {self.condition(depth - 1)}" if depth else text
+            text = (
+                f"{text} {self.random.choice(['and', 'or'])} {self.condition(depth - 1)}"
+                if depth
+                else text
+            )
         return f"not {text}" if self.random.random() < 0.1 else text
 
     def conditional(self, depth: int) -> str:
@@ -130,7 +160,10 @@ class Grower:
     def call(self, depth: int) -> str:
         if self.random.random() < 0.6:
             return f"{self.random.choice(_UNARY)}({self.expression(depth - 1)})"
-        return f"{self.random.choice(_BINARY)}({self.expression(depth - 1)}, {self.expression(depth - 1)})"
+        return (
+            f"{self.random.choice(_BINARY)}({self.expression(depth - 1)}, "
+            f"{self.expression(depth - 1)})"
+        )
 
     def reduction(self, depth: int) -> str:
         inner, arguments = self.expression(depth - 1), self.arguments()
@@ -141,7 +174,9 @@ class Grower:
     def arguments(self) -> str:
         found = []
         if self.random.random() < 0.8:
-            axis = self.random.choice([*"012", "-1", "-2", "-3", "(0, 1)", "(0, -1)", "None", "1 - 1", "-1 + 1"])
+            axis = self.random.choice(
+                [*"012", "-1", "-2", "-3", "(0, 1)", "(0, -1)", "None", "1 - 1", "-1 + 1"]
+            )
             found.append(axis if self.random.random() < 0.3 else f"axis={axis}")
         if self.random.random() < 0.3:
             found.append(f"keepdims={self.random.choice(['True', 'False'])}")
@@ -156,7 +191,11 @@ class Grower:
         )  # fmt: skip
 
     def subscript(self, depth: int) -> str:
-        base = self.random.choice(self.names) if self.random.random() < 0.6 else f"({self.expression(depth - 1)})"
+        base = (
+            self.random.choice(self.names)
+            if self.random.random() < 0.6
+            else f"({self.expression(depth - 1)})"
+        )
         if self.random.random() < 0.1:
             return f"{base}[{base} {self.random.choice('<>')} {self.random.choice(_NUMBERS)}]"
         items = ", ".join(self.item() for _ in range(self.random.choice([1, 1, 1, 2, 2, 3])))
@@ -165,11 +204,40 @@ class Grower:
     def item(self) -> str:
         choice = self.random.choice
         if self.random.random() < 0.4:
-            return choice(["0", "1", "-1", "2", "-2", "-3", "1 - 1", "x.shape[0] - 1", "-x.shape[0]", "1 + 1", "2//2", "3 % 2"])
+            return choice(
+                [
+                    "0",
+                    "1",
+                    "-1",
+                    "2",
+                    "-2",
+                    "-3",
+                    "1 - 1",
+                    "x.shape[0] - 1",
+                    "-x.shape[0]",
+                    "1 + 1",
+                    "2//2",
+                    "3 % 2",
+                ]
+            )
         if self.random.random() < 0.7:
-            start, stop = (choice(["", "", "0", "1", "-1", "-2", "2", "None", "5", "-9"]) for _ in range(2))
+            start, stop = (
+                choice(["", "", "0", "1", "-1", "-2", "2", "None", "5", "-9"]) for _ in range(2)
+            )
             return f"{start}:{stop}" + choice(["", "", ":", ":1", ":-1", ":2", ":-2", ":None"])
-        return choice(["None", "...", "[0, 1]", "[1, 0]", "[0, 0, -1]", "[-1, 1]", "[[0, 1], [1, 0]]", "[True, False]", "arange(2)"])
+        return choice(
+            [
+                "None",
+                "...",
+                "[0, 1]",
+                "[1, 0]",
+                "[0, 0, -1]",
+                "[-1, 1]",
+                "[[0, 1], [1, 0]]",
+                "[True, False]",
+                "arange(2)",
+            ]
+        )
 
     def listed(self, depth: int) -> str:
         return f"[{', '.join(self.expression(depth - 2) for _ in range(self.random.choice([1, 2, 3])))}]"
@@ -184,7 +252,9 @@ _WEIGHTS = [30, 6, 3, 5, 2, 12, 12, 12, 12, 4]
 
 def _parses(text: str) -> bool:
     try:
-        return all(isinstance(part, (ast.Expr, ast.Assign, ast.AugAssign)) for part in ast.parse(text).body)
+        return all(
+            isinstance(part, (ast.Expr, ast.Assign, ast.AugAssign)) for part in ast.parse(text).body
+        )
     except (SyntaxError, RecursionError, MemoryError):
         return False
 
@@ -192,7 +262,10 @@ def _parses(text: str) -> bool:
 def values_of(number: int) -> dict[str, np.ndarray]:
     """Values of the names, none of them near 0 or near each other."""
     random = np.random.default_rng(number)
-    return {name: (random.uniform(0.3, 2.0, shape) * random.choice([-1.0, 1.0, 1.0], shape))[()] for name, shape in NAMES.items()}
+    return {
+        name: (random.uniform(0.3, 2.0, shape) * random.choice([-1.0, 1.0, 1.0], shape))[()]
+        for name, shape in NAMES.items()
+    }
 
 
 def seed_of(number: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Trees of both parsers in one form: nested tuples that say what stands where, without places in the text."""
+"""Trees of both parsers in one form: nested tuples that say what stands where, without places in
+the text.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ _SIGNS: dict[type[ast.AST], str] = {
 
 
 def by_python(text: str) -> list[Form]:
-    """The statements of a text as Python parses them. Raises SyntaxError, or TypeError for what the language has not."""
+    """The statements of a text as Python parses them.
+
+    Raises SyntaxError, or TypeError for what the language has not.
+    """
     return [_python_statement(statement) for statement in ast.parse(text).body]
 
 
@@ -26,7 +31,11 @@ def _python_statement(statement: ast.stmt) -> Form:
         return "binding", statement.targets[0].id, _python(statement.value)
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         name = statement.target.id
-        return "binding", name, ("binary", _SIGNS[type(statement.op)], ("name", name), _python(statement.value))
+        return (
+            "binding",
+            name,
+            ("binary", _SIGNS[type(statement.op)], ("name", name), _python(statement.value)),
+        )
     raise TypeError(ast.dump(statement))
 
 
@@ -54,7 +63,12 @@ def _python(node: ast.expr) -> Form:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return "if", _python(test), _python(body), _python(orelse)
         case ast.Call(func=func, args=args, keywords=keywords):
-            return "call", _python(func), [_python(a) for a in args], [(k.arg, _python(k.value)) for k in keywords]
+            return (
+                "call",
+                _python(func),
+                [_python(a) for a in args],
+                [(k.arg, _python(k.value)) for k in keywords],
+            )
         case ast.Attribute(value=value, attr=attr):
             return "attribute", _python(value), attr
         case ast.Subscript(value=value, slice=ast.Tuple(elts=items)):
@@ -62,7 +76,9 @@ def _python(node: ast.expr) -> Form:
         case ast.Subscript(value=value, slice=item):
             return "subscript", _python(value), False, [_python(item)]
         case ast.Slice(lower=lower, upper=upper, step=step):
-            return "slice", *[None if part is None else _python(part) for part in (lower, upper, step)]
+            return "slice", *[
+                None if part is None else _python(part) for part in (lower, upper, step)
+            ]
         case ast.List(elts=items):
             return "list", [_python(item) for item in items]
         case ast.Tuple(elts=items):
@@ -114,5 +130,7 @@ def _form(node: Any) -> Form:
             parts = [*node.parts, None, None][:3]
             return "slice", *[None if part is None else _form(part) for part in parts]
         case "Sequence":
-            return ("list" if node.bracket == "[" else "tuple"), [_form(item) for item in node.items]
+            return ("list" if node.bracket == "[" else "tuple"), [
+                _form(item) for item in node.items
+            ]
     raise AssertionError(type(node).__name__)

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli.exit_codes import FINE
-from gradcli.cli.request import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest, Request
+from gradcli.cli.request import (
+    COMMANDS,
+    CacheRequest,
+    FunctionsRequest,
+    HelpRequest,
+    InfoRequest,
+    Request,
+)
 from gradcli.cli.write.results import prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, suggestion
 from gradcli.inert import printable
@@ -30,11 +37,17 @@ def list_functions(request: FunctionsRequest) -> int:
 
 
 def explain_word(request: HelpRequest) -> int:
-    """Print what a code means, what a command takes or what a function is. Raises UsageError for a word that is none of these."""
+    """Print what a code means, what a command takes or what a function is.
+
+    Raises UsageError for a word that is none of these.
+    """
     codes = {name.removeprefix("error-"): rule for name, rule in RULES.items()}
     if request.word is None:
         width = max(map(len, codes))
-        return _put(request, "\n".join(f"{name:<{width}}  {rule.description}" for name, rule in codes.items()))
+        return _put(
+            request,
+            "\n".join(f"{name:<{width}}  {rule.description}" for name, rule in codes.items()),
+        )
     name = request.word.strip().removeprefix("error[").removesuffix("]").removeprefix("error-")
     if name in codes:
         return _put(request, f"{name}: {codes[name].description}.\n  {codes[name].advice}".rstrip())
@@ -57,13 +70,24 @@ def show_info(request: InfoRequest) -> int:
     known = surroundings()
     if request.output_format == "json":
         return _put(request, encode(known, 2))
-    lines = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in known.items()}
+    lines = {
+        name: " ".join(value) if isinstance(value, list) else str(value)
+        for name, value in known.items()
+    }
     width = max(map(len, lines))
-    return _put(request, "\n".join([*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", DEPENDS]))
+    return _put(
+        request,
+        "\n".join(
+            [*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", DEPENDS]
+        ),
+    )
 
 
 def show_cache(request: CacheRequest) -> int:
-    """Print where the cache is and what it holds, and empty it if that is asked for. Raises OutputError."""
+    """Print where the cache is and what it holds, and empty it if that is asked for.
+
+    Raises OutputError.
+    """
     where = folder()
     if where is None:
         return _put(request, "there is no folder for a cache: set GRADCLI_CACHE_DIR")
@@ -71,11 +95,16 @@ def show_cache(request: CacheRequest) -> int:
         removed = "removed " if request.clear else ""
         lines = [f"{store.holds}: {removed}{_amount(store.files())}" for store in STORES]
         if NATIVE.is_left_alone():
-            lines.append("compiled code is not loaded from there: the folder, or one above it, is not yours alone to write to")
+            lines.append(
+                "compiled code is not loaded from there: the folder, or one above it, is not "
+                "yours alone to write to"
+            )
         for store in STORES if request.clear else ():
             store.clear()
     except OSError as error:
-        raise OutputError(f"cannot {'empty' if request.clear else 'read'} '{where}': {error.strerror or error}") from None
+        raise OutputError(
+            f"cannot {'empty' if request.clear else 'read'} '{where}': {error.strerror or error}"
+        ) from None
     return _put(request, "\n".join(map(printable, [str(where), *lines])))
 
 
@@ -92,11 +121,15 @@ def _put(request: Request, text: str) -> int:
     return FINE
 
 
-# -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------
+# -- The catalogue as text or JSON: a list of functions, or what there is to say of one
+# --------------
 
 
 def function_list(words: Sequence[str], output_format: str) -> str:
-    """All functions by families; or one, or those that have all words in names or descriptions. Raises UnknownNameError."""
+    """All functions by families; or one, or those that have all words in names or descriptions.
+
+    Raises UnknownNameError.
+    """
     if len(words) == 1:
         try:
             entry = catalogue.entry(catalogue.find_function(words[0])[0])
@@ -106,7 +139,10 @@ def function_list(words: Sequence[str], output_format: str) -> str:
                 raise
     functions = catalogue.search(words)
     if not functions:
-        raise UnknownNameError(f"no function has {' and '.join(repr(word) for word in words)}", help="gradcli functions lists all")
+        raise UnknownNameError(
+            f"no function has {' and '.join(repr(word) for word in words)}",
+            help="gradcli functions lists all",
+        )
     if output_format == "json":
         return _json([catalogue.entry(record, example=False).as_dict() for _, record in functions])
     lines: list[str] = []
@@ -139,13 +175,20 @@ def _text(entry: catalogue.Entry) -> str:
     rows += [("aliases", ", ".join(entry.aliases))] if entry.aliases else []
     rows += [("NumPy", ", ".join(entry.numpy)), ("PyTorch", ", ".join(entry.torch))]
     if entry.example is not None:
-        at = " ".join(f"{name}={json.dumps(value).replace(' ', '')}" for name, value in entry.example.at.items())
+        at = " ".join(
+            f"{name}={json.dumps(value).replace(' ', '')}"
+            for name, value in entry.example.at.items()
+        )
         rows.append(("example", f"gradcli eval '{entry.example.expr}' {at}".rstrip()))
         rows.append(("value", _numbers(entry.example.value)))
         rows += [(f"d/d{name}", _numbers(slope)) for name, slope in entry.example.grad.items()]
     width = max((len(label) for label, _ in rows), default=0)
     return "\n".join(
-        [entry.signature, *([f"  {entry.doc}"] if entry.doc else []), *(f"  {label:<{width}}  {text}" for label, text in rows if text)]
+        [
+            entry.signature,
+            *([f"  {entry.doc}"] if entry.doc else []),
+            *(f"  {label:<{width}}  {text}" for label, text in rows if text),
+        ]
     )
 
 
@@ -155,14 +198,27 @@ def _numbers(value: Any) -> str:
     return str(value) if isinstance(value, bool) else f"{value:.10g}"
 
 
-# -- What gradcli runs on, as far as results may depend on it --------------------------------------
+# -- What gradcli runs on, as far as results may depend on it ------------------------------------
 
 
-_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec", "gmpy2")
+_PACKAGES = (
+    "gradcli",
+    "numpy",
+    "scipy",
+    "sympy",
+    "mpmath",
+    "python-flint",
+    "typer",
+    "rich",
+    "msgspec",
+    "gmpy2",
+)
 
 DEPENDS = (
-    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, those of native "
-    "code also with the compiler, verdicts of large arrays with the width of long double; none with the number of threads, nor with "
+    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between "
+    "processor features, those of native "
+    "code also with the compiler, verdicts of large arrays with the width of long double; none "
+    "with the number of threads, nor with "
     "what else runs."
 )
 
@@ -175,7 +231,8 @@ def surroundings() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",
         "features": _features(),
-        "long double": f"{double.nmant + 1} bits of mantissa, {double.dtype.itemsize * 8} bits in memory",
+        "long double": f"{double.nmant + 1} bits of mantissa, {double.dtype.itemsize * 8} bits in "
+        "memory",
         "cores": os.cpu_count(),
         "compiler": _compiler(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "not set"),
@@ -195,11 +252,17 @@ def _compiler() -> str:
     from gradcli.plans.native.compiler import find_compiler, missing
 
     compiler = find_compiler()
-    return f"{compiler.version} ({' '.join(compiler.command)})" if compiler else f"none: {missing().note}"
+    return (
+        f"{compiler.version} ({' '.join(compiler.command)})"
+        if compiler
+        else f"none: {missing().note}"
+    )
 
 
 def _features() -> list[str]:
-    """Return what NumPy found in the processor: it chooses loops by these, which round differently."""
+    """Return what NumPy found in the processor: it chooses loops by these, which round
+    differently.
+    """
     found = np.show_config(mode="dicts") or {}
     simd = found.get("SIMD Extensions", {})
     return [*simd.get("baseline", []), *simd.get("found", [])]

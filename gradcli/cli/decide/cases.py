@@ -1,4 +1,6 @@
-"""Cases that `gradcli check` decides: statements, records and expressions, each with its claims, one outcome after the other."""
+"""Cases that `gradcli check` decides: statements, records and expressions, each with its claims,
+one outcome after the other.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
-from gradcli.cli.inputs import Inputs, assignment, check_inputs, is_stream, limits_of, options_of, programs_of
+from gradcli.cli.inputs import (
+    Inputs,
+    assignment,
+    check_inputs,
+    is_stream,
+    limits_of,
+    options_of,
+    programs_of,
+)
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import wanted_reports
 from gradcli.cli.write.saving import save_masks, targets_of
@@ -54,13 +64,20 @@ from gradcli.storage.whole_files import here, path_text
 # project that the file is in.
 
 
-_FLAGS = words("convention rtol atol points random_state timeout jobs budget baseline backend threads")
+_FLAGS = words(
+    "convention rtol atol points random_state timeout jobs budget baseline backend threads"
+)
 
 
 class FilePolicies:
-    """The policy of each file; None and "-" are the command line and standard input. Raises UsageError for settings that are wrong."""
+    """The policy of each file; None and "-" are the command line and standard input.
 
-    def __init__(self, request: CheckRequest, options: Options, configuration: Configuration) -> None:
+    Raises UsageError for settings that are wrong.
+    """
+
+    def __init__(
+        self, request: CheckRequest, options: Options, configuration: Configuration
+    ) -> None:
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
@@ -80,7 +97,11 @@ class FilePolicies:
         if self._flags.fail_on is not None:
             return [] if self._flags.fail_on else ["--fail-on"]
         found = dict.fromkeys(map(self.settings, paths))
-        return [f"fail-on of {path_text(settings.path)}" for settings in found if settings.fail_on == () and settings.path is not None]
+        return [
+            f"fail-on of {path_text(settings.path)}"
+            for settings in found
+            if settings.fail_on == () and settings.path is not None
+        ]
 
 
 # -- ``--budget SECONDS``: the time of a whole run. What it leaves no time for is said case by
@@ -112,7 +133,9 @@ class Budget:
         return f"not reached: the time of the run (--budget {self.seconds:g}) was spent"
 
     def within(self, decide: Callable[[], T], otherwise: Callable[[str], T]) -> T:
-        """Return what is decided in the time that is left; else, what there is to say without deciding."""
+        """Return what is decided in the time that is left; else, what there is to say without
+        deciding.
+        """
         left = self.time_left
         if left is None:
             return decide()
@@ -138,11 +161,13 @@ _EVERY = range(OF_EXPRESSION)
 
 
 class Part(NamedTuple):
-    """A program, or the statements of it that begin in some lines; perhaps with the command line's expression at its end.
+    """A program, or the statements of it that begin in some lines; perhaps with the command line's
+    expression at its end.
 
     path     None of the expression alone
     touch    whether statements count that end in these lines
-    drawing  whether numbers are drawn at random, in the order of the program, so that what stands before them is run, too
+    drawing  whether numbers are drawn at random, in the order of the program, so that what stands
+             before them is run, too
     """
 
     path: str | None
@@ -181,9 +206,13 @@ class Work(ABC):
 
     def __init__(self, request: CheckRequest, inputs: Inputs, checking: Options = CHECKING) -> None:
         self.request, self.inputs, self.limits = request, inputs, limits_of(request)
-        self.policies = FilePolicies(request, check_options(request, checking), Configuration(request.config))
+        self.policies = FilePolicies(
+            request, check_options(request, checking), Configuration(request.config)
+        )
         self.settings = self.policies.settings()
-        self.processes = min(self.settings.jobs or 1, most_processes()) if request.line is None else 1
+        self.processes = (
+            min(self.settings.jobs or 1, most_processes()) if request.line is None else 1
+        )
         self.budget = Budget(None if request.update else self.settings.budget)
         self.names, self.unchanged = UsedNames(), 0
         self.begin: Callable[[int], object] = _nobody
@@ -197,7 +226,10 @@ class Work(ABC):
         """The outcomes of one piece of work, but for what stands in some of its lines."""
 
     def remarks(self) -> list[str]:
-        """Return what is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+        """Return what is to be said when all is done.
+
+        Raises an error for names in wrt and freeze that nobody has.
+        """
         return []
 
 
@@ -212,10 +244,16 @@ def most_processes() -> int:
 
 def _pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
     """The pieces of all inputs, in order."""
-    together = inputs.expression is not None and len(inputs.files) == 1 and not inputs.holds_records(inputs.files[0])
+    together = (
+        inputs.expression is not None
+        and len(inputs.files) == 1
+        and not inputs.holds_records(inputs.files[0])
+    )
     for path in inputs.files:
         if inputs.holds_records(path):
-            yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)  # one process answers a slow pipe line by line
+            yield from _batches(
+                inputs, path, limits, _BATCH if processes > 1 else 1
+            )  # one process answers a slow pipe line by line
         elif together or is_stream(path) or processes == 1:  # a stream is read once
             yield Part(path, with_expression=together)
         else:
@@ -239,12 +277,16 @@ def _piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
 
 
 def _parts(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Part]:
-    """A program in stretches of lines, whose queries are decided apart; each process runs the bindings before them itself."""
+    """A program in stretches of lines, whose queries are decided apart; each process runs the
+    bindings before them itself.
+    """
     try:
         lines = list(inputs.lines(path, limits))
     except GradcliError:
         lines = []  # what is wrong is said once, by the one who reads it as a whole
-    if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):  # numbers are drawn in the order of the program
+    if len(lines) < _WORTH_SHARING or any(
+        "rand" in line for line in lines
+    ):  # numbers are drawn in the order of the program
         yield Part(path)
         return
     size = -(-len(lines) // shares)
@@ -268,22 +310,34 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
         yield Batch(path, batch, error)
 
 
-def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
+def _explain_what_is_wrong(
+    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
+) -> None:
     """Add the explanation of the right gradient to a record whose verdict is another."""
     if record.check is not None and record.check.worst is not Verdict.AGREE:
         from gradcli.explanations.explaining import AskedExplanation, make_explanation
 
         with suppress(Exception):  # the verdict is told without it
-            record.explanation = make_explanation(program, lowered, wrt, record, AskedExplanation(steps=True))
+            record.explanation = make_explanation(
+                program, lowered, wrt, record, AskedExplanation(steps=True)
+            )
 
 
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
-    """Return what is said of the gradient of the command line's expression. Raises UsageError for two claims of one name."""
+    """Return what is said of the gradient of the command line's expression.
+
+    Raises UsageError for two claims of one name.
+    """
     met: set[str] = set()
-    for option, text in [("--grad", text) for text in request.grad] + [("--grad-formula", text) for text in request.grad_formula]:
+    for option, text in [("--grad", text) for text in request.grad] + [
+        ("--grad-formula", text) for text in request.grad_formula
+    ]:
         name, claim = assignment(option, text)
         if name in met:
-            raise UsageError(f"two claims of the gradient by '{name}'", help=f"{option} {text} is the second: leave one out")
+            raise UsageError(
+                f"two claims of the gradient by '{name}'",
+                help=f"{option} {text} is the second: leave one out",
+            )
         met.add(name)
         if claim.startswith("@") and option == "--grad":
             yield ClaimInput(name, numbers=programs.loader()(claim[1:]))
@@ -292,7 +346,10 @@ def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput
 
 
 class Cases(Work):
-    """The cases of all inputs, and perhaps the functions of the settings after them. Raises GradcliError for a wrong request."""
+    """The cases of all inputs, and perhaps the functions of the settings after them.
+
+    Raises GradcliError for a wrong request.
+    """
 
     def __init__(self, request: CheckRequest, functions: Work | None = None) -> None:
         usual = Configuration(request.config).of()
@@ -306,15 +363,26 @@ class Cases(Work):
         super().__init__(request, check_inputs(request, usual), checking)
         targets, policy = targets_of(request.save), self.policies.of(None)
         for path in self.inputs.files:
-            self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
+            self.policies.of(
+                path
+            )  # what is wrong in a project's settings is said before anything is done
         if request.changed_since is not None:
             from gradcli.cli.decide.changes import Changes
 
             left = Changes(request.changed_since, here()).files(self.inputs, self.policies.settings)
-            self.unchanged, self.inputs = len(self.inputs.files) - len(left), replace(self.inputs, files=left)
+            self.unchanged, self.inputs = (
+                len(self.inputs.files) - len(left),
+                replace(self.inputs, files=left),
+            )
         self.programs = programs_of(request, self.inputs, self.limits, policy.state)
         if self.inputs.expression is not None and not self.inputs.files:
-            refuse_unknown_in(self.inputs.expression, policy.options, self.programs.values, self.programs.limits, free=True)
+            refuse_unknown_in(
+                self.inputs.expression,
+                policy.options,
+                self.programs.values,
+                self.programs.limits,
+                free=True,
+            )
         self.claims = tuple(_claims_of(request, self.programs))
         for option, given in (("--grad", self.claims), ("--save", targets)):
             if given and request.expression is None:
@@ -354,14 +422,22 @@ class Cases(Work):
 
     def remarks(self) -> list[str]:
         options = replace(self.policies.of(None).options, claims=self.claims)
-        return self.names.remarks(self.programs.values, options, several=bool(self.inputs.files), free=True)
+        return self.names.remarks(
+            self.programs.values, options, several=bool(self.inputs.files), free=True
+        )
 
     def result(self, line: str, path: str, number: int, unreached: str | None = None) -> Record:
-        """The result of one record of a file; of one that was not reached what it says of itself."""
-        record: Record = self.record_lines.result(line, path, number, self.policies.of(path), unreached=unreached)
+        """The result of one record of a file; of one that was not reached what it says of
+        itself.
+        """
+        record: Record = self.record_lines.result(
+            line, path, number, self.policies.of(path), unreached=unreached
+        )
         return record
 
-    def _records(self, piece: Part | Batch, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
+    def _records(
+        self, piece: Part | Batch, policy: Policy, without: Collection[int | None]
+    ) -> Iterator[Record]:
         if isinstance(piece, Batch):
             for number, line in piece.lines:
                 if number not in without:
@@ -373,18 +449,29 @@ class Cases(Work):
                 yield _unreadable(piece.error, piece.path)
             return
         folder = None if piece.path is None else folder_of(piece.path)
-        program = self.programs.fresh(policy.state, self.programs.loader(folder), usual=policy.dialect)
+        program = self.programs.fresh(
+            policy.state, self.programs.loader(folder), usual=policy.dialect
+        )
         if piece.path is not None:
             yield from self._of_program(program, piece, piece.path, policy, without)
         if piece.with_expression and OF_EXPRESSION not in without:
             yield from self._of_expression(program, self.policies.of(None))
 
-    def _of_program(self, program: Program, piece: Part, path: str, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
+    def _of_program(
+        self,
+        program: Program,
+        piece: Part,
+        path: str,
+        policy: Policy,
+        without: Collection[int | None],
+    ) -> Iterator[Record]:
         """The records of a program, or of the statements in some of its lines."""
         limits, ours = self.programs.limits, piece.lines
         try:
             lines = self.inputs.lines(path, limits)
-            for source in program.sources(lines, None if path == "-" else path, stream=is_stream(path)):
+            for source in program.sources(
+                lines, None if path == "-" else path, stream=is_stream(path)
+            ):
                 if source.first_line >= ours.stop:
                     break
                 if not piece.drawing and _is_idle_before(source, ours):
@@ -406,13 +493,23 @@ class Cases(Work):
                 yield _unreadable(error, path)
         self.names.add(program.scope)
 
-    def _check(self, program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
+    def _check(
+        self,
+        program: Program,
+        statement: Statement | GradcliError,
+        policy: Policy,
+        *,
+        id: Any = None,
+    ) -> Record | None:
         """The record of one statement, in the time that is left of the run."""
         decide = partial(check_statement, program, statement, policy, id=id)
         if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
             return decide()
         asked = statement if isinstance(statement, (Query, Assertion)) else None
-        return self.budget.within(decide, lambda reason: None if asked is None else left_undecided(unrun(asked, id), reason))
+        return self.budget.within(
+            decide,
+            lambda reason: None if asked is None else left_undecided(unrun(asked, id), reason),
+        )
 
     def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
         text = self.inputs.expression or ""
@@ -421,15 +518,23 @@ class Cases(Work):
         program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims))
         given = given_of([*self.request.grad, *self.request.grad_formula])
-        for record in records_with_claims(program, parsed, text, policy, save=self.save, decide=self._check):
+        for record in records_with_claims(
+            program, parsed, text, policy, save=self.save, decide=self._check
+        ):
             record.given = given
             yield record
         self.names.add(program.scope)
 
 
 def _is_idle_before(source: Source, lines: range) -> bool:
-    """Return whether a logical line stands before these lines, and holds nothing that others build on."""
-    return source.first_line + source.text.count("\n") < lines.start and "=" not in source.text and "import" not in source.text
+    """Return whether a logical line stands before these lines, and holds nothing that others build
+    on.
+    """
+    return (
+        source.first_line + source.text.count("\n") < lines.start
+        and "=" not in source.text
+        and "import" not in source.text
+    )
 
 
 def _touches(statement: Statement | GradcliError, lines: range) -> bool:
@@ -437,7 +542,9 @@ def _touches(statement: Statement | GradcliError, lines: range) -> bool:
     source, span = statement.source, statement.span
     if source is None or span is None:
         return False
-    return source.position(span.start)[0] < lines.stop and lines.start <= source.position(span.end)[0]
+    return (
+        source.position(span.start)[0] < lines.stop and lines.start <= source.position(span.end)[0]
+    )
 
 
 def _unreadable(error: GradcliError, path: str) -> Record:
@@ -447,7 +554,10 @@ def _unreadable(error: GradcliError, path: str) -> Record:
 
 
 def check_options(request: CheckRequest, checking: Options) -> Options:
-    """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
+    """Return what ``gradcli check`` computes: as in every check, but for what is asked for.
+
+    Raises UsageError.
+    """
     options = options_of(request, "check")
     if not any(request.given_options("function gradient by")):
         if request.order != 1:
@@ -455,17 +565,23 @@ def check_options(request: CheckRequest, checking: Options) -> Options:
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
     remembering = request.cache and not request.save
-    return replace(checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=remembering)
+    return replace(
+        checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=remembering
+    )
 
 
-# -- One command for each case that is wrong, which repeats it alone: the options that decide it, and where it stands.
+# -- One command for each case that is wrong, which repeats it alone: the options that decide it,
+# and where it stands.
 
 
 _LONGEST = 2_000  # characters of a command
 
 
 class Repeating:
-    """The commands of a run. Reports, processes, baselines and limits of the whole run have no part in what one case gives."""
+    """The commands of a run.
+
+    Reports, processes, baselines and limits of the whole run have no part in what one case gives.
+    """
 
     def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
         self._inputs = inputs
@@ -475,12 +591,20 @@ class Repeating:
         self._alone = [*_options_as_words(request, _ALONE)]
 
     def command(self, record: Record) -> str | None:
-        """The command, from the folder that this one runs in; None where there is none: standard input and pipes are read once."""
+        """The command, from the folder that this one runs in; None where there is none: standard
+        input and pipes are read once.
+        """
         files = self._inputs.files if record.file is None else [record.file]
-        if self._reads_once or any(is_stream(path) or is_handed_over(path) for path in files) or (record.file is None and not self._alone):
+        if (
+            self._reads_once
+            or any(is_stream(path) or is_handed_over(path) for path in files)
+            or (record.file is None and not self._alone)
+        ):
             return None
         where = self._alone if record.file is None else ["--line", str(record.line)]
-        named = [word for path in files for word in (["-f", path] if path.startswith("-") else [path])]
+        named = [
+            word for path in files for word in (["-f", path] if path.startswith("-") else [path])
+        ]
         command = shell_command("gradcli", "check", *named, *where, *self._bindings, *self._options)
         return command if len(command) <= _LONGEST else None
 
@@ -492,8 +616,13 @@ def _options_as_words(request: CheckRequest, names: str) -> Iterator[str]:
             yield from (option,) if value is True else (option, str(each))
 
 
-# The options that say what is decided, and those that what is computed, and how it is judged, depends on.
-_ALONE = "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point parameters at forward order"
+# The options that say what is decided, and those that what is computed, and how it is judged,
+# depends on.
+_ALONE = (
+    "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point "
+    "parameters at forward order"
+)
 _OPTIONS = (
-    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze over limit"
+    "input_format wrt seed fail_on rtol atol convention points random_state timeout "
+    "dialect dtype backend threads config freeze over limit"
 )

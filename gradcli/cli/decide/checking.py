@@ -1,4 +1,6 @@
-"""``gradcli check``: files and expressions, a Python function, or the functions of the settings beside these; outcomes and reports."""
+"""``gradcli check``: files and expressions, a Python function, or the functions of the settings
+beside these; outcomes and reports.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from contextlib import closing
 
 from gradcli.cli import interrupts
 from gradcli.cli.decide.cases import Cases, Repeating, Work
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERNAL, INTERRUPTED, code_of, say_remarks
+from gradcli.cli.exit_codes import (
+    BAD_INPUT,
+    FINE,
+    FOUND,
+    INTERNAL,
+    INTERRUPTED,
+    code_of,
+    say_remarks,
+)
 from gradcli.cli.inputs import Inputs, expression_apart
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import Progress, Reports
@@ -38,7 +48,10 @@ def check(request: CheckRequest) -> int:
     results = Results(baseline, Repeating(request, work.inputs))
     results.summary.unchanged, results.summary.since = work.unchanged, request.changed_since
     try:
-        with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request, reports.shown)) as progress:
+        with (
+            closing(_outcomes(work, request)) as outcomes,
+            Progress(_shows_progress(request, reports.shown)) as progress,
+        ):
             for outcome in outcomes:
                 interrupts.check()
                 counted = results.add(outcome)
@@ -55,7 +68,9 @@ def check(request: CheckRequest) -> int:
     reports.close(results.summary)
     if results.is_empty and not request.allow_empty and not work.unchanged:
         if request.line is not None:
-            raise UsageError(f"there is nothing to check in line {request.line} of '{work.inputs.files[0]}'")
+            raise UsageError(
+                f"there is nothing to check in line {request.line} of '{work.inputs.files[0]}'"
+            )
         raise UsageError("nothing to check; --allow-empty makes that fine")
     return results.code
 
@@ -72,9 +87,14 @@ def _refuse_update(request: CheckRequest, baseline: str | None, inputs: Inputs) 
     if not request.update:
         return
     if os.environ.get("CI", "").lower() not in ("", "0", "false"):
-        raise UsageError("--update is refused under CI: expectations are recorded by people, for review")
+        raise UsageError(
+            "--update is refused under CI: expectations are recorded by people, for review"
+        )
     if baseline is None and not inputs.record_files():
-        raise UsageError("--update records expectations in JSON Lines files, or failures in --baseline: there is neither")
+        raise UsageError(
+            "--update records expectations in JSON Lines files, or failures in --baseline: there "
+            "is neither"
+        )
 
 
 def _update_expectations(request: CheckRequest, baseline: str | None, work: Work) -> None:
@@ -89,11 +109,16 @@ def _update_expectations(request: CheckRequest, baseline: str | None, work: Work
 def _say_who_is_lenient(work: Work) -> None:
     files, expression = work.inputs.files, work.inputs.expression
     for who in work.policies.lenient([*files, *([] if files and expression is None else [None])]):
-        say(f"note: {printable(who)} is empty: no verdict fails here, only errors and false asserts do")
+        say(
+            f"note: {printable(who)} is empty: no verdict fails here, only errors and false "
+            "asserts do"
+        )
 
 
 def _shows_progress(request: CheckRequest, kinds: list[str]) -> bool:
-    """Tell whether standard error is a terminal that can show it, and no report is being written to the same screen."""
+    """Tell whether standard error is a terminal that can show it, and no report is being written to
+    the same screen.
+    """
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return not sys.stdout.isatty() or (kinds == ["text"] and not request.verbose)
@@ -101,7 +126,9 @@ def _shows_progress(request: CheckRequest, kinds: list[str]) -> bool:
 
 def work_of(request: CheckRequest) -> Work:
     """Return what there is to decide. Raises GradcliError for what is wrong with the request."""
-    if any(request.given_options("function gradient jvp_of adjoint implicit fixed_point parameters by")):
+    if any(
+        request.given_options("function gradient jvp_of adjoint implicit fixed_point parameters by")
+    ):
         from gradcli.cli.decide.functions import OneFunction
 
         return OneFunction(request)
@@ -126,7 +153,10 @@ def _say_what_is_left_out(request: CheckRequest, cases: Work) -> None:
     settings = cases.policies.settings()
     if settings.functions and settings.path is not None and not _names_inputs(request):
         count = f"{len(settings.functions):,} function{'s' * (len(settings.functions) != 1)}"
-        say(f"note: {count} of {printable(path_text(settings.path))} left out: --functions checks them, too, and so runs them")
+        say(
+            f"note: {count} of {printable(path_text(settings.path))} left out: --functions checks "
+            "them, too, and so runs them"
+        )
 
 
 # -- What has come of a check so far: each outcome identified, excused if it is a known failure,
@@ -139,7 +169,11 @@ class Results:
     def __init__(self, baseline: Baseline, repeating: Repeating) -> None:
         self.summary = Summary()
         self.code = FINE
-        self._baseline, self._identities, self._repeating = baseline, Identities(baseline.path), repeating
+        self._baseline, self._identities, self._repeating = (
+            baseline,
+            Identities(baseline.path),
+            repeating,
+        )
         self._started = time.perf_counter()
 
     def add(self, outcome: Outcome) -> Outcome:
@@ -149,7 +183,11 @@ class Results:
         self.summary.add(counted)
         if counted.bad:
             counted.repeat = counted.repeat or self._repeating.command(counted.record)
-            self.meet(FOUND if counted.record.error is None or counted.status != ERROR else code_of(counted.record.error.error))
+            self.meet(
+                FOUND
+                if counted.record.error is None or counted.status != ERROR
+                else code_of(counted.record.error.error)
+            )
         return counted
 
     def meet(self, code: int) -> None:
@@ -161,12 +199,16 @@ class Results:
         self.code = INTERRUPTED
 
     def end(self, partial: bool) -> None:
-        """The end of the work, all of it or ``partial``: a recording is saved, and what the baseline has in vain is said."""
+        """The end of the work, all of it or ``partial``: a recording is saved, and what the
+        baseline has in vain is said.
+        """
         self.summary.seconds = time.perf_counter() - self._started
         if self.summary.interrupted:
             return
         try:
-            for line in self._baseline.close(set(self._identities.roots.values()), partial or self.summary.unreached > 0):
+            for line in self._baseline.close(
+                set(self._identities.roots.values()), partial or self.summary.unreached > 0
+            ):
                 say(line)
         except GradcliError as error:
             say(error.render())

@@ -19,7 +19,15 @@ from gradcli.files.arrays import split_reference
 from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
 from gradcli.query.chunked.executors import Here, executor_on
-from gradcli.query.chunked.runs import ChunkRun, Described, Entries, NotHeld, Target, check_of_first, describe_store
+from gradcli.query.chunked.runs import (
+    ChunkRun,
+    Described,
+    Entries,
+    NotHeld,
+    Target,
+    check_of_first,
+    describe_store,
+)
 from gradcli.query.options import names_of
 from gradcli.query.specialized import Settings
 from gradcli.report.records import Record
@@ -27,19 +35,40 @@ from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage.whole_files import real
 
 _MANY = 10_000  # chunks: more of them keep a scheduler busy that could be larger
-_OF_MEMORY = 64  # chunks that the limit on memory would hold: a thread has some at once, read, computed and written
+# chunks that the limit on memory would hold: a thread has some at once, read, computed and written
+_OF_MEMORY = 64
 
 
-def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: dict[str, str], limits: Limits) -> Record:
-    """The record of an expression that is computed chunk by chunk in a place. Raises GradcliError."""
+def chunked_record(
+    request: EvalRequest, place: str, inputs: Inputs, targets: dict[str, str], limits: Limits
+) -> Record:
+    """The record of an expression that is computed chunk by chunk in a place.
+
+    Raises GradcliError.
+    """
     expression = _only_expression(request, inputs)
     with executor_on(place, request.threads) as executor:
         values, seed = _values(inputs, executor, limits, request)
         wrt = names_of(request.wrt)
-        settings = Settings(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state)
-        run = ChunkRun(settings, values, seed, request.random_state, _at_once(executor, values, limits))
+        settings = Settings(
+            expression,
+            wrt,
+            request.dtype,
+            limits,
+            request.dialect,
+            request.backend,
+            1,
+            request.random_state,
+        )
+        run = ChunkRun(
+            settings, values, seed, request.random_state, _at_once(executor, values, limits)
+        )
         kept = _Kept(run, targets, limits)
-        said, check = _cross_check(run, expression, executor, request, wrt) if request.check else ("not cross-checked", None)
+        said, check = (
+            _cross_check(run, expression, executor, request, wrt)
+            if request.check
+            else ("not cross-checked", None)
+        )
         record = kept.record(executor, expression, seed, quiet=not sys.stderr.isatty())
         count = len(run.extents)
         record.warnings.append(f"computed in {count} chunk{'s' * (count != 1)}; {said}")
@@ -47,43 +76,78 @@ def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: di
         return record
 
 
-def _cross_check(run: ChunkRun, expression: str, executor: Here, request: EvalRequest, wrt: Any) -> tuple[str, Check | None]:
-    """Return what is said of the cross-check, which is done before the work, on a part of it; and its verdict, if it is not that all is right."""
+def _cross_check(
+    run: ChunkRun, expression: str, executor: Here, request: EvalRequest, wrt: Any
+) -> tuple[str, Check | None]:
+    """Return what is said of the cross-check, which is done before the work, on a part of it; and
+    its verdict, if it is not that all is right.
+    """
     try:
         count, check = check_of_first(run, expression, executor, wrt, request.dialect)
     except NotHeld as reason:
         return f"not cross-checked: {reason}", None
-    said = f"cross-checked on the first {count:,} of {run.program.length:,} entries along the cut: {check.worst.word}"
+    said = (
+        f"cross-checked on the first {count:,} of {run.program.length:,} entries along the "
+        f"cut: {check.worst.word}"
+    )
     return said, None if check.worst is Verdict.AGREE else check
 
 
 def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
     """The bytes of a chunk."""
-    whole = sum(8 * math.prod(value.shape) for value in values.values() if isinstance(value, Described))
+    whole = sum(
+        8 * math.prod(value.shape) for value in values.values() if isinstance(value, Described)
+    )
     return min(max(executor.at_once, whole // _MANY), limits.memory // _OF_MEMORY)
 
 
 def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
     if inputs.expression is None or inputs.files:
-        raise UsageError("chunk by chunk goes one expression", help="gradcli eval 'sum(x**2)' x=@x.zarr --on here")
+        raise UsageError(
+            "chunk by chunk goes one expression",
+            help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
+        )
     return inputs.expression
 
 
-def _values(inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest) -> tuple[dict[str, Any], Any]:
-    """The values of the bindings, what files of chunks hold being described by whoever will read it; and the seed."""
-    files = {name: split_reference(text[1:], None) for name, text in inputs.bindings.items() if text.startswith("@")}
-    cut = {name: (path, key) for name, (path, key) in files.items() if path.lower().endswith(SUFFIXES)}
-    programs = programs_of(request, replace(inputs, bindings={k: v for k, v in inputs.bindings.items() if k not in cut}), limits)
+def _values(
+    inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest
+) -> tuple[dict[str, Any], Any]:
+    """The values of the bindings, what files of chunks hold being described by whoever will read
+    it; and the seed.
+    """
+    files = {
+        name: split_reference(text[1:], None)
+        for name, text in inputs.bindings.items()
+        if text.startswith("@")
+    }
+    cut = {
+        name: (path, key) for name, (path, key) in files.items() if path.lower().endswith(SUFFIXES)
+    }
+    programs = programs_of(
+        request,
+        replace(inputs, bindings={k: v for k, v in inputs.bindings.items() if k not in cut}),
+        limits,
+    )
     for name in programs.deviations:
-        raise UsageError(f"'{name}' is uncertain, and what is computed chunk by chunk is exact", help="leave ±, or --on, out")
+        raise UsageError(
+            f"'{name}' is uncertain, and what is computed chunk by chunk is exact",
+            help="leave ±, or --on, out",
+        )
     values = {name: np.asanyarray(value) for name, value in programs.values.items()}
     for name, (path, key) in cut.items():
-        values[name] = executor.once(describe_store, os.path.abspath(path) if os.path.exists(path) else path, key)
-    return values, None if request.seed is None else np.asarray(programs.fresh(0, values={}).constant(request.seed, "<seed>"))
+        values[name] = executor.once(
+            describe_store, os.path.abspath(path) if os.path.exists(path) else path, key
+        )
+    return values, None if request.seed is None else np.asarray(
+        programs.fresh(0, values={}).constant(request.seed, "<seed>")
+    )
 
 
 class _Kept:
-    """Places to which the results of a run go: those with a target to files, the others into the record."""
+    """Places to which the results of a run go: those with a target to files, the others into the
+    record.
+    """
 
     def __init__(self, run: ChunkRun, targets: dict[str, str], limits: Limits) -> None:
         self.run, self.shown, self.limits = run, targets, limits
@@ -97,7 +161,10 @@ class _Kept:
         results = self.run.results()
         for name, path in self.paths.items():
             if name not in results:
-                raise UsageError(f"--save {name}: the result has no gradient of '{name}'", help=f"it has {', '.join(results)}")
+                raise UsageError(
+                    f"--save {name}: the result has no gradient of '{name}'",
+                    help=f"it has {', '.join(results)}",
+                )
             if results[name][1] is not None and path.suffix.lower() not in SUFFIXES:
                 said = f"--save {name}={self.shown[name]}: this is not written chunk by chunk"
                 raise UsageError(said, help=f"the suffixes are {', '.join(SUFFIXES)}")
@@ -109,7 +176,9 @@ class _Kept:
             if axis is None:
                 continue
             if name in self.paths:
-                targets[name] = self.sinks[name] = Sink(self.paths[name], name, shape, dtype, self.run.chunks_of(name))
+                targets[name] = self.sinks[name] = Sink(
+                    self.paths[name], name, shape, dtype, self.run.chunks_of(name)
+                )
             else:
                 self.limits.check_array(shape)
                 self.arrays[name] = np.empty(shape, dtype)
@@ -117,7 +186,9 @@ class _Kept:
         return targets
 
     def record(self, executor: Here, expression: str, seed: Any, *, quiet: bool) -> Record:
-        """The record of the run, once it is done; a run that fails or is interrupted leaves no files."""
+        """The record of the run, once it is done; a run that fails or is interrupted leaves no
+        files.
+        """
         record = Record(expression.strip(), seed=seed, seed_given=seed is not None)
         try:
             targets = self._targets()
@@ -128,7 +199,10 @@ class _Kept:
             record.grad = found
             for name, sink in self.sinks.items():
                 sink.finish()
-                record.warnings.append(f"{'the value' if name == 'value' else f'the gradient of {name}'} is in {self.shown.pop(name)}")
+                record.warnings.append(
+                    f"{'the value' if name == 'value' else f'the gradient of {name}'} is in "
+                    f"{self.shown.pop(name)}"
+                )
         finally:
             for sink in self.sinks.values():
                 sink.close()

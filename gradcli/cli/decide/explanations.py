@@ -1,4 +1,7 @@
-"""``gradcli diff``: derivatives as formulas. ``gradcli explain``: queries evaluated as by `eval`, each with its explanation."""
+"""``gradcli diff``: derivatives as formulas.
+
+``gradcli explain``: queries evaluated as by `eval`, each with its explanation.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from gradcli.cli.decide.running import Evaluation, Run, Text, write_all
-from gradcli.cli.inputs import Inputs, eval_inputs, kind_by_suffix, limits_of, options_of, programs_of, words_of
+from gradcli.cli.inputs import (
+    Inputs,
+    eval_inputs,
+    kind_by_suffix,
+    limits_of,
+    options_of,
+    programs_of,
+    words_of,
+)
 from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import GradcliError, MissingValueError, ParseError, Source, UsageError
@@ -33,7 +44,8 @@ from gradcli.report.shown_explanation import ShownExplanation
 if TYPE_CHECKING:
     pass
 
-# -- ``gradcli diff`` ---------------------------------------------------------------------------------------------------
+# -- ``gradcli diff``
+# ---------------------------------------------------------------------------------------------------
 
 
 _NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
@@ -41,9 +53,12 @@ DIFF_EXAMPLE = "gradcli diff 'x^3*sin(x)'"
 
 
 def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
-    """Return what ``gradcli diff`` reads, and the names to differentiate by; None for all. Raises UsageError.
+    """Return what ``gradcli diff`` reads, and the names to differentiate by; None for all.
 
-    The first argument is the expression and those after it are names; beside files, names alone are names.
+    Raises UsageError.
+
+    The first argument is the expression and those after it are names; beside files, names alone are
+    names.
     """
     found = words_of(request)
     names: list[str] = [] if request.wrt is None else [*_list_of(request.wrt)]
@@ -62,14 +77,17 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
 def _list_of(text: str) -> tuple[str, ...]:
     names = names_of(text) or ()
     if not names or not all(_NAMES.match(name) for name in names):
-        raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x")
+        raise UsageError(
+            f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x"
+        )
     return names
 
 
 def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
     """Differentiate everything that was asked for.
 
-    only_last  whether bindings are no equations to differentiate, but what the last expression is made of
+    only_last  whether bindings are no equations to differentiate, but what the last expression is
+               made of
     """
     limits = limits_of(request)
     if request.latex and request.output_format == "text":
@@ -98,18 +116,29 @@ class Differentiation(Run):
         self.done: list[DerivativeRecord] = []
 
     def remarks(self) -> list[str]:
-        """Return what is to be said when all is done. Raises UnknownNameError for a name to differentiate by that nothing has."""
+        """Return what is to be said when all is done.
+
+        Raises UnknownNameError for a name to differentiate by that nothing has.
+        """
         refuse_absent(self.asked.names, self.done)
         if self.names.unread or any(record.error is not None for record in self.done):
             return []
-        return self.names.warn_unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
+        return self.names.warn_unmentioned(
+            self.programs.values, replace(self.asked.options, wrt=self.asked.names)
+        )
 
     def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
-        return self._note(derivatives(program, program.statements(text.lines, text.name, stream=text.stream), self.asked))
+        return self._note(
+            derivatives(
+                program, program.statements(text.lines, text.name, stream=text.stream), self.asked
+            )
+        )
 
     def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
         reader = FormulaRecords(self.programs, self.names, self.asked)
-        return self._note(reader.results(text.lines, text.path or "", Policy(self.options, self.state)))
+        return self._note(
+            reader.results(text.lines, text.path or "", Policy(self.options, self.state))
+        )
 
     def _note(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
         for record in found:
@@ -131,17 +160,26 @@ class FormulaRecords(RecordLines):
             raise UsageError("the record has a seed, and formulas take none")
         return options
 
-    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> DerivativeRecord:
+    def decide(
+        self,
+        program: Program,
+        given: InputRecord,
+        parsed: list[Statement | GradcliError],
+        policy: Policy,
+    ) -> DerivativeRecord:
         asked = replace(self.asked, names=self.asked.names or given.wrt)
         found = list(derivatives(program, parsed, asked, given.id))
-        empty = ParseError("the record's 'expr' has nothing to differentiate", source=Source(given.expr))
+        empty = ParseError(
+            "the record's 'expr' has nothing to differentiate", source=Source(given.expr)
+        )
         found.append(found[-1] if found else DerivativeRecord.of_error(empty, id=given.id))
         record = next((each for each in found if each.error is not None), found[-1])
         record.expr = given.expr
         return record
 
 
-# -- ``gradcli explain`` ------------------------------------------------------------------------------------------------
+# -- ``gradcli explain``
+# ------------------------------------------------------------------------------------------------
 
 
 _OF_EXPLANATIONS = {
@@ -161,9 +199,15 @@ def explain(request: ExplainRequest) -> int:
     limits = limits_of(request)
     options = options_of(request, "explain")
     inputs = eval_inputs(request)
-    asked = AskedExplanation(request.why, request.steps, request.latex or request.output_format == "latex")
-    explanations = Explanations(inputs, programs_of(request, inputs, limits), options, request.random_state, asked)
-    return explanations.write(writer_for(request), UsageError("nothing to explain"), request.fail_fast)
+    asked = AskedExplanation(
+        request.why, request.steps, request.latex or request.output_format == "latex"
+    )
+    explanations = Explanations(
+        inputs, programs_of(request, inputs, limits), options, request.random_state, asked
+    )
+    return explanations.write(
+        writer_for(request), UsageError("nothing to explain"), request.fail_fast
+    )
 
 
 class Kept(Inputs):
@@ -179,27 +223,44 @@ class Explanations(Evaluation):
 
     command = "explain"
 
-    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, asked: AskedExplanation | None = None) -> None:
+    def __init__(
+        self,
+        inputs: Inputs,
+        programs: Programs,
+        options: Options,
+        state: int,
+        asked: AskedExplanation | None = None,
+    ) -> None:
         self._found: dict[int, ShownExplanation] = {}  # by records that are under way
         self.asked = asked or AskedExplanation()
-        self.free = self.asked.steps and not self.asked.why and inputs.expression is not None  # derivations need no values
+        self.free = (
+            self.asked.steps and not self.asked.why and inputs.expression is not None
+        )  # derivations need no values
         if self.free:
             inputs = Kept(*(getattr(inputs, each.name) for each in fields(inputs)))
         programs.keeps_text = True
         super().__init__(inputs, programs, replace(options, observer=self._observe), state)
 
     def answers(self) -> Iterator[ShownExplanation]:
-        """The explanations; of an expression whose names have no values, and whose derivation is asked for, that."""
+        """The explanations; of an expression whose names have no values, and whose derivation is
+        asked for, that.
+        """
         for record in super().answers():
             found = self._found.pop(id(record), None)
             if found is None or record.error is not None:
-                if self.free and record.error is not None and isinstance(record.error.error, MissingValueError):
+                if (
+                    self.free
+                    and record.error is not None
+                    and isinstance(record.error.error, MissingValueError)
+                ):
                     yield from self._derive()
                     return
                 found = ShownExplanation(record)
             yield found
 
-    def _observe(self, program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
+    def _observe(
+        self, program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
+    ) -> None:
         self._found[id(record)] = make_explanation(program, lowered, wrt, record, self.asked)
 
     def _derive(self) -> Iterator[ShownExplanation]:
@@ -210,14 +271,31 @@ class Explanations(Evaluation):
             made[id(record)] = general
 
         options, expression = self.options, self.inputs.expression or ""
-        asked = Asked(options.wrt, 1, self.asked.latex, options.check, state=self.state, timeout=options.timeout, observer=observe)
+        asked = Asked(
+            options.wrt,
+            1,
+            self.asked.latex,
+            options.check,
+            state=self.state,
+            timeout=options.timeout,
+            observer=observe,
+        )
         for record in Differentiation(self.inputs, self.programs, asked).answers():
-            if record.file is not None or (record.error is None and self.inputs.files and record.expr != expression.strip()):
+            if record.file is not None or (
+                record.error is None and self.inputs.files and record.expr != expression.strip()
+            ):
                 continue  # a statement that the expression is made of
-            explanation = ShownExplanation(Record(**{each.name: getattr(record, each.name) for each in fields(Answer)}))
+            explanation = ShownExplanation(
+                Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
+            )
             general = made.get(id(record))
             if general is not None and record.error is None:
                 explanation.steps = derivations(
-                    general, {name: record.formulas[name,] for name in record.names if name not in options.freeze}
+                    general,
+                    {
+                        name: record.formulas[name,]
+                        for name in record.names
+                        if name not in options.freeze
+                    },
                 )
             yield explanation

@@ -21,8 +21,12 @@ def export(request: ExportRequest) -> int:
     functions = Functions(request)
     inputs = eval_inputs(request)
     programs = programs_of(request, inputs, limits_of(request))
-    nothing = UsageError("nothing to export", help="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy")
-    return Exporting(inputs, programs, options_of(request), request.random_state).write(functions, nothing)
+    nothing = UsageError(
+        "nothing to export", help="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy"
+    )
+    return Exporting(inputs, programs, options_of(request), request.random_state).write(
+        functions, nothing
+    )
 
 
 class Exporting(Run):
@@ -62,7 +66,10 @@ class Functions:
 
 
 def export_target(request: ExportRequest) -> str:
-    """Return the target of an export: what is asked for, or what the suffix of the file says. Raises UsageError."""
+    """Return the target of an export: what is asked for, or what the suffix of the file says.
+
+    Raises UsageError.
+    """
     from gradcli.exports.python import ALIASES, SUFFIXES, TARGETS
 
     given = ALIASES.get(request.to or "", request.to)

@@ -1,4 +1,6 @@
-"""The Python functions of a check: the command line's, or those that the settings list, each decided in a process of its own."""
+"""The Python functions of a check: the command line's, or those that the settings list, each
+decided in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ class FunctionProcess(Worker):
     folder     whose modules it finds first
     """
 
-    def __init__(self, among: list[Any], functions: Sequence[str | None], seconds: float | None, folder: Path) -> None:
+    def __init__(
+        self, among: list[Any], functions: Sequence[str | None], seconds: float | None, folder: Path
+    ) -> None:
         super().__init__(among, _answer_questions, functions, folder)
         self._end = None if seconds is None or seconds >= _LONGEST else time.monotonic() + seconds
 
@@ -71,12 +75,16 @@ class FunctionProcess(Worker):
         """Its answer to a question, or what it says next. Raises GradcliError, and Late."""
         if question is not None:
             self.ask(question)
-        if not self.pipe.poll(None if self._end is None else max(0.0, self._end - time.monotonic())):
+        if not self.pipe.poll(
+            None if self._end is None else max(0.0, self._end - time.monotonic())
+        ):
             raise Late
         try:
             answer = self.answer()
         except EOFError:
-            raise EvaluationError(f"the process in which it was called came to its end ({self.ending()})") from None
+            raise EvaluationError(
+                f"the process in which it was called came to its end ({self.ending()})"
+            ) from None
         if isinstance(answer, GradcliError):
             raise answer
         return answer
@@ -93,18 +101,25 @@ class FunctionProcess(Worker):
         self.pipe.close()
 
 
-# -- in the process ------------------------------------------------------------------------------------------------------
+# -- in the process
+# ------------------------------------------------------------------------------------------------------
 
 
-def _answer_questions(pipe: Connection[Any, Any], names: Sequence[str | None], folder: Path) -> None:
+def _answer_questions(
+    pipe: Connection[Any, Any], names: Sequence[str | None], folder: Path
+) -> None:
     """Import what is named, say where the first function stands, and answer."""
     _apart()
-    sys.dont_write_bytecode = True  # which would be run again for a source that changes within the second, to the same size
+    # which would be run again for a source that changes within the second, to the same size
+    sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     first, *others = names
     called = load_function(first or "", folder)
     pipe.send(definition_of(called))
-    functions = [called, *(None if name is None else load_function(name, folder) for name in others)]
+    functions = [
+        called,
+        *(None if name is None else load_function(name, folder) for name in others),
+    ]
     while True:
         question = pipe.recv()
         try:
@@ -117,7 +132,9 @@ def _answer_questions(pipe: Connection[Any, Any], names: Sequence[str | None], f
 
 
 def _apart() -> None:
-    """Keep a function apart: what it prints is no result, what it reads is not ours, and what it starts ends with it."""
+    """Keep a function apart: what it prints is no result, what it reads is not ours, and what it
+    starts ends with it.
+    """
     with suppress(OSError, AttributeError):
         os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -136,21 +153,42 @@ def _apart() -> None:
 class FunctionCase(AskedFunction):
     """One Python function and its gradient. Raises GradcliError for what is wrong with the request.
 
-    folder  whose modules are found first, and whose data alone arguments may name; without one, the current folder, and any data
+    folder  whose modules are found first, and whose data alone arguments may name; without one, the
+            current folder, and any data
     """
 
-    def __init__(self, request: CheckRequest, limits: Limits, policy: Policy, budget: Budget, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        request: CheckRequest,
+        limits: Limits,
+        policy: Policy,
+        budget: Budget,
+        folder: Path | None = None,
+    ) -> None:
         if not request.function:
-            example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or --by torch for PyTorch's own"
+            example = (
+                "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or "
+                "--by torch for PyTorch's own"
+            )
             raise UsageError("whose gradient it is, --function names", help=example)
         if request.parameters is not None and request.by != "torch":
-            raise UsageError("--parameters are those of a torch.nn.Module", help="it goes with --by torch")
+            raise UsageError(
+                "--parameters are those of a torch.nn.Module", help="it goes with --by torch"
+            )
         for option in ("function", *OPTIONS, "parameters"):
             path = getattr(request, option)
             if path is not None:
                 refuse_unnamed(path)
         self.request, self.budget = request, budget
-        super().__init__(request, assignments("--at", request.at), policy, Programs(limits), folder, _option, alone=True)
+        super().__init__(
+            request,
+            assignments("--at", request.at),
+            policy,
+            Programs(limits),
+            folder,
+            _option,
+            alone=True,
+        )
 
     def outcome(self, name: str, xfail: str | None = None) -> Outcome:
         """Return what becomes of it, by the name that it has among others."""
@@ -159,7 +197,9 @@ class FunctionCase(AskedFunction):
         smallest: Mapping[str, Any] | None = None
         try:
             smallest = self._decide(record)
-        except UsageError:  # of the request, which only the function itself shows: it is no operator
+        except (
+            UsageError
+        ):  # of the request, which only the function itself shows: it is no operator
             raise
         except GradcliError as error:
             record.error = Failure.of(error)
@@ -167,7 +207,10 @@ class FunctionCase(AskedFunction):
             if self.budget.time_left == 0:
                 left_undecided(record, self.budget.reason)
             else:
-                open_ = {name: VariableCheck(Verdict.UNDETERMINED, reason=REACHED) for name in self.question.wrt}
+                open_ = {
+                    name: VariableCheck(Verdict.UNDETERMINED, reason=REACHED)
+                    for name in self.question.wrt
+                }
                 record.check = Check(Verdict.UNDETERMINED, open_, reason=REACHED)
         outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
         outcome.drawn = self._seed_of_draws()
@@ -175,14 +218,22 @@ class FunctionCase(AskedFunction):
             outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
         if outcome.bad:
             outcome.details += [] if outcome.drawn is None else [f"drawn: {outcome.drawn}"]
-            once = self.request if smallest is None else self.request.but(at=tuple(smallest_of(smallest)), points=None)
+            once = (
+                self.request
+                if smallest is None
+                else self.request.but(at=tuple(smallest_of(smallest)), points=None)
+            )
             outcome.repeat = repeating_command(once, self.folder)
         return outcome
 
     def _decide(self, record: Record) -> Mapping[str, Any] | None:
         """Fill in the verdict; gives the smallest arguments that fail, if some were looked for."""
         folder = here() if self.folder is None else self.folder
-        left = [seconds for seconds in (self.policy.options.timeout, self.budget.time_left) if seconds is not None]
+        left = [
+            seconds
+            for seconds in (self.policy.options.timeout, self.budget.time_left)
+            if seconds is not None
+        ]
         started: list[FunctionProcess] = []
         try:
             process = FunctionProcess(started, self.functions, min(left, default=None), folder)
@@ -198,7 +249,11 @@ class FunctionCase(AskedFunction):
         """Return how what was drawn is drawn again."""
         if not any("rand" in text for text in self.request.at):
             return None
-        count = "" if self.request.points is None else f"{self.request.points} point{'s' * (self.request.points != 1)}, "
+        count = (
+            ""
+            if self.request.points is None
+            else f"{self.request.points} point{'s' * (self.request.points != 1)}, "
+        )
         return f"{count}--random-state {self.policy.state}"
 
 
@@ -209,12 +264,20 @@ def _option(name: str) -> str:
 def repeating_command(request: CheckRequest, folder: Path | None) -> str | None:
     """The command that repeats a function's check, from where its modules are found."""
     command = Repeating(request, Inputs(None, {}, [])).command(Record(request.function or ""))
-    return command if command is None or folder in (None, here()) else f"{shell_command('cd', str(folder))} && {command}"
+    return (
+        command
+        if command is None or folder in (None, here())
+        else f"{shell_command('cd', str(folder))} && {command}"
+    )
 
 
 def _say_where_nothing_is(record: Record) -> None:
     """Say why a gradient is undefined where the function itself has no value."""
-    if record.check is not None and record.value is not None and not np.isfinite(record.value).all():
+    if (
+        record.check is not None
+        and record.value is not None
+        and not np.isfinite(record.value).all()
+    ):
         for part in record.check.variables.values():
             if part.verdict is Verdict.UNDEFINED and part.reason is None:
                 part.reason = "the function has no finite value there"
@@ -241,17 +304,33 @@ class OneFunction(Work):
 
 
 class ListedFunctions(Work):
-    """The functions of a file of settings. What is wrong with one of them is an error of its own, and the others are decided."""
+    """The functions of a file of settings.
+
+    What is wrong with one of them is an error of its own, and the others are decided.
+    """
 
     def __init__(self, request: CheckRequest) -> None:
         super().__init__(request, Inputs(None, {}, []))
         settings = self.settings
         if not settings.functions and not request.allow_empty:
-            where = "there is no pyproject.toml here" if settings.path is None else f"{path_text(settings.path)} lists none"
-            example = '[[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = "pkg.losses:slope", at = {x = "randn(5)"}'
-            raise UsageError(f"--functions is about the functions of the settings: {where}", help=example)
+            where = (
+                "there is no pyproject.toml here"
+                if settings.path is None
+                else f"{path_text(settings.path)} lists none"
+            )
+            example = (
+                '[[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = '
+                '"pkg.losses:slope", at = {x = "randn(5)"}'
+            )
+            raise UsageError(
+                f"--functions is about the functions of the settings: {where}", help=example
+            )
         self.listed, self.path = settings.functions or (), settings.path
-        self._flags = {name for name in ("rtol", "atol", "timeout", "random_state") if getattr(request, name) is not None}
+        self._flags = {
+            name
+            for name in ("rtol", "atol", "timeout", "random_state")
+            if getattr(request, name) is not None
+        }
         self.folder = here() if settings.path is None else settings.path.parent
         self.left: Sequence[int] = range(len(self.listed))  # the numbers of those that are decided
         if request.changed_since is not None:
@@ -267,8 +346,17 @@ class ListedFunctions(Work):
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         assert isinstance(piece, Called)
         setting, policy = self.listed[piece.number], self.policies.of(None)
-        record = Record(setting.function, id=setting.name, file=None if self.path is None else path_text(self.path), record_line=True)
-        record.line, record.xfail, record.skip = line_of_function(setting, self.path), setting.xfail, setting.skip
+        record = Record(
+            setting.function,
+            id=setting.name,
+            file=None if self.path is None else path_text(self.path),
+            record_line=True,
+        )
+        record.line, record.xfail, record.skip = (
+            line_of_function(setting, self.path),
+            setting.xfail,
+            setting.skip,
+        )
         if record.skip is None and self.budget.time_left == 0:
             left_undecided(record, self.budget.reason)
         if record.skip is not None or record.unreached:
@@ -276,7 +364,13 @@ class ListedFunctions(Work):
             return
         asked = _request_for(self.request, setting)
         try:
-            case = FunctionCase(asked, self.limits, policy_of(policy, setting, self._flags), self.budget, self.folder)
+            case = FunctionCase(
+                asked,
+                self.limits,
+                policy_of(policy, setting, self._flags),
+                self.budget,
+                self.folder,
+            )
             outcome = case.outcome(setting.name, setting.xfail)
             if outcome.file is None:  # it could not be imported
                 outcome.record.file, outcome.record.line = record.file, record.line
@@ -286,11 +380,15 @@ class ListedFunctions(Work):
         yield outcome
 
 
-_OWN = words("function gradient jvp_of adjoint implicit fixed_point parameters by forward at order wrt seed")
+_OWN = words(
+    "function gradient jvp_of adjoint implicit fixed_point parameters by forward at order wrt seed"
+)
 
 
 def _request_for(request: CheckRequest, setting: FunctionSetting) -> CheckRequest:
-    """Return what the command line would be that asks for one function: its options win, as against all settings."""
+    """Return what the command line would be that asks for one function: its options win, as against
+    all settings.
+    """
     said: dict[str, Any] = {name: getattr(setting, name) for name in _OWN}
     for name in ("points", "rtol", "atol", "random_state", "timeout"):
         said[name] = getattr(setting if getattr(request, name) is None else request, name)

@@ -1,7 +1,8 @@
-"""Cases in several processes, their outcomes in order; no more work is handed out than a few pieces for each process.
+"""Cases in several processes, their outcomes in order; no more work is handed out than a few pieces
+for each process.
 
-A process may die: memory runs out, a library crashes. What it was at is tried once more in another process; what ends two of them is an
-error of its own, and everything else is decided.
+A process may die: memory runs out, a library crashes. What it was at is tried once more in another
+process; what ends two of them is an error of its own, and everything else is decided.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from gradcli.report.records import Record
 
 _PATIENCE = 2.0  # seconds that a process has to tidy up
 _LOOK = 1.0  # seconds after which somebody looks who is left, should a pipe not tell
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 class Worker:
@@ -94,7 +97,8 @@ def _held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# -- in the process ------------------------------------------------------------------------------------------------------
+# -- in the process
+# ------------------------------------------------------------------------------------------------------
 
 
 def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: Any) -> None:
@@ -116,7 +120,9 @@ def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: 
 
 
 def alone(error: GradcliError) -> GradcliError:
-    """An error without the frames and errors that it came from, which some libraries teach pickle to take along, however deep they are."""
+    """An error without the frames and errors that it came from, which some libraries teach pickle
+    to take along, however deep they are.
+    """
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
@@ -135,8 +141,12 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _decide_pieces(pipe: Connection[Any, Any], request: CheckRequest, make: Callable[[CheckRequest], Work]) -> None:
-    """Answer pieces: the number of a line before it is decided, outcomes, and at the end the names that were met."""
+def _decide_pieces(
+    pipe: Connection[Any, Any], request: CheckRequest, make: Callable[[CheckRequest], Work]
+) -> None:
+    """Answer pieces: the number of a line before it is decided, outcomes, and at the end the names
+    that were met.
+    """
     work = make(request)
     work.begin = pipe.send
     while (asked := pipe.recv()) is not None:
@@ -166,10 +176,16 @@ class Task:
 
     def outcomes(self) -> list[Outcome]:
         """Return the outcomes of a piece that is done, in order."""
-        return [outcome for _, outcome in sorted([*self.found, *self.dead.items()], key=lambda pair: pair[0])]
+        return [
+            outcome
+            for _, outcome in sorted([*self.found, *self.dead.items()], key=lambda pair: pair[0])
+        ]
 
     def take(self, answer: Any) -> None:
-        """Take what a process says of it. Raises GradcliError for what is wrong with the whole run."""
+        """Take what a process says of it.
+
+        Raises GradcliError for what is wrong with the whole run.
+        """
         match answer:
             case int():
                 self.line = answer
@@ -181,7 +197,9 @@ class Task:
                 raise answer
 
     def died(self, ending: str, fail_on: tuple[str, ...]) -> None:
-        """Begin once more, for the process has died of it, or in the middle of it: without a line that has ended two."""
+        """Begin once more, for the process has died of it, or in the middle of it: without a line
+        that has ended two.
+        """
         self._deaths[self.line] += 1
         if self._deaths[self.line] >= _TRIES:
             self.done = self.line == 0 or self.line in self.dead
@@ -194,7 +212,8 @@ def _of_death(piece: Piece, line: int, ending: str, fail_on: tuple[str, ...]) ->
     """Return the outcome of a piece, or of a line of it, that processes have died of."""
     error = InternalError(
         f"the process that decides this dies of it ({ending})",
-        help="if memory runs out, a limit (--limit memory=1G) refuses what is too large before it is begun; else please report it",
+        help="if memory runs out, a limit (--limit memory=1G) refuses what is too large before it "
+        "is begun; else please report it",
     )
     said: dict[str, Any] = {}
     if isinstance(piece, Batch):
@@ -204,15 +223,22 @@ def _of_death(piece: Piece, line: int, ending: str, fail_on: tuple[str, ...]) ->
             said = given if isinstance(given, dict) else {}
     expr = said.get("expr")
     record = Record.of_error(error, id=said.get("id"), expr=expr if isinstance(expr, str) else "")
-    record.file, record.line = (None if piece.path == "-" else piece.path), 1 if line in (0, OF_EXPRESSION) else line
+    record.file, record.line = (
+        (None if piece.path == "-" else piece.path),
+        1 if line in (0, OF_EXPRESSION) else line,
+    )
     record.record_line = isinstance(piece, Batch)
     return outcome_of(record, name_of(record), fail_on=fail_on)
 
 
-def in_parallel(work: Work, request: CheckRequest, make: Callable[[CheckRequest], Work]) -> Generator[Outcome, None, None]:
-    """The outcomes of all pieces, in the order of the pieces; nothing runs any more when it ends, in any way.
+def in_parallel(
+    work: Work, request: CheckRequest, make: Callable[[CheckRequest], Work]
+) -> Generator[Outcome, None, None]:
+    """The outcomes of all pieces, in the order of the pieces; nothing runs any more when it ends,
+    in any way.
 
-    The processes, no more than pieces, begin before anything else is done, while there are no other threads.
+    The processes, no more than pieces, begin before anything else is done, while there are no other
+    threads.
     """
     pieces = work.pieces()
     first = list(islice(pieces, work.processes))
@@ -263,7 +289,9 @@ class _Run:
 
     def _begin(self, piece: Piece) -> Task:
         task = Task(piece)
-        if isinstance(piece, Part) and piece.path == "-":  # only this process has the standard input
+        if (
+            isinstance(piece, Part) and piece.path == "-"
+        ):  # only this process has the standard input
             task.found = [(0, outcome) for outcome in self.work.outcomes(piece)]
             task.done = True
         else:

@@ -1,4 +1,6 @@
-"""``gradcli bound`` and ``gradcli plot``: proved ranges, and curves with their cross-checks, on a terminal, as data and in files."""
+"""``gradcli bound`` and ``gradcli plot``: proved ranges, and curves with their cross-checks, on a
+terminal, as data and in files.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli.decide.running import Run, Text
-from gradcli.cli.inputs import Inputs, ends_of, kind_by_suffix, limits_of, options_of, programs_of, words_of
+from gradcli.cli.inputs import (
+    Inputs,
+    ends_of,
+    kind_by_suffix,
+    limits_of,
+    options_of,
+    programs_of,
+    words_of,
+)
 from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
 from gradcli.errors import GradcliError, UsageError
@@ -34,18 +44,29 @@ BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"
 
 
 def bound_inputs(request: BoundRequest, limits: Limits) -> tuple[Inputs, Programs, dict[str, Ends]]:
-    """Return what ``gradcli bound`` reads, the programs that are run, and the box. Raises UsageError."""
+    """Return what ``gradcli bound`` reads, the programs that are run, and the box.
+
+    Raises UsageError.
+    """
     found = words_of(request, ranges=True)
     if not found.ranges:
         raise UsageError("no name has a range", help=BOUND_EXAMPLE)
     inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
     programs = programs_of(request, inputs, limits)
-    return inputs, programs, _within(programs, {name: ends_of(name, text, programs) for name, text in found.ranges.items()})
+    return (
+        inputs,
+        programs,
+        _within(
+            programs, {name: ends_of(name, text, programs) for name, text in found.ranges.items()}
+        ),
+    )
 
 
 def _within(programs: Programs, box: dict[str, Ends]) -> dict[str, Ends]:
     """Return a box, whose names have a value inside of it in programs."""
-    programs.values.update({name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()})
+    programs.values.update(
+        {name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()}
+    )
     return box
 
 
@@ -53,28 +74,44 @@ PLOT_EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
 
 
 def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs, AskedPlot]:
-    """Return what ``gradcli plot`` reads, the programs that are run, and what is wanted of them. Raises UsageError."""
+    """Return what ``gradcli plot`` reads, the programs that are run, and what is wanted of them.
+
+    Raises UsageError.
+    """
     found = words_of(request, ranges=True)
     expressions = [text.removeprefix(" ") for text, _ in found.others if ".." not in text]
     bare = [text.strip() for text, _ in found.others if ".." in text]
     expression, ranges = "\n".join(expressions) if expressions else None, found.ranges
     if bare:
         inputs = Inputs(expression, found.bindings, found.files)
-        ranges[_only_name(bare, ranges, programs_of(request, inputs, limits), expressions)] = bare[0]
+        ranges[_only_name(bare, ranges, programs_of(request, inputs, limits), expressions)] = bare[
+            0
+        ]
     _refuse_ranges(ranges, found.bindings)
     found = found._replace(others=[] if expression is None else [(expression, False)])
     inputs = found.inputs(request, "plot", PLOT_EXAMPLE)
     programs = programs_of(request, inputs, limits)
     box = _within(programs, {name: _ends(name, text, programs) for name, text in ranges.items()})
-    return inputs, programs, AskedPlot(box, names_of(request.wrt), request.points, _log(request, box))
+    return (
+        inputs,
+        programs,
+        AskedPlot(box, names_of(request.wrt), request.points, _log(request, box)),
+    )
 
 
-def _only_name(bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]) -> str:
-    """The name that a range without one is for: the only one that expressions have no value for. Raises UsageError."""
+def _only_name(
+    bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]
+) -> str:
+    """The name that a range without one is for: the only one that expressions have no value for.
+
+    Raises UsageError.
+    """
     left = [name for name in _free_names(expressions, programs) if name not in ranges]
     if len(left) != 1 or len(bare) > 1:
         example = " ".join(f"{name}={text}" for name, text in zip(left or "xy", bare, strict=False))
-        raise UsageError(f"'{bare[0]}' is the range of no name in particular", help=f"write {example}")
+        raise UsageError(
+            f"'{bare[0]}' is the range of no name in particular", help=f"write {example}"
+        )
     return left[0]
 
 
@@ -86,7 +123,9 @@ def _free_names(texts: Iterable[str], programs: Programs) -> list[str]:
     for statement in program.statements([f"{text}\n" for text in texts]):
         if isinstance(statement, GradcliError):
             continue  # it is reported where it is evaluated
-        lacking = () if isinstance(statement, Definition) else names_needed(statement, program.scope)
+        lacking = (
+            () if isinstance(statement, Definition) else names_needed(statement, program.scope)
+        )
         names.update(dict.fromkeys(name for name in lacking if name not in bound))
         bound.update(names_bound_by(statement))
         if not isinstance(statement, Query) and not lacking:
@@ -98,7 +137,9 @@ def _refuse_ranges(ranges: dict[str, str], bindings: dict[str, str]) -> None:
     """Raise UsageError for none, or more than a picture has room for."""
     if not ranges:
         name = next(iter(bindings), "x")
-        raise UsageError("no name has a range", help=f"write {name}=-3..3" if bindings else PLOT_EXAMPLE)
+        raise UsageError(
+            "no name has a range", help=f"write {name}=-3..3" if bindings else PLOT_EXAMPLE
+        )
     if len(ranges) > 2:
         third = list(ranges)[2]
         help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
@@ -108,7 +149,10 @@ def _refuse_ranges(ranges: dict[str, str], bindings: dict[str, str]) -> None:
 def _ends(name: str, text: str, programs: Programs) -> Ends:
     low, high = ends_of(name, text, programs)
     if low == high:
-        raise UsageError(f"the range '{name}={text}' is a single point", help=f"gradcli eval gives its value: {name}={low!r}")
+        raise UsageError(
+            f"the range '{name}={text}' is a single point",
+            help=f"gradcli eval gives its value: {name}={low!r}",
+        )
     if high - low > sys.float_info.max:
         raise UsageError(f"the range '{name}={text}' is too wide for floats")
     return low, high
@@ -121,7 +165,9 @@ def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
     for axis, (name, (low, _)) in zip("xy", box.items(), strict=False):
         if axis in request.log and low <= 0:
             raise UsageError(
-                f"--log {request.log}: the range of '{name}' begins at {low!r}, which has no logarithm", help=f"{name}=0.1..10"
+                f"--log {request.log}: the range of '{name}' begins at {low!r}, which has no "
+                "logarithm",
+                help=f"{name}=0.1..10",
             )
     return request.log
 
@@ -155,7 +201,9 @@ def bound_all(request: BoundRequest) -> int:
 class OverRanges(Run):
     """The answers of a command to expressions with names that run through ranges."""
 
-    def __init__(self, inputs: Inputs, programs: Programs, box: Mapping[str, Ends], state: int = 0) -> None:
+    def __init__(
+        self, inputs: Inputs, programs: Programs, box: Mapping[str, Ends], state: int = 0
+    ) -> None:
         super().__init__(inputs, programs, Options(), state)
         self.box = box
 
@@ -196,7 +244,9 @@ class Plotting(OverRanges):
 
     kind, command = PlotRecord, "plot"
 
-    def __init__(self, inputs: Inputs, programs: Programs, asked: AskedPlot, request: PlotRequest) -> None:
+    def __init__(
+        self, inputs: Inputs, programs: Programs, asked: AskedPlot, request: PlotRequest
+    ) -> None:
         super().__init__(inputs, programs, asked.ranges, request.random_state)
         self.asked = replace(asked, check=request.check, timeout=request.timeout)
 
@@ -209,7 +259,10 @@ class Plotting(OverRanges):
 
 
 class Plots:
-    """Takes plots as they come, and shows them all: first in the file that is asked for. Raises GradcliError."""
+    """Takes plots as they come, and shows them all: first in the file that is asked for.
+
+    Raises GradcliError.
+    """
 
     def __init__(self, request: PlotRequest) -> None:
         self.request = request
@@ -233,7 +286,10 @@ class Plots:
             below = sum(len(record.lines()) + 1 for record in drawn)
             rows = _charts(drawn, _style(request, is_styled(request.color), below))
             if rows and not _has_dots():
-                say("no chart: standard output has no characters for its dots (PYTHONIOENCODING=utf-8)")
+                say(
+                    "no chart: standard output has no characters for its dots "
+                    "(PYTHONIOENCODING=utf-8)"
+                )
             elif rows:
                 writer.write(Chart(rows))
         for record in records:
@@ -256,7 +312,12 @@ def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -
     from gradcli.report.plot_picture import page, picture
 
     size = request.width, request.height
-    write_whole(Path(out), page(records, *size).encode() if suffix == ".html" else picture(records, suffix.removeprefix("."), *size))
+    write_whole(
+        Path(out),
+        page(records, *size).encode()
+        if suffix == ".html"
+        else picture(records, suffix.removeprefix("."), *size),
+    )
 
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
@@ -273,7 +334,9 @@ def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
 def _style(request: PlotRequest, styled: bool, below: int) -> Style:
     """A chart that leaves room for so many lines below it, where it can."""
     size: Any = shutil.get_terminal_size((80, _USUAL))
-    height = min(max(size.lines - below - _PROMPT, _LOWEST), _HIGHEST) if sys.stdout.isatty() else _USUAL
+    height = (
+        min(max(size.lines - below - _PROMPT, _LOWEST), _HIGHEST) if sys.stdout.isatty() else _USUAL
+    )
     return Style(request.width or max(20, size.columns), request.height or height, styled)
 
 

@@ -1,4 +1,6 @@
-"""The one way of all commands but `check` through programs and records; ``gradcli eval``, which adds nothing to it."""
+"""The one way of all commands but `check` through programs and records; ``gradcli eval``, which
+adds nothing to it.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,10 @@ class Text(NamedTuple):
 
 
 def texts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Text]:
-    """Every file, and then the expression; beside one file it sees that file's names. Raises InputError as the lines are read."""
+    """Every file, and then the expression; beside one file it sees that file's names.
+
+    Raises InputError as the lines are read.
+    """
     program: Program | None = None
     for path in inputs.files:
         lines = inputs.lines(path, programs.limits)
@@ -63,7 +68,9 @@ def texts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Text]:
     if program is None or len(inputs.files) > 1:
         program = programs.fresh(state, programs.loader())
     text = inputs.expression
-    yield Text(program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None)
+    yield Text(
+        program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None
+    )
 
 
 class Run(ABC):
@@ -73,20 +80,32 @@ class Run(ABC):
     command: ClassVar[str]
     free = False  # whether names that are asked for may do without values
 
-    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int = 0) -> None:
+    def __init__(
+        self, inputs: Inputs, programs: Programs, options: Options, state: int = 0
+    ) -> None:
         self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
         self.names = UsedNames()
-        if inputs.expression is not None and not inputs.files:  # the names of the whole run are known at once
-            refuse_unknown_in(inputs.expression, options, programs.values, programs.limits, self.free)
+        if (
+            inputs.expression is not None and not inputs.files
+        ):  # the names of the whole run are known at once
+            refuse_unknown_in(
+                inputs.expression, options, programs.values, programs.limits, self.free
+            )
 
     def answers(self) -> Iterator[Any]:
-        """The answers. Raises GradcliError for names that an expression alone does not have, and for records where there are none."""
+        """The answers.
+
+        Raises GradcliError for names that an expression alone does not have, and for records where
+        there are none.
+        """
         for text in texts(self.inputs, self.programs, self.state):
             found = self._answers_or_errors(text)
             yield from found if self.inputs.files else self._with_remarks(found)
 
     def _answers_or_errors(self, text: Text) -> Iterator[Any]:
-        found = self.of_records(text) if text.program is None else self.of_program(text, text.program)
+        found = (
+            self.of_records(text) if text.program is None else self.of_program(text, text.program)
+        )
         try:
             yield from found
         except Exception as error:
@@ -108,8 +127,13 @@ class Run(ABC):
             yield last
 
     def remarks(self) -> list[str]:
-        """Return what is to be said when all is done. Raises an error for names that are asked for and that nobody has."""
-        return self.names.remarks(self.programs.values, self.options, several=bool(self.inputs.files))
+        """Return what is to be said when all is done.
+
+        Raises an error for names that are asked for and that nobody has.
+        """
+        return self.names.remarks(
+            self.programs.values, self.options, several=bool(self.inputs.files)
+        )
 
     def write(self, writer: Form, nothing: UsageError, fail_fast: bool = False) -> int:
         """Write all answers, and give the exit code. Raises ``nothing`` where there are none."""
@@ -124,10 +148,17 @@ class Run(ABC):
         raise UsageError(f"'gradcli {self.command}' reads programs, not records")
 
 
-def write_all(results: Iterable[Any], writer: Form, nothing: UsageError, run: Run | None = None, fail_fast: bool = False) -> int:
+def write_all(
+    results: Iterable[Any],
+    writer: Form,
+    nothing: UsageError,
+    run: Run | None = None,
+    fail_fast: bool = False,
+) -> int:
     """Write results as they come, and give the exit code. Raises ``nothing`` where there are none.
 
-    run  where they come from: what was typed, which errors of an expression lead on from, and what is said at the end of files
+    run  where they come from: what was typed, which errors of an expression lead on from, and what
+         is said at the end of files
     """
     codes: set[int] = set()
     said = FINE
@@ -137,7 +168,13 @@ def write_all(results: Iterable[Any], writer: Form, nothing: UsageError, run: Ru
             if result.error is not None and run is not None:
                 add_file_help(result.error, run.command, run.inputs)
             writer.write(result)
-            codes.add(code_of(result.error.error) if result.error is not None else FOUND if result.failed else FINE)
+            codes.add(
+                code_of(result.error.error)
+                if result.error is not None
+                else FOUND
+                if result.failed
+                else FINE
+            )
             if fail_fast and max(codes):
                 break
         else:
@@ -152,7 +189,8 @@ def write_all(results: Iterable[Any], writer: Form, nothing: UsageError, run: Ru
     raise nothing
 
 
-# -- ``gradcli eval`` ----------------------------------------------------------------------------------------------------
+# -- ``gradcli eval``
+# ----------------------------------------------------------------------------------------------------
 
 
 def evaluate(request: EvalRequest) -> int:
@@ -170,11 +208,21 @@ def evaluate(request: EvalRequest) -> int:
     if request.on is not None:
         from gradcli.cli.decide.chunked import chunked_record
 
-        return write_all([chunked_record(request, request.on, inputs, {} if arrays is None else arrays.targets, limits)], writer, nothing)
+        return write_all(
+            [
+                chunked_record(
+                    request, request.on, inputs, {} if arrays is None else arrays.targets, limits
+                )
+            ],
+            writer,
+            nothing,
+        )
     programs = programs_of(request, inputs, limits)
     if request.cov:
         options = covariances_of(request, programs, options)
-    return Evaluation(inputs, programs, options, request.random_state).write(writer, nothing, request.fail_fast)
+    return Evaluation(inputs, programs, options, request.random_state).write(
+        writer, nothing, request.fail_fast
+    )
 
 
 class Evaluation(Run):
@@ -183,20 +231,33 @@ class Evaluation(Run):
     kind, command = Record, "eval"
 
     def of_program(self, text: Text, program: Program) -> Iterator[Record]:
-        cache = self.programs.cache if self.inputs.files and self.options.bare else None  # one expression is not worth its imports
+        cache = (
+            self.programs.cache if self.inputs.files and self.options.bare else None
+        )  # one expression is not worth its imports
         return records(program, text.lines, text.name, self.options, cache, text.stream)
 
     def of_records(self, text: Text) -> Iterator[Record]:
         from gradcli.query.cases import RecordLines
 
-        return RecordLines(self.programs, self.names).results(text.lines, text.path or "", Policy(self.options, self.state))
+        return RecordLines(self.programs, self.names).results(
+            text.lines, text.path or "", Policy(self.options, self.state)
+        )
 
 
 def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
-    """Return what ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError, and NativeError without a compiler."""
+    """Return what ``gradcli eval`` computes; ``place`` takes large results.
+
+    Raises UsageError, and NativeError without a compiler.
+    """
     options = options_of(request, "modes eval")
     insist(request.backend)
-    mode = next((option.removeprefix("--") for option, _ in request.given_options("jacobian hessian jvp hvp")), "grad")
+    mode = next(
+        (
+            option.removeprefix("--")
+            for option, _ in request.given_options("jacobian hessian jvp hvp")
+        ),
+        "grad",
+    )
     kind = request.output_format
     return replace(
         options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
@@ -206,7 +267,10 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
 
 
 def covariances_of(request: EvalRequest, programs: Programs, options: Options) -> Options:
-    """The options with ``--cov A,B=VALUE``: numbers, matrices of the language, or data files. Raises GradcliError."""
+    """The options with ``--cov A,B=VALUE``: numbers, matrices of the language, or data files.
+
+    Raises GradcliError.
+    """
     calculator = programs.fresh(request.random_state, values={})
     found: list[tuple[tuple[str, ...], object]] = []
     for text in request.cov:
@@ -214,9 +278,19 @@ def covariances_of(request: EvalRequest, programs: Programs, options: Options) -
         names = names_of(listed) or ()
         sound = equals and names and value.strip() and all(name.isidentifier() for name in names)
         if not sound:
-            raise UsageError(f"--cov takes NAMES=VALUE, not '{text}'", help="write --cov a,b=0.02, or --cov a,b=@matrix.npy")
+            raise UsageError(
+                f"--cov takes NAMES=VALUE, not '{text}'",
+                help="write --cov a,b=0.02, or --cov a,b=@matrix.npy",
+            )
         if any({*names} == {*other} for other, _ in found):
             raise UsageError(f"--cov {listed}=... is given twice")
         given = value.strip()
-        found.append((names, programs.loader()(given[1:]) if given.startswith("@") else calculator.constant(given, "<cov>")))
+        found.append(
+            (
+                names,
+                programs.loader()(given[1:])
+                if given.startswith("@")
+                else calculator.constant(given, "<cov>"),
+            )
+        )
     return replace(options, covariances=found)

@@ -27,7 +27,9 @@ from gradcli.limits import DEFAULT
 # arguments, as on the command line.
 
 
-_BEGIN = re.compile(r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))")  # where arguments begin after an expression
+_BEGIN = re.compile(
+    r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))"
+)  # where arguments begin after an expression
 _NAME = re.compile(r"[^\W\d]\w*,?\Z")
 
 
@@ -39,7 +41,10 @@ def pass_on(name: str, *added: str) -> Callable[[Session, str], int | None]:
         if not expression and session.state.query is None:
             raise UsageError("there is no expression, and no query before", help=f":{name} x**2")
         expression = session.state.without_last(expression) or str(session.state.query)
-        return call(session, [name, expression, *arguments, *(word for word in added if word not in arguments)])
+        return call(
+            session,
+            [name, expression, *arguments, *(word for word in added if word not in arguments)],
+        )
 
     return run
 
@@ -49,7 +54,11 @@ def call(session: Session, words: list[str]) -> int:
     settings = session.settings
     if settings.dialect is not None and "--dialect" not in words:
         words += ["--dialect", settings.dialect]
-    if not settings.check and words[0] in ("explain", "diff") and not {"--check", "--no-check"} & {*words}:
+    if (
+        not settings.check
+        and words[0] in ("explain", "diff")
+        and not {"--check", "--no-check"} & {*words}
+    ):
         words.append("--no-check")
     for each in settings.limit:
         words += ["--limit", each]
@@ -59,7 +68,9 @@ def call(session: Session, words: list[str]) -> int:
     before = sys.stdin
     if bindings:
         words += ["-f", "-"]
-        sys.stdin = io.TextIOWrapper(io.BytesIO(bindings.encode("utf-8", "surrogateescape")), "utf-8")
+        sys.stdin = io.TextIOWrapper(
+            io.BytesIO(bindings.encode("utf-8", "surrogateescape")), "utf-8"
+        )
     try:
         return _run(words, **({"only_last": True} if words[0] == "diff" else {}))
     finally:
@@ -76,24 +87,38 @@ def _run(words: list[str], **how: Any) -> int:
 
 
 def split(name: str, text: str) -> tuple[str, list[str]]:
-    """The expression of a command, which need not be quoted, and its arguments: what follows from the first NAME=VALUE or option on."""
+    """The expression of a command, which need not be quoted, and its arguments: what follows from
+    the first NAME=VALUE or option on.
+    """
     text = text.strip()
     if text[:1] in ("'", '"'):
         try:
             expression, *arguments = shlex.split(text)
         except ValueError:
-            raise UsageError("a quote is not closed", help="an expression need not be quoted here") from None
+            raise UsageError(
+                "a quote is not closed", help="an expression need not be quoted here"
+            ) from None
         return expression, arguments
     places = (max(0, found.start()) for found in _BEGIN.finditer(" " + text))
-    cut = next((place for place in places if _is_closed(text[:place])), len(text))  # axis=0 in a call is no argument of ours
+    cut = next(
+        (place for place in places if _is_closed(text[:place])), len(text)
+    )  # axis=0 in a call is no argument of ours
     expression, rest = text[:cut].strip(), text[cut:]
     try:
         arguments = shlex.split(rest)
     except ValueError:
         raise UsageError("a quote is not closed") from None
     first, *names = expression.split(" ")
-    if name == "diff" and names and all(_NAME.match(word) for word in names) and not first.isidentifier():
-        return first, [*(word.rstrip(",") for word in names), *arguments]  # as after the first word on the command line
+    if (
+        name == "diff"
+        and names
+        and all(_NAME.match(word) for word in names)
+        and not first.isidentifier()
+    ):
+        return first, [
+            *(word.rstrip(",") for word in names),
+            *arguments,
+        ]  # as after the first word on the command line
     return expression, arguments
 
 
@@ -116,21 +141,32 @@ def run_command(session: Session, text: str) -> int | None:
         return _help(session, "")
     found = COMMANDS.get({"q": "quit", "exit": "quit", "h": "help", "?": "help"}.get(name, name))
     if found is None:
-        close = suggestion(name, [*COMMANDS], cutoff=0.6) or next((known for known in COMMANDS if known.startswith(name)), None)
-        raise UsageError(f"no such command: :{name}", help=f"did you mean :{close}?" if close else ":help lists the commands")
+        close = suggestion(name, [*COMMANDS], cutoff=0.6) or next(
+            (known for known in COMMANDS if known.startswith(name)), None
+        )
+        raise UsageError(
+            f"no such command: :{name}",
+            help=f"did you mean :{close}?" if close else ":help lists the commands",
+        )
     return found.run(session, rest.strip())
 
 
 def _why(session: Session, text: str) -> int:
     if session.state.query is None:
-        raise UsageError("there is no query yet, of which to say why", help="type an expression first")
+        raise UsageError(
+            "there is no query yet, of which to say why", help="type an expression first"
+        )
     return call(session, ["explain", session.state.query, "--why", text or "value"])
 
 
 def _save(session: Session, text: str) -> None:
     from gradcli.storage.whole_files import is_device, write_whole
 
-    path, program, count = _path(text, ":save session.grad"), session.state.program(), len(session.state.entries)
+    path, program, count = (
+        _path(text, ":save session.grad"),
+        session.state.program(),
+        len(session.state.entries),
+    )
     if not count:
         raise UsageError("nothing has run yet that could be saved")
     if is_device(path):
@@ -138,7 +174,10 @@ def _save(session: Session, text: str) -> None:
     write_whole(Path(path), program.encode("utf-8", "surrogateescape"))
     put_text(f"{count} statement{'s' * (count != 1)} in {path}\n")
     if "@" in program and Path(path).resolve().parent != Path.cwd():
-        put_text("note: data files are looked for in the folder of the file, which is not the current one\n")
+        put_text(
+            "note: data files are looked for in the folder of the file, which is not the current "
+            "one\n"
+        )
 
 
 def _path(text: str, example: str) -> str:
@@ -152,14 +191,19 @@ def _path(text: str, example: str) -> str:
 
 
 def _load(session: Session, text: str) -> int:
-    return session.run_lines("".join(lines_of(_path(text, ":load session.grad"), session.limits.length)))
+    return session.run_lines(
+        "".join(lines_of(_path(text, ":load session.grad"), session.limits.length))
+    )
 
 
 def _vars(session: Session, text: str) -> None:
     scope = session.make_program().scope
     rows = [(name, _short(value)) for name, value in session.names().items()]
     rows += [(name, _head(made.text)) for name, made in scope.functions.items()]
-    rows += [(name, str(getattr(bound.object, "name", type(bound.object).__name__))) for name, bound in scope.objects.items()]
+    rows += [
+        (name, str(getattr(bound.object, "name", type(bound.object).__name__)))
+        for name, bound in scope.objects.items()
+    ]
     if text:
         rows = [row for row in rows if row[0] in text.replace(",", " ").split()]
     if not rows:
@@ -180,7 +224,9 @@ def _short(value: Any) -> str:
     if value is None:
         return "(waits for another name)"
     data = np.asarray(value)
-    text = np.array2string(data, threshold=8, edgeitems=3, max_line_width=10_000, separator=", ").replace("\n", "")
+    text = np.array2string(
+        data, threshold=8, edgeitems=3, max_line_width=10_000, separator=", "
+    ).replace("\n", "")
     shape = "" if data.ndim == 0 else f"   {'×'.join(map(str, data.shape))} {data.dtype}"
     return (text if len(text) <= 60 else text[:59] + "…") + shape
 
@@ -194,7 +240,13 @@ def _reset(session: Session, text: str) -> None:
     put_text("all names are gone; :set shows the settings, which stay\n")
 
 
-CHOICES = {"check": ("on", "off"), "formula": ("on", "off"), "digits": ("all", "6", "10"), "wrt": ("all",), "limit": ("work=", "memory=")}
+CHOICES = {
+    "check": ("on", "off"),
+    "formula": ("on", "off"),
+    "digits": ("all", "6", "10"),
+    "wrt": ("all",),
+    "limit": ("work=", "memory="),
+}
 
 
 def _set(session: Session, text: str) -> None:
@@ -204,14 +256,26 @@ def _set(session: Session, text: str) -> None:
     if name:
         one_of("a setting", name, CHOICES)
     if not value:
-        put_text("".join(f"  {each:<8} {_setting_text(settings, each)}\n" for each in CHOICES if name in ("", each)))
+        put_text(
+            "".join(
+                f"  {each:<8} {_setting_text(settings, each)}\n"
+                for each in CHOICES
+                if name in ("", each)
+            )
+        )
     elif name in ("check", "formula"):
         setattr(settings, name, one_of(f"'{name}'", value, ("on", "off")) == "on")
     elif name == "digits":
-        settings.digits = None if value == "all" else option_value("digits", int(value) if value.isdecimal() else value, "'digits'")
+        settings.digits = (
+            None
+            if value == "all"
+            else option_value("digits", int(value) if value.isdecimal() else value, "'digits'")
+        )
     elif name == "limit":
         DEFAULT.raise_to([*settings.limit, value])  # or what is wrong with it
-        settings.limit = [each for each in settings.limit if each.partition("=")[0] != value.partition("=")[0]] + [value]
+        settings.limit = [
+            each for each in settings.limit if each.partition("=")[0] != value.partition("=")[0]
+        ] + [value]
         session.program = None
     else:
         settings.wrt = None if value == "all" else value.replace(" ", ",")
@@ -221,7 +285,13 @@ def _setting_text(settings: Settings, name: str) -> str:
     value = getattr(settings, name)
     if isinstance(value, list):
         return " ".join(value) or "the usual ones"
-    return ("on" if value else "off") if isinstance(value, bool) else "all" if value is None else str(value)
+    return (
+        ("on" if value else "off")
+        if isinstance(value, bool)
+        else "all"
+        if value is None
+        else str(value)
+    )
 
 
 def _help(session: Session, text: str) -> int:
@@ -234,7 +304,11 @@ def _help(session: Session, text: str) -> int:
         return _run(["help", "--", text])
     rows = {f":{name} {command.takes}".rstrip(): command.does for name, command in COMMANDS.items()}
     width = max(map(len, rows))
-    put_rows("\n".join([_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())]))
+    put_rows(
+        "\n".join(
+            [_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())]
+        )
+    )
     return FINE
 
 
@@ -243,25 +317,37 @@ def _quit(session: Session, text: str) -> None:
 
 
 _INTRODUCTION = (
-    "An expression gives its value and gradient; x = 2 binds a name, const k = 3 one that is not differentiated, "
-    "f(x) = x^2 defines a function, x = @data.npy reads a file; _ is the last result. Lines go on while a bracket is open. "
+    "An expression gives its value and gradient; x = 2 binds a name, const k = 3 one that is not "
+    "differentiated, "
+    "f(x) = x^2 defines a function, x = @data.npy reads a file; _ is the last result. Lines go on "
+    "while a bracket is open. "
     "\\alpha and Tab give α; Tab completes. Ctrl-C ends a computation, Ctrl-D the session."
 )
 
 COMMANDS: dict[str, Command] = {
-    "explain": Command("[EXPR] [--wrt …]", "where value and gradient come from, node by node", pass_on("explain")),
+    "explain": Command(
+        "[EXPR] [--wrt …]", "where value and gradient come from, node by node", pass_on("explain")
+    ),
     "why": Command("NAME[INDEX]", "why an entry of the last gradient is what it is", _why),
     "steps": Command("[EXPR]", "the derivative rule by rule", pass_on("explain", "--steps")),
     "diff": Command("[EXPR] [NAME…]", "the derivative as a formula", pass_on("diff")),
     "plot": Command("[EXPR] x=A..B", "value and derivative over a range", pass_on("plot")),
     "bound": Command("[EXPR] x=A..B", "ranges of value and gradient over a box", pass_on("bound")),
-    "export": Command("[EXPR] --to LANGUAGE", "value and gradient as a function in another language", pass_on("export")),
+    "export": Command(
+        "[EXPR] --to LANGUAGE",
+        "value and gradient as a function in another language",
+        pass_on("export"),
+    ),
     "vars": Command("[NAME…]", "the names, and what they stand for", _vars),
-    "save": Command("FILE.grad", "write the session as a program, which gradcli eval -f runs", _save),
+    "save": Command(
+        "FILE.grad", "write the session as a program, which gradcli eval -f runs", _save
+    ),
     "load": Command("FILE.grad", "run a file's lines here", _load),
     "undo": Command("", "take back the last line that has run", _undo),
     "reset": Command("", "forget all names", _reset),
-    "set": Command("[NAME VALUE]", "check or formula on|off, digits N, wrt A,B, limit NAME=SIZE", _set),
+    "set": Command(
+        "[NAME VALUE]", "check or formula on|off, digits N, wrt A,B, limit NAME=SIZE", _set
+    ),
     "help": Command("[NAME|CODE|:COMMAND]", "this, a function, an error's code", _help),
     "quit": Command("", "leave, as Ctrl-D", _quit),
 }
@@ -271,9 +357,11 @@ _OPEN_WORDS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
 
 
 def is_complete(text: str) -> bool:
-    """Return whether Enter submits: no bracket is open, no block has begun, and no line ends with a backslash.
+    """Return whether Enter submits: no bracket is open, no block has begun, and no line ends with a
+    backslash.
 
-    A block of Python ends at an empty line. Too many closing brackets are complete: their error is told.
+    A block of Python ends at an empty line. Too many closing brackets are complete: their error is
+    told.
     """
     lines = text.split("\n")
     if text.lstrip().startswith(":"):
@@ -282,6 +370,12 @@ def is_complete(text: str) -> bool:
         return False
     found = _OPEN_WORDS.findall(text)
     if sum((word in "([") - (word in ")]") for word in found) > 0 and len(text) < DEFAULT.length:
-        return not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()  # two empty lines give up
+        return (
+            not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()
+        )  # two empty lines give up
     heads = [number for number, line in enumerate(lines) if is_head(line.removeprefix(">>> "))]
-    return not heads or not lines[-1].strip() or (heads[-1] < len(lines) - 1 and not lines[-1][:1].isspace() and len(lines) > 1)
+    return (
+        not heads
+        or not lines[-1].strip()
+        or (heads[-1] < len(lines) - 1 and not lines[-1][:1].isspace() and len(lines) > 1)
+    )

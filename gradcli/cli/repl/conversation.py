@@ -1,4 +1,6 @@
-"""``gradcli repl``: a session on a terminal, or lines of standard input that are answered when they are complete."""
+"""``gradcli repl``: a session on a terminal, or lines of standard input that are answered when they
+are complete.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,30 @@ from gradcli.limits import DEFAULT
 
 
 def converse(request: ReplRequest) -> int:
-    """Converse on a terminal; else answer lines of standard input as they come, with the highest exit code of them. Raises UsageError."""
+    """Converse on a terminal; else answer lines of standard input as they come, with the highest
+    exit code of them. Raises UsageError.
+    """
     limits_of(request)
     if request.file is not None and not os.path.exists(request.file):
-        raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")
-    settings = Settings(request.check, dialect=request.dialect, dtype=request.dtype, color=request.color, limit=[*request.limit])
+        raise UsageError(
+            f"there is no file '{request.file}'",
+            help=f"gradcli eval '{request.file}' evaluates an expression",
+        )
+    settings = Settings(
+        request.check,
+        dialect=request.dialect,
+        dtype=request.dtype,
+        color=request.color,
+        limit=[*request.limit],
+    )
     session = Session(run_command, settings)
     first = [] if request.file is None else [f":load {shlex.quote(request.file)}"]
-    if sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty() and sys.stdout.isatty():
+    if (
+        sys.stdin is not None
+        and not sys.stdin.closed
+        and sys.stdin.isatty()
+        and sys.stdout.isatty()
+    ):
         from importlib.metadata import version
 
         put(f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n")

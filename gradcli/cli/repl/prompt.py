@@ -33,11 +33,13 @@ from gradcli.notation import GREEK
 from gradcli.ops.calling.prefixes import ROOTS, canonical, has
 from gradcli.storage.cache import folder, make_private
 
-# -- What has been typed before, in a file of the user's that nobody else can read -----------------
+# -- What has been typed before, in a file of the user's that nobody else can read ----------------
 
 
 def history_file() -> Path | None:
-    """Return where it is kept, made if it was not there; None where the user has no folder, or may not write there."""
+    """Return where it is kept, made if it was not there; None where the user has no folder, or may
+    not write there.
+    """
     where = folder()
     if where is None:
         return None
@@ -115,23 +117,41 @@ def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[tuple[
     if (argument := _ARGUMENT.match(before)) is not None:
         typed, (name, blank, value) = argument[2], argument[2].partition(" ")
         if argument[1] in ("load", "save"):
-            return typed, ((path, "file") for path in files(typed, PROGRAMS) if inert_lines(path) == path)
+            return typed, (
+                (path, "file") for path in files(typed, PROGRAMS) if inert_lines(path) == path
+            )
         if argument[1] == "set":
-            return (value, ((each, "") for each in CHOICES.get(name, ()))) if blank else (typed, ((f"{each} ", "") for each in CHOICES))
+            return (
+                (value, ((each, "") for each in CHOICES.get(name, ())))
+                if blank
+                else (typed, ((f"{each} ", "") for each in CHOICES))
+            )
         if argument[1] == "help":
             from gradcli.report.rules import RULES
 
             codes = (code.removeprefix("error-") for code in RULES)
-            return typed, ((each, "") for each in (*functions_by_name(), *codes, *(f":{name}" for name in COMMANDS)))
+            return typed, (
+                (each, "")
+                for each in (*functions_by_name(), *codes, *(f":{name}" for name in COMMANDS))
+            )
     if (data := _DATA.search(before)) is not None:
-        return data[1], ((path, "file") for path in files(data[1], DATA) if inert_lines(path) == path and " " not in path)
+        return data[1], (
+            (path, "file")
+            for path in files(data[1], DATA)
+            if inert_lines(path) == path and " " not in path
+        )
     dotted = _DOTTED.search(before)
     prefix, start = ("", "") if dotted is None else dotted.groups()
     if prefix:
         return start, ((name, "") for name in sorted(names_below(prefix)))
     own = ((name, "name") for name in sorted(names))
     roots = ((f"{root}.", "library") for root in sorted(ROOTS))
-    return start, (*own, *sorted(functions_by_name().items()), *((word, "") for word in _WORDS), *roots) if start else ()
+    return start, (
+        *own,
+        *sorted(functions_by_name().items()),
+        *((word, "") for word in _WORDS),
+        *roots,
+    ) if start else ()
 
 
 @cache
@@ -139,7 +159,11 @@ def functions_by_name() -> dict[str, str]:
     """All functions, by each of their names, with what they are."""
     from gradcli.query import catalogue
 
-    return {name: catalogue.summary(record) for _, record in catalogue.functions() for name in (record.name, *record.aliases)}
+    return {
+        name: catalogue.summary(record)
+        for _, record in catalogue.functions()
+        for name in (record.name, *record.aliases)
+    }
 
 
 def names_below(prefix: str) -> Iterable[str]:
@@ -148,10 +172,14 @@ def names_below(prefix: str) -> Iterable[str]:
         path = canonical(prefix.removesuffix("."))
     except KeyError:
         return ()
-    return (name for name in functions_by_name() if has(path, name) and (path != "numpy.linalg" or hasattr(np.linalg, name)))
+    return (
+        name
+        for name in functions_by_name()
+        if has(path, name) and (path != "numpy.linalg" or hasattr(np.linalg, name))
+    )
 
 
-# -- Offers as prompt_toolkit shows them -----------------------------------------------------------
+# -- Offers as prompt_toolkit shows them ---------------------------------------------------------
 
 
 _MOST_OFFERS = 500
@@ -163,7 +191,9 @@ class Completing(Completer):
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self.names = names
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
         for number, offer in enumerate(offers(document.text_before_cursor, self.names())):
             if number == _MOST_OFFERS:
                 return
@@ -174,7 +204,9 @@ _STYLE = Style.from_dict({"prompt": "bold ansicyan", "more": "ansibrightblack"})
 _ENDS = frozenset({"quit", "exit", "quit()", "exit()"})
 
 
-def make_prompt(session: Session, history: Path | None, styled: bool, **streams: Any) -> PromptSession[str]:
+def make_prompt(
+    session: Session, history: Path | None, styled: bool, **streams: Any
+) -> PromptSession[str]:
     """Return what reads from the terminal, or from the streams of a test."""
     return PromptSession(
         history=InMemoryHistory() if history is None else FileHistory(str(history)),
@@ -186,7 +218,10 @@ def make_prompt(session: Session, history: Path | None, styled: bool, **streams:
 
 
 def keys(names: Any) -> KeyBindings:
-    """Enter submits what is complete; Alt-Enter begins a line. Tab completes, and indents where nothing is to be completed."""
+    """Enter submits what is complete; Alt-Enter begins a line.
+
+    Tab completes, and indents where nothing is to be completed.
+    """
     bindings = KeyBindings()
 
     @bindings.add("enter", filter=~has_completions)
@@ -202,7 +237,10 @@ def keys(names: Any) -> KeyBindings:
     @bindings.add("enter", filter=has_completions)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        chosen = buffer.complete_state is not None and buffer.complete_state.current_completion is not None
+        chosen = (
+            buffer.complete_state is not None
+            and buffer.complete_state.current_completion is not None
+        )
         buffer.complete_state = None
         if not chosen and is_complete(buffer.text):
             buffer.validate_and_handle()
@@ -219,7 +257,11 @@ def keys(names: Any) -> KeyBindings:
             buffer.insert_text("    ")
             return
         found = [*offers(document.text_before_cursor, names())]
-        exact = bool(found) and document.text_before_cursor.endswith(found[0].meta) and found[0].meta.startswith("\\")
+        exact = (
+            bool(found)
+            and document.text_before_cursor.endswith(found[0].meta)
+            and found[0].meta.startswith("\\")
+        )
         if len(found) == 1 or exact:
             buffer.delete_before_cursor(found[0].replaces)
             buffer.insert_text(found[0].text)
@@ -230,7 +272,9 @@ def keys(names: Any) -> KeyBindings:
 
 
 def talk(session: Session, history: Path | None, **streams: Any) -> int:
-    """Read, compute and show until the end; the exit code is that of a session, whose mistakes are told where they are made."""
+    """Read, compute and show until the end; the exit code is that of a session, whose mistakes are
+    told where they are made.
+    """
     reader = make_prompt(session, history, is_styled(session.settings.color), **streams)
     warming = threading.Thread(target=_warm, args=(session.settings.check,), daemon=True)
     warming.start()
@@ -241,7 +285,8 @@ def talk(session: Session, history: Path | None, **streams: Any) -> int:
             if (word in _ENDS and word not in session.known_names()) or word in ("help", "?"):
                 text = ":quit" if word in _ENDS else ":help"
             if word:
-                warming.join()  # two threads that import modules which import each other may see half of one
+                # two threads that import modules which import each other may see half of one
+                warming.join()
                 session.feed(text)
         except KeyboardInterrupt:
             continue  # what was typed is dropped, as in a shell

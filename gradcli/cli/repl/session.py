@@ -1,6 +1,7 @@
 """A session: a program that is fed line by line, without a terminal in it.
 
-A line that fails leaves the program as it was before: the program is then made again of the lines that have run.
+A line that fails leaves the program as it was before: the program is then made again of the lines
+that have run.
 """
 
 from __future__ import annotations
@@ -51,12 +52,16 @@ class Entry(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Return whether a program that is made again needs it: random numbers are drawn in the order of the program, by queries, too."""
+        """Return whether a program that is made again needs it: random numbers are drawn in the
+        order of the program, by queries, too.
+        """
         return self.binds or _DRAWS.search(self.text) is not None
 
 
 class State(NamedTuple):
-    """Entries in order, what "_" stands for, its value as text, and the last query, as `:explain` takes it."""
+    """Entries in order, what "_" stands for, its value as text, and the last query, as `:explain`
+    takes it.
+    """
 
     entries: tuple[Entry, ...] = ()
     last: str | None = None
@@ -68,12 +73,21 @@ class State(NamedTuple):
         return "".join(f"{entry.text}\n" for entry in self.entries if of(entry))
 
     def without_last(self, text: str) -> str:
-        """Return a text with what "_" stands for in its place. Raises UsageError where there is nothing."""
+        """Return a text with what "_" stands for in its place.
+
+        Raises UsageError where there is nothing.
+        """
         if not mentions_last(text):
             return text
         if self.last is None:
-            raise UsageError("there is no last result, which '_' stands for", help="type an expression first")
-        last = self.last if _WORD.fullmatch(self.last) or re.fullmatch(r"[\d.]+", self.last) else f"({self.last})"
+            raise UsageError(
+                "there is no last result, which '_' stands for", help="type an expression first"
+            )
+        last = (
+            self.last
+            if _WORD.fullmatch(self.last) or re.fullmatch(r"[\d.]+", self.last)
+            else f"({self.last})"
+        )
         return _LAST.sub(lambda found: last if found[0] == "_" else found[0], text)
 
 
@@ -83,8 +97,14 @@ def mentions_last(text: str) -> bool:
 
 
 def is_expression(text: str) -> bool:
-    """Return whether a query may be written again in the place of its result: it draws nothing, and is not too long."""
-    return len(text) <= _LONGEST and not any(sign in text for sign in "\n;#") and not _DRAWS.search(text)
+    """Return whether a query may be written again in the place of its result: it draws nothing, and
+    is not too long.
+    """
+    return (
+        len(text) <= _LONGEST
+        and not any(sign in text for sign in "\n;#")
+        and not _DRAWS.search(text)
+    )
 
 
 def text_of_value(value: Any) -> str | None:
@@ -97,7 +117,9 @@ def text_of_value(value: Any) -> str | None:
 
 @dataclass
 class Settings:
-    """The settings of a session: those that `:set` changes, and those that hold from the beginning."""
+    """The settings of a session: those that `:set` changes, and those that hold from the
+    beginning.
+    """
 
     check: bool = True
     formula: bool = True
@@ -131,7 +153,15 @@ class Session:
         for line, part in _parts(text):
             try:
                 is_command = part.lstrip().startswith(":")
-                code = max(code, (self.command(self, part.strip()) if is_command else self.run_lines(part, self.line + line)) or FINE)
+                code = max(
+                    code,
+                    (
+                        self.command(self, part.strip())
+                        if is_command
+                        else self.run_lines(part, self.line + line)
+                    )
+                    or FINE,
+                )
             except KeyboardInterrupt:
                 self.take(before)
                 put_text("interrupted; all names are as they were before\n")
@@ -149,22 +179,29 @@ class Session:
     def limits(self) -> Limits:
         return DEFAULT.raise_to(self.settings.limit)
 
-    # -- statements ------------------------------------------------------------------------------------------------------
+    # -- statements
+    # ------------------------------------------------------------------------------------------------------
 
     def make_program(self) -> Program:
         """Return the program, made again if a line has failed in it."""
         if self.program is None:
             programs = Programs(self.limits, self.settings.dtype, dialect=self.settings.dialect)
             self.program = program = programs.fresh(0, programs.loader(Path()))
-            for statement in program.statements(text_lines(self.state.program(lambda entry: entry.counts)), stream=True):
+            for statement in program.statements(
+                text_lines(self.state.program(lambda entry: entry.counts)), stream=True
+            ):
                 if not isinstance(statement, GradcliError):
                     program.execute(statement)
         return self.program
 
     def run_lines(self, text: str, before: int = 0) -> int:
-        """Run statements of lines that follow so many others; the exit code that they would have."""
+        """Run statements of lines that follow so many others; the exit code that they would
+        have.
+        """
         lines = [*["\n"] * before, *text_lines(text)]
-        found = [source for source in sources(lines, None, self.limits) if not isinstance(source, Output)]
+        found = [
+            source for source in sources(lines, None, self.limits) if not isinstance(source, Output)
+        ]
         self.make_program().scope.dialect.foresee(lambda: iter(found))
         writer = Writer("text", self.settings.color, self.settings.digits)
         return max((self._run_source(source, writer) for source in found), default=FINE)
@@ -173,12 +210,16 @@ class Session:
         """Run the statements of a logical line: all of them come into force, or none."""
         program, state, settings = self.make_program(), self.state, self.settings
         program.scope.dialect.note(source, program.scope.names)
-        text = state.without_last(source.text.strip() if source.text[:1].isspace() else source.text.rstrip())
+        text = state.without_last(
+            source.text.strip() if source.text[:1].isspace() else source.text.rstrip()
+        )
         if mentions_last(source.text):
             for statement in parse_statements(Source(f"_ = {state.last}"), self.limits.length):
                 if not isinstance(statement, GradcliError):
                     program.execute(statement)
-        options = Options(wrt=names_of(settings.wrt), check=settings.check, formula=settings.formula)
+        options = Options(
+            wrt=names_of(settings.wrt), check=settings.check, formula=settings.formula
+        )
         bound: set[str] = set()
         code, binds, failed = FINE, False, False
         for statement in parse_statements(source, self.limits.length):
@@ -198,12 +239,17 @@ class Session:
         if failed:
             self.program = None
             return code
-        if state.last is not None and state.value is not None and bound.intersection(_WORD.findall(state.last)):
+        if (
+            state.last is not None
+            and state.value is not None
+            and bound.intersection(_WORD.findall(state.last))
+        ):
             state = state._replace(last=state.value)  # what it was, whatever its names mean now
         self.state = state._replace(entries=(*state.entries, Entry(text, binds)))
         return code
 
-    # -- what commands do --------------------------------------------------------------------------------------------------
+    # -- what commands do
+    # --------------------------------------------------------------------------------------------------
 
     def take(self, state: State) -> None:
         """Go on from another state."""
@@ -214,7 +260,14 @@ class Session:
         if not self.state.entries:
             raise UsageError("there is nothing to take back")
         *entries, gone = self.state.entries
-        last = next((entry.text for entry in reversed(entries) if not entry.binds and is_expression(entry.text)), None)
+        last = next(
+            (
+                entry.text
+                for entry in reversed(entries)
+                if not entry.binds and is_expression(entry.text)
+            ),
+            None,
+        )
         changed = {} if gone.binds else {"last": last, "query": last, "value": None}
         self.take(self.state._replace(entries=tuple(entries), **changed))
         return gone.text
@@ -237,11 +290,22 @@ class Session:
         if self.program is None:
             return sorted({*_WORD.findall(self.state.program(lambda entry: entry.binds))})
         scope = self.program.scope
-        return sorted({*scope.names, *scope.functions, *scope.objects, *scope.imported, *scope.dialect.seen.roots} - {"_"})
+        return sorted(
+            {
+                *scope.names,
+                *scope.functions,
+                *scope.objects,
+                *scope.imported,
+                *scope.dialect.seen.roots,
+            }
+            - {"_"}
+        )
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """Statements and commands, each with the number of lines before it: a line of a paste that begins with ":" is a command."""
+    """Statements and commands, each with the number of lines before it: a line of a paste that
+    begins with ":" is a command.
+    """
     begin, lines = 0, text.split("\n")
     for number, line in enumerate([*lines, ":"]):
         if line.lstrip().startswith(":"):

@@ -25,22 +25,32 @@ Result = Callable[[str, str, int], Record]  # of a line, of a file, with this nu
 
 
 def update(paths: Iterable[str], result: Result) -> None:
-    """Record present results as the expectations of JSON Lines files, and say how many. Raises InputError, OutputError."""
+    """Record present results as the expectations of JSON Lines files, and say how many.
+
+    Raises InputError, OutputError.
+    """
     for path in paths:
         changed, total = _update(path, result)
         say(f"{printable(path)}: {changed} of {total} records have new expectations")
 
 
 def _update(path: str, result: Result) -> tuple[int, int]:
-    """Return how many records of a file were changed, of how many; every other byte stays as it is."""
+    """Return how many records of a file were changed, of how many; every other byte stays
+    as it is.
+    """
     content = _content(path)
     old = content.decode("utf-8", "surrogateescape").split("\n")
     mark = "\ufeff" if old[0].startswith("\ufeff") else ""
     old[0] = old[0].removeprefix(mark)
-    new = [_with_expectation(result(line, path, i), line) if line.strip() else line for i, line in enumerate(old, 1)]
+    new = [
+        _with_expectation(result(line, path, i), line) if line.strip() else line
+        for i, line in enumerate(old, 1)
+    ]
     changed = sum(a != b for a, b in zip(old, new, strict=True))
     if changed and _content(path) != content:
-        raise InputError(f"'{path}' has changed in the meantime: nothing is recorded", help="record again")
+        raise InputError(
+            f"'{path}' has changed in the meantime: nothing is recorded", help="record again"
+        )
     if changed:
         write_whole(Path(path), (mark + "\n".join(new)).encode("utf-8", "surrogateescape"))
     return changed, sum(bool(line.strip()) for line in old)
@@ -55,8 +65,16 @@ def _content(path: str) -> bytes:
 
 
 def _with_expectation(record: Record, line: str) -> str:
-    """A record's line with the present value and gradients as ``expect``, or with those in the place of what is wrong there."""
-    if record.error is not None or record.skip is not None or record.grad is None or record.value is None or _is_wrong(record):
+    """A record's line with the present value and gradients as ``expect``, or with those in the
+    place of what is wrong there.
+    """
+    if (
+        record.error is not None
+        or record.skip is not None
+        or record.grad is None
+        or record.value is None
+        or _is_wrong(record)
+    ):
         return line
     before = json.loads(line).get("expect")
     expect = _expectation(record, before or {})
@@ -74,7 +92,9 @@ def _with_expectation(record: Record, line: str) -> str:
 
 
 def _expectation(record: Record, before: dict[str, Any]) -> dict[str, Any]:
-    """Return what a record is to expect: everything, or, if it expects something, the same with its mistakes corrected."""
+    """Return what a record is to expect: everything, or, if it expects something, the same with its
+    mistakes corrected.
+    """
     from gradcli.report.data import plain
 
     grad = {name: plain(slope) for name, slope in (record.grad or {}).items()}
@@ -93,9 +113,17 @@ def _expectation(record: Record, before: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_wrong(record: Record) -> bool:
-    """Return whether the cross-check disagrees with the result itself, whatever is claimed of it."""
-    return record.check is not None and any(part.verdict is Verdict.MISMATCH for part in record.check.parts)
+    """Return whether the cross-check disagrees with the result itself, whatever is claimed
+    of it.
+    """
+    return record.check is not None and any(
+        part.verdict is Verdict.MISMATCH for part in record.check.parts
+    )
 
 
 def _false_claims(record: Record) -> set[str]:
-    return {claim.of for claim in (record.check.claims if record.check else []) if claim.verdict is Verdict.MISMATCH}
+    return {
+        claim.of
+        for claim in (record.check.claims if record.check else [])
+        if claim.verdict is Verdict.MISMATCH
+    }

@@ -1,4 +1,6 @@
-"""The reports of a check: one on standard output, unless ``--report KIND=-`` takes its place, and those in files; and its progress."""
+"""The reports of a check: one on standard output, unless ``--report KIND=-`` takes its place, and
+those in files; and its progress.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ from gradcli.storage.whole_files import Replacement, cannot_write, real
 
 
 class Reports:
-    """All that are asked for, by options or by settings. Raises UsageError and OutputError for what cannot be written."""
+    """All that are asked for, by options or by settings.
+
+    Raises UsageError and OutputError for what cannot be written.
+    """
 
     def __init__(self, request: CheckRequest, settings: Settings, checked: Iterable[str]) -> None:
         wanted = sorted(wanted_reports(request, settings), key=lambda pair: pair[1] == "-")
@@ -49,7 +54,9 @@ class Reports:
 
 
 class WrittenReport:
-    """A report on standard output, or one that takes the place of a file when it is complete. Raises OutputError at first.
+    """A report on standard output, or one that takes the place of a file when it is complete.
+
+    Raises OutputError at first.
 
     broken  why it cannot be written any more, whatever becomes of the others
     """
@@ -66,7 +73,9 @@ class WrittenReport:
             self.new = Replacement(path)
         except OSError as error:
             raise cannot_write(path, error) from None
-        stream = io.TextIOWrapper(self.new.file, encoding="utf-8", errors="backslashreplace", newline="\n")
+        stream = io.TextIOWrapper(
+            self.new.file, encoding="utf-8", errors="backslashreplace", newline="\n"
+        )
         self.report = make(kind, stream, verbose=request.verbose)
 
     def close(self, summary: Summary) -> None:
@@ -76,7 +85,9 @@ class WrittenReport:
             self.attempt(self.new.finish)
 
     def attempt(self, act: Callable[[], object]) -> bool:
-        """Act, unless that has failed before; whether an outcome could be said, or an error stands in its place."""
+        """Act, unless that has failed before; whether an outcome could be said, or an error stands
+        in its place.
+        """
         if self.broken is None:
             try:
                 return act() is not False
@@ -92,25 +103,42 @@ def _standard_report(kind: str, request: CheckRequest) -> Report:
     if kind == "text" and is_styled(request.color):
         from gradcli.cli.write.terminal_report import TerminalReport
 
-        return TerminalReport(sys.stdout, request.verbose, request.quiet, forced=request.color == "always")
+        return TerminalReport(
+            sys.stdout, request.verbose, request.quiet, forced=request.color == "always"
+        )
     return make(kind, sys.stdout, verbose=request.verbose, quiet=request.quiet)
 
 
 def wanted_reports(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
-    """Kinds and files of all reports; a ``--format`` wins against a setting. Raises UsageError, also for options that are about none."""
+    """Kinds and files of all reports; a ``--format`` wins against a setting.
+
+    Raises UsageError, also for options that are about none.
+    """
     wanted = [assignment("--report", text) for text in request.reports or settings.report or ()]
     for kind, _ in wanted:
         one_of("--report" if request.reports else f"report of {settings.path}", kind, REPORTS)
     shown = [kind for kind, path in wanted if path == "-"]
     if request.format_given or not shown:
         if shown and request.reports:
-            both = f"--format {request.output_format} and --report {shown[0]}=- are both about standard output"
+            both = (
+                f"--format {request.output_format} and --report {shown[0]}=- are both about "
+                "standard output"
+            )
             raise UsageError(both, help=f"write --report {request.output_format}=- for both")
-        wanted, shown = [*((kind, path) for kind, path in wanted if path != "-"), (request.output_format, "-")], [request.output_format]
-    for kinds, word in ((shown, "quiet"), (shown, "color=always"), ([kind for kind, _ in wanted], "verbose")):
+        wanted, shown = (
+            [*((kind, path) for kind, path in wanted if path != "-"), (request.output_format, "-")],
+            [request.output_format],
+        )
+    for kinds, word in (
+        (shown, "quiet"),
+        (shown, "color=always"),
+        ([kind for kind, _ in wanted], "verbose"),
+    ):
         if "text" not in kinds and (option := request.as_typed(word)):
             help = f"add --report text=-, or leave {option} out"
-            raise UsageError(f"{option} is about the text report, which is not asked for", help=help)
+            raise UsageError(
+                f"{option} is about the text report, which is not asked for", help=help
+            )
     return wanted
 
 
@@ -118,19 +146,25 @@ def _refuse_overwriting(paths: list[str], checked: Iterable[str]) -> None:
     sources = {real(path) for path in checked}
     for path in paths:
         if paths.count(path) > 1:
-            raise UsageError(f"two reports are about the same file, '{path}'", help="write each to a file of its own")
+            raise UsageError(
+                f"two reports are about the same file, '{path}'",
+                help="write each to a file of its own",
+            )
         if os.path.isfile(path) and path in sources:
             raise UsageError(f"a report would overwrite '{path}', which is being checked")
 
 
-# -- How far a check or a computation is: a line on standard error while it takes long, which goes away at the end.
+# -- How far a check or a computation is: a line on standard error while it takes long, which goes
+# away at the end.
 
 
 _PATIENCE = 0.5  # seconds before anything is shown
 
 
 class Progress:
-    """Counts outcomes, and shows the counts if it is wanted and the work goes on for more than half a second."""
+    """Counts outcomes, and shows the counts if it is wanted and the work goes on for more than half
+    a second.
+    """
 
     def __init__(self, wanted: bool) -> None:
         self.checked = self.bad = 0
@@ -158,7 +192,11 @@ class Progress:
             self.display.stop()
 
     def line(self) -> str:
-        parts = [f"{self.checked:,} checked", f"{self.bad:,} failed" if self.bad else "", f"{time.monotonic() - self.started:.0f} s"]
+        parts = [
+            f"{self.checked:,} checked",
+            f"{self.bad:,} failed" if self.bad else "",
+            f"{time.monotonic() - self.started:.0f} s",
+        ]
         return ", ".join(part for part in parts if part) + f"  {one_line(self.suite, 40)}"
 
     def _show(self) -> None:
@@ -167,7 +205,9 @@ class Progress:
 
         from gradcli.cli.write.terminal import console, plain_text
 
-        spinner = Spinner("dots" if (sys.stderr.encoding or "").lower().startswith("utf") else "line")
+        spinner = Spinner(
+            "dots" if (sys.stderr.encoding or "").lower().startswith("utf") else "line"
+        )
 
         def current() -> Spinner:
             line = plain_text(self.line())
@@ -201,4 +241,6 @@ class ChunkProgress(Progress):
         spent = time.monotonic() - self.started
         left = spent / self.checked * (self.chunks - self.checked) if self.checked else None
         minutes, seconds = divmod(round(left or 0), 60)
-        return f"{self.checked:,} of {self.chunks:,} chunks" + ("" if left is None else f", {minutes}:{seconds:02} left")
+        return f"{self.checked:,} of {self.chunks:,} chunks" + (
+            "" if left is None else f", {minutes}:{seconds:02} left"
+        )

@@ -1,8 +1,10 @@
-"""The two streams of the command line, and results on them, in the form that is asked for, or in a file, whole.
+"""The two streams of the command line, and results on them, in the form that is asked for, or in a
+file, whole.
 
-Results go to standard output as they come, what is to be said beside them to standard error; nothing else of the command line
-writes to these. Text goes through `shown` on its way, so that no line of it does anything to a terminal, or to a CI system that
-reads along; formats that other programs read are made of functions of `gradcli.inert` of their own.
+Results go to standard output as they come, what is to be said beside them to standard error;
+nothing else of the command line writes to these. Text goes through `shown` on its way, so that no
+line of it does anything to a terminal, or to a CI system that reads along; formats that other
+programs read are made of functions of `gradcli.inert` of their own.
 """
 
 from __future__ import annotations
@@ -27,14 +29,18 @@ if TYPE_CHECKING:
 
 
 def prepare(kind: str = "text") -> None:
-    """Let standard output take every text of a format: what its encoding lacks is escaped, as readers of the format undo it."""
+    """Let standard output take every text of a format: what its encoding lacks is escaped, as
+    readers of the format undo it.
+    """
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is None:
         return
     if kind not in LACKING:
         reconfigure(errors="backslashreplace")
     elif (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf8sig"):
-        reconfigure(encoding="ascii", errors=LACKING[kind])  # which all encodings have: their readers expect UTF-8
+        reconfigure(
+            encoding="ascii", errors=LACKING[kind]
+        )  # which all encodings have: their readers expect UTF-8
 
 
 def put(text: str) -> None:
@@ -58,7 +64,9 @@ _LABEL = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)")
 
 
 def put_rows(text: str) -> None:
-    """Rows, each perhaps of a label and its text; a terminal, or who asks for columns, has their lines broken between words."""
+    """Rows, each perhaps of a label and its text; a terminal, or who asks for columns, has their
+    lines broken between words.
+    """
     if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
         put_text(text + "\n")
         return
@@ -69,7 +77,9 @@ def put_rows(text: str) -> None:
         label = _LABEL.match(row)
         wide = label is not None and label.end() > terminal.width // 2  # too narrow for two columns
         line = re.sub(r"(?<=\S) {2,}", "  ", row, count=1) if wide else row
-        put_lines(terminal, plain_text(line), label.end() if label is not None and not wide else None)
+        put_lines(
+            terminal, plain_text(line), label.end() if label is not None and not wide else None
+        )
 
 
 _PICTURES = ("svg", "html", "mermaid")
@@ -85,16 +95,22 @@ class Form(Protocol):
 
 
 def is_styled(color: str) -> bool:
-    """Tell whether standard output takes styles: a capable terminal, unless the user says otherwise."""
+    """Tell whether standard output takes styles: a capable terminal, unless the user says
+    otherwise.
+    """
     if color != "auto":
         return color == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 class Writer:
-    """Takes results, saves what is to be saved of them, and shows all or, if it is quiet, those that need attention.
+    """Takes results, saves what is to be saved of them, and shows all or, if it is quiet, those
+    that need attention.
 
-    What the encoding of standard output lacks is escaped. A result that cannot be written is written as an error.
+    What the encoding of standard output lacks is escaped. A result that cannot be written is
+    written as an error.
 
     form       such as "text", "json" or "svg"
     one_alone  whether a single result is no array in JSON
@@ -114,7 +130,14 @@ class Writer:
         save: Callable[[Record], None] | None = None,
     ) -> None:
         prepare(form)
-        self.form, self.digits, self.one_alone, self.out, self.quiet, self.save = form, digits, one_alone, out, quiet, save
+        self.form, self.digits, self.one_alone, self.out, self.quiet, self.save = (
+            form,
+            digits,
+            one_alone,
+            out,
+            quiet,
+            save,
+        )
         self.texts: list[str] = []  # of the file
         self.put = put if out is None else self.texts.append
         self.found: list[Any] = []  # what is written at the end
@@ -165,7 +188,8 @@ class Writer:
     def _take_picture(self, explanation: Explanation) -> None:
         if self.form != "html" and self.found:
             raise UsageError(
-                f"--format {self.form} has one picture, and that is of line {self.found[0].record.line}",
+                f"--format {self.form} has one picture, and that is of line "
+                f"{self.found[0].record.line}",
                 help="explain one expression, or write --format html",
             )
         self.found.append(explanation)
@@ -206,18 +230,28 @@ def _encode(result: Any, indent: int | None = None) -> str:
 
 def writer_for(request: Request, **how: Any) -> Writer:
     """Return what writes the results of a command."""
-    return Writer(request.output_format, request.color, request.digits, out=request.out, quiet=request.quiet, **how)
+    return Writer(
+        request.output_format,
+        request.color,
+        request.digits,
+        out=request.out,
+        quiet=request.quiet,
+        **how,
+    )
 
 
-# -- What takes the place of a result that cannot be written: an error that says so, so that neither it
-# nor another one is lost.
+# -- What takes the place of a result that cannot be written: an error that says so, so that neither
+# it nor another one is lost.
 
 
 _LONGEST = 2000  # characters of a text that is told again
 
 
 def write_result(write: Callable[[Any], None], result: Any) -> None:
-    """Write a result. If that fails it becomes its own error, as which it is written: with its id and text."""
+    """Write a result.
+
+    If that fails it becomes its own error, as which it is written: with its id and text.
+    """
     try:
         write(result)
     except OSError:  # the output takes nothing any more
@@ -230,7 +264,12 @@ def _as_error(result: Any, error: Exception) -> Any:
     """The result as an error, without anything else that may be why it cannot be written."""
     result.fail(as_gradcli_error(error))
     record = getattr(result, "record", result)  # of an explanation
-    record.expr, record.read_as, record.meta, record.warnings = clip_text(record.expr, _LONGEST), None, None, []
+    record.expr, record.read_as, record.meta, record.warnings = (
+        clip_text(record.expr, _LONGEST),
+        None,
+        None,
+        [],
+    )
     return result
 
 
@@ -244,6 +283,16 @@ def report_outcome(report: Report, outcome: Outcome) -> bool:
         from gradcli.report.outcomes import ERROR
 
         record = _as_error(replace(outcome.record, relations=[], refuted=[]), error)
-        report.add(replace(outcome, record=record, name=f"line {record.line}", status=ERROR, reason=None, details=[], identity=None))
+        report.add(
+            replace(
+                outcome,
+                record=record,
+                name=f"line {record.line}",
+                status=ERROR,
+                reason=None,
+                details=[],
+                identity=None,
+            )
+        )
         return False
     return True

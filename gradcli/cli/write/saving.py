@@ -1,4 +1,5 @@
-"""``--save NAME=FILE``: arrays to files, in the format that the suffix says, written whole or not at all.
+"""``--save NAME=FILE``: arrays to files, in the format that the suffix says, written whole or not
+at all.
 
 Of ``eval`` they are gradients or the value; of ``check`` the masks of their wrong entries.
 """
@@ -23,7 +24,14 @@ from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.data import plain
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.whole_files import cannot_write, discard, is_device, put_in_place, real, temporary_beside
+from gradcli.storage.whole_files import (
+    cannot_write,
+    discard,
+    is_device,
+    put_in_place,
+    real,
+    temporary_beside,
+)
 
 
 def targets_of(texts: Iterable[str]) -> dict[str, str]:
@@ -33,10 +41,14 @@ def targets_of(texts: Iterable[str]) -> dict[str, str]:
     for name, path in targets.items():
         suffix = Path(path).suffix
         if suffix.lower() not in _KNOWN and not is_device(path):
-            said = f"'{suffix}' is no format that is written" if suffix else "a suffix says the format"
+            said = (
+                f"'{suffix}' is no format that is written" if suffix else "a suffix says the format"
+            )
             raise UsageError(f"--save {name}={path}: {said}", help=f"the suffixes are {_SUFFIXES}")
         if paths.count(real(path)) > 1 and not is_device(path) and _suffix(path) != ".npz":
-            raise UsageError(f"--save {name}={path}: '{path}' is named twice", help="a .npz file takes several")
+            raise UsageError(
+                f"--save {name}={path}: '{path}' is named twice", help="a .npz file takes several"
+            )
     return targets
 
 
@@ -47,7 +59,9 @@ def _suffix(path: str) -> str:
 
 
 class SavedArrays:
-    """The arrays that go to files: large ones while they are computed, so that memory need not hold them."""
+    """The arrays that go to files: large ones while they are computed, so that memory need not hold
+    them.
+    """
 
     def __init__(self, targets: dict[str, str]) -> None:
         self.targets = targets
@@ -56,14 +70,22 @@ class SavedArrays:
     def place(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array in a file beside its target, or None where there is none."""
         path = Path(self.targets[name]) if name in self.targets else None
-        if path is None or not shape or _suffix(str(path)) != ".npy" or is_device(str(path)) or not hasattr(os, "posix_fallocate"):
+        if (
+            path is None
+            or not shape
+            or _suffix(str(path)) != ".npy"
+            or is_device(str(path))
+            or not hasattr(os, "posix_fallocate")
+        ):
             return None
         try:
             handle, temporary = temporary_beside(path)
             try:
                 mapped = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
                 weakref.finalize(mapped, discard, temporary)  # what was not moved to its place goes
-                os.posix_fallocate(handle, 0, os.fstat(handle).st_size)  # a full disk is an error now, not a signal later
+                os.posix_fallocate(
+                    handle, 0, os.fstat(handle).st_size
+                )  # a full disk is an error now, not a signal later
             except BaseException:
                 discard(temporary)
                 raise
@@ -74,18 +96,29 @@ class SavedArrays:
         return mapped
 
     def save(self, record: Record) -> None:
-        """Write the named arrays of a record, and leave them out of what is printed. A second result is refused: files hold one."""
+        """Write the named arrays of a record, and leave them out of what is printed.
+
+        A second result is refused: files hold one.
+        """
         if record.error is not None or record.mode == "assert":
             return
         if self.saved_from is not None:
             said = f"--save takes one result, and has that of line {self.saved_from.line}"
-            record.error = Failure.of(UsageError(said, help="evaluate one expression to save of it"))
+            record.error = Failure.of(
+                UsageError(said, help="evaluate one expression to save of it")
+            )
             return
         arrays = _arrays_of(record, self.targets, _array_of)
         if record.error is None:
             self.saved_from = record
         for name in arrays:
-            what = "the value" if name == "value" else "the jvp" if record.mode == "jvp" else f"the {_WORDS[record.mode]} of {name}"
+            what = (
+                "the value"
+                if name == "value"
+                else "the jvp"
+                if record.mode == "jvp"
+                else f"the {_WORDS[record.mode]} of {name}"
+            )
             record.warnings.append(f"{what} is {_where(self.targets[name], name)}")
             _leave_out(record, name)
 
@@ -100,7 +133,10 @@ def _array_of(record: Record, name: str) -> np.ndarray:
     derivatives = record.derivatives()
     if name not in derivatives:
         names = ", ".join(["value", *derivatives])
-        raise UsageError(f"--save {name}: the result has no {_WORDS.get(record.mode, 'jvp')} of '{name}'", help=f"it has {names}")
+        raise UsageError(
+            f"--save {name}: the result has no {_WORDS.get(record.mode, 'jvp')} of '{name}'",
+            help=f"it has {names}",
+        )
     return np.asanyarray(derivatives[name])
 
 
@@ -111,7 +147,9 @@ def _leave_out(record: Record, name: str) -> None:
         row, _, column = name.partition(",")
         del record.hessian[row][column]
     else:
-        del ({"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad) or {})[name]
+        del ({"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad) or {})[
+            name
+        ]
 
 
 def _where(path: str, name: str) -> str:
@@ -122,11 +160,17 @@ def save_masks(record: Record, targets: dict[str, str]) -> None:
     """Write which entries are wrong, of the gradients (or of the value) or of claims about them."""
     for name, mask in _arrays_of(record, targets, _mask).items() if record.error is None else ():
         where = _where(targets[name], name)
-        record.warnings.append(f"the mask of the wrong entries of {name} is {where}: {int(mask.sum())} of {mask.size}")
+        record.warnings.append(
+            f"the mask of the wrong entries of {name} is {where}: {int(mask.sum())} of {mask.size}"
+        )
 
 
-def _arrays_of(record: Record, targets: dict[str, str], array_of: Callable[[Record, str], np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays of a record that are written; none where one cannot be, whose error is then the record's."""
+def _arrays_of(
+    record: Record, targets: dict[str, str], array_of: Callable[[Record, str], np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The arrays of a record that are written; none where one cannot be, whose error is then the
+    record's.
+    """
     try:
         arrays = {name: array_of(record, name) for name in targets}
         _write_all(targets, arrays)
@@ -154,7 +198,10 @@ def _mask(record: Record, name: str) -> np.ndarray:
 
 
 def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
-    """Write each file, an archive with all that goes to it: all of them, or none. Raises OutputError and UsageError."""
+    """Write each file, an archive with all that goes to it: all of them, or none.
+
+    Raises OutputError and UsageError.
+    """
     files: dict[str, dict[str, np.ndarray]] = {}
     for name, array in arrays.items():
         path = targets[name]
@@ -182,7 +229,9 @@ def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
 
 
 def _write_temporary(path: Path, arrays: Arrays) -> str | None:
-    """The temporary file that has what belongs to a path; None where it is there already: in a device, which is never replaced."""
+    """The temporary file that has what belongs to a path; None where it is there already: in a
+    device, which is never replaced.
+    """
     write = WRITERS[_suffix(str(path))]
     array = next(iter(arrays.values()))
     if is_device(path):
@@ -204,7 +253,7 @@ def _write_temporary(path: Path, arrays: Arrays) -> str | None:
     return temporary
 
 
-# -- The formats of files, each read back by `gradcli.files.arrays` --------------------------------
+# -- The formats of files, each read back by `gradcli.files.arrays` ------------------------------
 
 
 Arrays = Mapping[str, np.ndarray]  # by the names of what they are
@@ -216,7 +265,9 @@ def _npy(stream: BinaryIO, arrays: Arrays) -> None:
 
 
 def _npz(stream: BinaryIO, arrays: Arrays) -> None:
-    with zipfile.ZipFile(stream, "w") as archive:  # np.savez has parameters, which names may be called like
+    with zipfile.ZipFile(
+        stream, "w"
+    ) as archive:  # np.savez has parameters, which names may be called like
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
@@ -234,7 +285,10 @@ def _separated_writer(separator: str) -> Callable[[BinaryIO, Arrays], None]:
         ((name, array),) = arrays.items()
         if array.ndim > 2 or (array.ndim == 2 and not array.size):
             what = f"{array.ndim} dimensions" if array.size else "no entries"
-            raise UsageError(f"'{name}' has {what}, and a table rows and columns", help="write .npy, .npz or .json")
+            raise UsageError(
+                f"'{name}' has {what}, and a table rows and columns",
+                help="write .npy, .npz or .json",
+            )
         if array.ndim < 2 and not is_number(name):  # ``inf`` and ``nan`` are names, too
             stream.write(f"{name}\n".encode())
         for row in array if array.ndim == 2 else array.reshape(-1, 1):
@@ -247,7 +301,13 @@ def _cell(value: np.generic) -> str:
     return str(int(value)) if value.dtype.kind == "b" else str(value)
 
 
-WRITERS = {".npy": _npy, ".npz": _npz, ".csv": _separated_writer(","), ".tsv": _separated_writer("\t"), ".json": _json}
+WRITERS = {
+    ".npy": _npy,
+    ".npz": _npz,
+    ".csv": _separated_writer(","),
+    ".tsv": _separated_writer("\t"),
+    ".json": _json,
+}
 
 
 _KNOWN = (*WRITERS, *CHUNKED)

@@ -24,7 +24,15 @@ _ONLY_NUMBERS = re.compile(r"\[[-+.,\[\]\se\d]*\]")
 _INDENT = 4
 _ANY = 1_000_000  # columns
 _SIGNS = {"agree": "✓", "mismatch": "✗"}
-_ROLES = {"heading": "bold", "id": "dim", "text": "", "number": "cyan", "formula": "green", "name": "bold cyan", "fact": "dim"}
+_ROLES = {
+    "heading": "bold",
+    "id": "dim",
+    "text": "",
+    "number": "cyan",
+    "formula": "green",
+    "name": "bold cyan",
+    "fact": "dim",
+}
 
 
 class Terminal:
@@ -37,13 +45,21 @@ class Terminal:
         self.first = True
 
     def write(self, result: Any) -> None:
-        lines = [] if result.error is not None else result.lines(self.digits, max(20, self.console.width - _INDENT))
+        lines = (
+            []
+            if result.error is not None
+            else result.lines(self.digits, max(20, self.console.width - _INDENT))
+        )
         if not self.first:
             self._put()
         self.first = False
         if result.error is not None:
             show_error(self.errors, result.error_text())
-        labels = 7 if any(isinstance(line, Line) and line.kind == "value" for line in lines) else label_width(lines)
+        labels = (
+            7
+            if any(isinstance(line, Line) and line.kind == "value" for line in lines)
+            else label_width(lines)
+        )
         for line in lines:
             if isinstance(line, Table):
                 self._derivatives(line)
@@ -53,7 +69,11 @@ class Terminal:
 
     def _put(self, *parts: tuple[str, str], hang: int | None = None) -> None:
         """A line in parts, each with its style."""
-        put_lines(self.console, Text.assemble(*((inert_lines(text), style) for text, style in parts)), hang)
+        put_lines(
+            self.console,
+            Text.assemble(*((inert_lines(text), style) for text, style in parts)),
+            hang,
+        )
 
     def _line(self, line: Line, labels: int) -> None:
         text = line.text.replace("\n", " ")
@@ -62,18 +82,33 @@ class Terminal:
         elif line.kind == "value":  # and beside it or below it what kind of number it is
             value = line.parts[0].text.replace("\n", "\n" + " " * _INDENT)
             kind = "".join(f"   {part.text.strip()[1:-1]}" for part in line.parts[1:])
-            self._put(("  = ", "dim"), (value, "bold cyan"), (f"\n {kind}" if kind and "\n" in value else kind, "dim"), hang=_INDENT)
+            self._put(
+                ("  = ", "dim"),
+                (value, "bold cyan"),
+                (f"\n {kind}" if kind and "\n" in value else kind, "dim"),
+                hang=_INDENT,
+            )
         elif line.kind in COLOURS:
             sign = _SIGNS.get(line.kind, "!") if self.unicode else "*"
-            self._put((f"  {sign} {line.kind}", COLOURS[line.kind]), (text.removeprefix(line.kind), "dim"), hang=_INDENT)
+            self._put(
+                (f"  {sign} {line.kind}", COLOURS[line.kind]),
+                (text.removeprefix(line.kind), "dim"),
+                hang=_INDENT,
+            )
         else:
             label = "  " + pad(line.label, max(labels, display_width(line.label) + 2))
-            self._put((label, "dim"), (text, "bold cyan" if line.kind == "formula" else ""), hang=len(label))
+            self._put(
+                (label, "dim"),
+                (text, "bold cyan" if line.kind == "formula" else ""),
+                hang=len(label),
+            )
 
     def _derivatives(self, table: Table) -> None:
         """The table, and below it what there is no room for in it: formulas, and then numbers."""
         room = self.console.options.update(max_width=_ANY)
-        for below, beside in product((False, True), (any(row.formula for row in table.rows), False)):
+        for below, beside in product(
+            (False, True), (any(row.formula for row in table.rows), False)
+        ):
             grid = self._grid(table, beside, below)
             if self.console.measure(grid, options=room).maximum <= self.console.width:
                 break
@@ -83,11 +118,18 @@ class Terminal:
                 self._put(("  ", ""), (row.name, "bold"), (" =", ""))
                 for line in row.numbers.split("\n"):
                     self._put((" " * _INDENT + line, ""))
-            if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):  # those are the gradient again
+            if (
+                row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula)
+            ):  # those are the gradient again
                 self._put((f"  d/d{row.name} = {row.formula}", "cyan"), hang=_INDENT)
 
     def _grid(self, table: Table, beside: bool, below: bool) -> Grid:
-        grid = Grid(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
+        grid = Grid(
+            box=box.ROUNDED if self.unicode else box.ASCII,
+            header_style="dim",
+            border_style="dim",
+            pad_edge=True,
+        )
         grid.add_column("", style="bold", no_wrap=True)
         grid.add_column(plain_text(table.heading), no_wrap=True)
         if table.checked:
@@ -95,9 +137,14 @@ class Terminal:
         if beside:
             grid.add_column("derivative", style="cyan", no_wrap=True)
         for row in table.rows:
-            cells = [plain_text(row.name), plain_text("below", style="dim") if below else plain_text(row.numbers)]
+            cells = [
+                plain_text(row.name),
+                plain_text("below", style="dim") if below else plain_text(row.numbers),
+            ]
             if table.checked:
-                cells.append(plain_text(row.check, style=COLOURS.get(row.check.partition(",")[0], "")))
+                cells.append(
+                    plain_text(row.check, style=COLOURS.get(row.check.partition(",")[0], ""))
+                )
             if beside:
                 cells.append(plain_text(row.formula))
             grid.add_row(*cells)
@@ -109,24 +156,40 @@ def console(stream: TextIO, forced: bool) -> Console:
     if not forced:
         return Console(file=stream, markup=False, emoji=False, highlight=False)
     return Console(  # with colours, whatever the environment says
-        file=stream, markup=False, emoji=False, highlight=False, force_terminal=True, no_color=False, color_system="standard"
+        file=stream,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        force_terminal=True,
+        no_color=False,
+        color_system="standard",
     )
 
 
 def plain_text(content: str, style: str = "") -> Text:
-    """Text of anybody's in rich: no markup is read in it, and no character of it does anything to the terminal."""
+    """Text of anybody's in rich: no markup is read in it, and no character of it does anything to
+    the terminal.
+    """
     return Text(inert_lines(content), style=style)
 
 
 def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
-    """Lines, broken between words where the terminal is narrower; what goes on hangs below so many columns, or below its own beginning."""
+    """Lines, broken between words where the terminal is narrower; what goes on hangs below so many
+    columns, or below its own beginning.
+    """
     for line in text.split("\n", allow_blank=True):
         if line.cell_len <= console.width:
             console.print(line, soft_wrap=True)
             continue
-        margin = len(line.plain) - len(line.plain.lstrip()) + 2 if hang is None or hang > console.width // 2 else hang
+        margin = (
+            len(line.plain) - len(line.plain.lstrip()) + 2
+            if hang is None or hang > console.width // 2
+            else hang
+        )
         first, rest = line.divide([margin])
-        broken = first + Text("\n" + " " * margin).join(rest.wrap(console, max(20, console.width - margin)))
+        broken = first + Text("\n" + " " * margin).join(
+            rest.wrap(console, max(20, console.width - margin))
+        )
         safe = inert_lines(broken.plain)  # of which no new line is a command either
         console.print(broken if safe == broken.plain else safe, soft_wrap=True)
 
@@ -141,7 +204,9 @@ def show_error(console: Console, rendered: str) -> None:
             styled.stylize("red", line.index("^"))
         elif said.startswith("= help"):
             styled.stylize("cyan", line.index("=") + 2, line.index(":"))
-        if line.startswith("error[") or (said.startswith("=") and not said.startswith("= repeat: ")):
+        if line.startswith("error[") or (
+            said.startswith("=") and not said.startswith("= repeat: ")
+        ):
             put_lines(console, styled)
         else:
             console.print(styled, soft_wrap=True)

@@ -10,7 +10,14 @@ from gradcli.report.describing import REPEAT
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Summary
 from gradcli.report.pages import TextReport
 
-_STYLES = {PASSED: "green", FAILED: "bold red", XPASSED: "bold red", ERROR: "bold red", SKIPPED: "yellow", XFAILED: "yellow"}
+_STYLES = {
+    PASSED: "green",
+    FAILED: "bold red",
+    XPASSED: "bold red",
+    ERROR: "bold red",
+    SKIPPED: "yellow",
+    XFAILED: "yellow",
+}
 _FINDING = re.compile(r"(assert is false|expected to fail|[a-z-]+)(?=[:, ])")
 
 
@@ -40,13 +47,22 @@ class TerminalReport(TextReport):
             if said.startswith("= ") and not said.startswith(f"= {REPEAT}"):
                 put_lines(self.console, plain_text(text_line))
             else:  # excerpts, and a command, which is copied as it stands
-                self.console.print(plain_text(text_line, style="dim" if said.startswith("-->") else ""), soft_wrap=True)
+                self.console.print(
+                    plain_text(text_line, style="dim" if said.startswith("-->") else ""),
+                    soft_wrap=True,
+                )
         self.console.print()
 
     def put_note(self, text: str) -> None:
         put_lines(self.console, plain_text(text, style="dim"))
 
     def put_summary(self, summary: Summary) -> None:
-        style = "bold red" if summary.bad or summary.interrupted else "bold green" if summary.total else ""
+        style = (
+            "bold red"
+            if summary.bad or summary.interrupted
+            else "bold green"
+            if summary.total
+            else ""
+        )
         put_lines(self.console, plain_text(summary.line(), style=style))
         self.console.file.flush()

@@ -1,1 +1,3 @@
-"""Functions in Python as graphs: what they do with tensors of ours that pass through their libraries."""
+"""Functions in Python as graphs: what they do with tensors of ours that pass through their
+libraries.
+"""

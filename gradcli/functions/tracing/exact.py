@@ -1,4 +1,6 @@
-"""A traced function before the judge of expressions: exact derivatives, where the trace says everything that the function does."""
+"""A traced function before the judge of expressions: exact derivatives, where the trace says
+everything that the function does.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,16 @@ from gradcli.tensors.core.trace import Trace, trace_call
 
 TRACED = "the traced function"
 _MOST_BRANCHES = 4
-_NEARBY = 2.0**-20  # relative: values at which a constant that hides a dependence is another, and no branch
+_NEARBY = (
+    2.0**-20
+)  # relative: values at which a constant that hides a dependence is another, and no branch
 _ALIKE = 1e-9  # relative, of what the function gives to its own libraries and to tensors
 
 # A function that takes tensors: its arguments, and what its run says beside the results.
 Run = Callable[[Mapping[str, Tensor], Passage], list[Any]]
-REFUSED = Exception  # whatever a function, or a library, raises that was not made for tensors of ours, or not for these numbers
+# whatever a function, or a library, raises that was not made for tensors of ours, or not for these
+# numbers
+REFUSED = Exception
 
 
 class Claims(NamedTuple):
@@ -61,9 +67,11 @@ class Claims(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """A function as a graph: its leaves by name, the nodes of its results, and what its run at the subject's arguments has said.
+    """A function as a graph: its leaves by name, the nodes of its results, and what its run at the
+    subject's arguments has said.
 
-    Constants that hide a dependence are leaves, too (``trace.hidden``): what they depend on, the graph does not say.
+    Constants that hide a dependence are leaves, too (``trace.hidden``): what they depend on, the
+    graph does not say.
     """
 
     subject: Subject
@@ -72,8 +80,11 @@ class Exact:
     results: list[Expr]
     passage: Passage
 
-    def check(self, seeds: Seeds, claims: Claims, along: Floats | None = None) -> dict[str, VariableCheck] | None:
-        """The verdicts of the judge of expressions on claims about the gradient; None where it cannot decide.
+    def check(
+        self, seeds: Seeds, claims: Claims, along: Floats | None = None
+    ) -> dict[str, VariableCheck] | None:
+        """The verdicts of the judge of expressions on claims about the gradient; None where it
+        cannot decide.
 
         along  a direction, by names: then the claims are about the Hessian times it
         """
@@ -85,11 +96,16 @@ class Exact:
         if found is None:
             return None
         check, _ = found
-        return {claim.of: part_of(claim, check.variables.get(claim.of), claims.numbers[claim.of]) for claim in check.claims}
+        return {
+            claim.of: part_of(claim, check.variables.get(claim.of), claims.numbers[claim.of])
+            for claim in check.claims
+        }
 
     @cached_property
     def values(self) -> dict[Expr, Any]:
-        """The values of nodes at the subject's arguments: of the leaves, and of all that was asked for."""
+        """The values of nodes at the subject's arguments: of the leaves, and of all that was asked
+        for.
+        """
         return dict(self.scope(self.subject.floats).values)
 
     def pull(self, cotangents: Mapping[Expr, Any], targets: Iterable[Expr]) -> dict[Expr, Any]:
@@ -99,18 +115,35 @@ class Exact:
             return backward(reachable(cotangents), cotangents, targets, self.values.__getitem__)
 
     def judge(self, root: Expr, claims: Claims) -> tuple[Check, Floats] | None:
-        """The verdict on claims about the gradient of a node that is one number, and that gradient; None where there is none."""
+        """The verdict on claims about the gradient of a node that is one number, and that gradient;
+        None where there is none.
+        """
         scope, leaves = self.scope(self.subject.floats), self.trace.leaves
         try:
             found = self.pull({root: np.float64(1)}, leaves.values())
-            grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in leaves.items()}
+            grad = {
+                name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()]
+                for name, x in leaves.items()
+            }
             record = Record("", value=self.values[root], seed=np.float64(1), grad=grad)
-            room = None if claims.narrow is None else room_of(root, leaves, scope.values, grad, claims.narrow, self.trace.kinds_of)
+            room = (
+                None
+                if claims.narrow is None
+                else room_of(root, leaves, scope.values, grad, claims.narrow, self.trace.kinds_of)
+            )
 
             def decide(rooms: Mapping[str, np.ndarray]) -> Check:
                 rtol = claims.rtol if room is None else claims.rtol or 0.0
                 given = [
-                    Given(name, None, said.astype(np.float64), rtol, claims.atol, rooms.get(name), claims.precision)
+                    Given(
+                        name,
+                        None,
+                        said.astype(np.float64),
+                        rtol,
+                        claims.atol,
+                        rooms.get(name),
+                        claims.precision,
+                    )
                     for name, said in claims.numbers.items()
                 ]
                 return cross_check(scope, root, dict(leaves), record, None, given)
@@ -127,7 +160,9 @@ class Exact:
         return (check, grad) if len(check.claims) == len(claims.numbers) else None
 
     def other_ways(self, precision: str) -> list[tuple[str, Exact]]:
-        """The function on the branches that its code in Python would take but for rounding in a precision, each with the condition."""
+        """The function on the branches that its code in Python would take but for rounding in a
+        precision, each with the condition.
+        """
         unsure = self._unsure(precision)
         turned: list[tuple[str, tuple[int, ...]]] = [(text, (index,)) for text, index in unsure]
         if len(unsure) > 1:
@@ -142,7 +177,8 @@ class Exact:
         return found
 
     def _unsure(self, precision: str) -> list[tuple[str, int]]:
-        """The conditions in Python whose truth rounding decides, in words, and their indices in the graph.
+        """The conditions in Python whose truth rounding decides, in words, and their indices in the
+        graph.
 
         None where they are many, as those by which an iteration ends.
         """
@@ -150,27 +186,43 @@ class Exact:
         if not conditions:
             return []
         leaves = self.scope(self.subject.floats).values
-        unsure = [(text, node.index) for node, text in conditions.items() if is_unsure(node, leaves, precision)]
+        unsure = [
+            (text, node.index)
+            for node, text in conditions.items()
+            if is_unsure(node, leaves, precision)
+        ]
         return unsure if len(unsure) <= _MOST_BRANCHES else []
 
     @property
     def _precision(self) -> str:
-        """The dtype in which errors are bounded of what the function computes with the fewest digits."""
+        """The dtype in which errors are bounded of what the function computes with the fewest
+        digits.
+        """
         kinds = [kind for kind in self.trace.kinds if kind.kind in FLOATS]
         return bounded_in(str(max(kinds, key=epsilon_of)))
 
     def turns(self, node: Expr, floats: Floats, wanted: np.ndarray) -> bool:
-        """Return True if a result is what is wanted on another way, between which and its own rounding decides."""
+        """Return True if a result is what is wanted on another way, between which and its own
+        rounding decides.
+        """
         leaves = self.scope(floats).values
         ways = roots_each_way(node, leaves, self._precision)
-        return any(_alike(np.asarray(forward([way], leaves)[way]), wanted, self.trace.kinds, 0.0) for way in ways[1:])
+        return any(
+            _alike(np.asarray(forward([way], leaves)[way]), wanted, self.trace.kinds, 0.0)
+            for way in ways[1:]
+        )
 
     def scope(self, floats: Floats) -> Scope:
         """The values of the leaves, at these numbers of the arguments, exactly."""
         scope = Scope()
         scope.graph = self.trace.graph
-        values = {self.trace.leaves[name]: array.astype(np.float64) for name, array in floats.items()}
-        values |= {leaf: self.trace.constants[number].astype(np.float64) for number, leaf in self.trace.hidden.items()}
+        values = {
+            self.trace.leaves[name]: array.astype(np.float64) for name, array in floats.items()
+        }
+        values |= {
+            leaf: self.trace.constants[number].astype(np.float64)
+            for number, leaf in self.trace.hidden.items()
+        }
         for leaf, array in values.items():
             scope.values[leaf] = array[()]
             scope.names[leaf.payload.name] = leaf
@@ -181,17 +233,30 @@ class Exact:
         return self.add(zip(self.results, seeds, strict=True))
 
     def _slope(self, root: Expr, along: Floats) -> Expr:
-        """The derivative of that number in a direction, whose gradient is the Hessian times the direction."""
+        """The derivative of that number in a direction, whose gradient is the Hessian times the
+        direction.
+        """
         leaves = self.trace.leaves
-        slopes = ((derive("vjp", root, leaves[name], ones_like(root)), direction) for name, direction in along.items())
+        slopes = (
+            (derive("vjp", root, leaves[name], ones_like(root)), direction)
+            for name, direction in along.items()
+        )
         return self.add(slopes)
 
     def add(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
         """The sum of all entries of nodes with weights."""
         add, total = find("sum"), None
         for node, weights in terms:
-            weighted = node if weights.size == 1 and weights.reshape(-1)[0] == 1 else node * self.trace.graph.constant(weights)
-            part = self.trace.graph.apply(add, [weighted], {"axis": None, "keepdims": False}) if node.shape else weighted
+            weighted = (
+                node
+                if weights.size == 1 and weights.reshape(-1)[0] == 1
+                else node * self.trace.graph.constant(weights)
+            )
+            part = (
+                self.trace.graph.apply(add, [weighted], {"axis": None, "keepdims": False})
+                if node.shape
+                else weighted
+            )
             total = part if total is None else total + part
         assert total is not None
         return total
@@ -228,7 +293,9 @@ def _exact(subject: Subject, run: Run, held: dict[str, None]) -> Exact | None:
 
 
 def _hidden_constants(subject: Subject, here: Exact, floats: Floats) -> list[int] | None:
-    """The constants of a trace that are others at these numbers; None if the function does something else there."""
+    """The constants of a trace that are others at these numbers; None if the function does
+    something else there.
+    """
     try:
         there = _believe(subject, here.run, floats, {})
     except REFUSED:
@@ -239,10 +306,18 @@ def _hidden_constants(subject: Subject, here: Exact, floats: Floats) -> list[int
 def _nearby(floats: Floats) -> list[Floats]:
     """Numbers close by; zeros, at which branches are common, are moved up once and once down."""
     random = np.random.default_rng(5)
-    moves = {name: max(_NEARBY, 4 * epsilon_of(x.dtype)) * random.uniform(-1, 1, x.shape) for name, x in floats.items()}
+    moves = {
+        name: max(_NEARBY, 4 * epsilon_of(x.dtype)) * random.uniform(-1, 1, x.shape)
+        for name, x in floats.items()
+    }
     sides = (1, -1) if any((array == 0).any() for array in floats.values()) else (1,)
     return [
-        {name: (x + np.where(x == 0, side * np.abs(moves[name]), x * moves[name])).astype(x.dtype) for name, x in floats.items()}
+        {
+            name: (x + np.where(x == 0, side * np.abs(moves[name]), x * moves[name])).astype(
+                x.dtype
+            )
+            for name, x in floats.items()
+        }
         for side in sides
     ]
 
@@ -250,7 +325,10 @@ def _nearby(floats: Floats) -> list[Floats]:
 def run_at(
     subject: Subject, run: Run, floats: Floats, passage: Passage, hiding: Collection[int] = ()
 ) -> tuple[list[Any], list[Expr], Trace]:
-    """The results of a run at these numbers, their nodes, and its trace. Raises what the function raises."""
+    """The results of a run at these numbers, their nodes, and its trace.
+
+    Raises what the function raises.
+    """
     inputs = {name: Tensor(np.array(array), True) for name, array in floats.items()}
 
     def whole(*_: Any) -> list[Any]:
@@ -262,7 +340,9 @@ def run_at(
     return results, [trace.node_of(result) for result in results], trace
 
 
-def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None], hiding: Collection[int] = ()) -> Exact | None:
+def _believe(
+    subject: Subject, run: Run, floats: Floats, held: dict[str, None], hiding: Collection[int] = ()
+) -> Exact | None:
     """The trace at these numbers, if it gives the function's own value."""
     wanted, passage = subject.numbers(floats), Passage()
     try:
@@ -273,9 +353,14 @@ def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None], 
         return None
     found = Exact(subject, run, trace, nodes, passage)
     arrays = [_array(result) for result in results]
-    if any(x.shape != right.shape or x.dtype.kind not in (*FLOATS, *"iub") for x, right in zip(arrays, wanted, strict=True)):
+    if any(
+        x.shape != right.shape or x.dtype.kind not in (*FLOATS, *"iub")
+        for x, right in zip(arrays, wanted, strict=True)
+    ):
         return None
-    rounding = cache(lambda: rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds))))  # asked where it decides
+    rounding = cache(
+        lambda: rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds)))
+    )  # asked where it decides
 
     def fits(i: int) -> bool:
         x, right = arrays[i], wanted[i]
@@ -291,7 +376,9 @@ def _array(result: Any) -> np.ndarray:
 
 
 def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], off: Any) -> bool:
-    """Tell whether results are the same, as far as the dtypes let them that were computed in; and but for how far rounding takes them."""
+    """Tell whether results are the same, as far as the dtypes let them that were computed in; and
+    but for how far rounding takes them.
+    """
     widest = max(map(epsilon_of, (other.dtype, *kinds)))
     room = _ALIKE if widest < _ALIKE else max(1e-4, 64 * widest)
     one, other = one.astype(np.float64), other.astype(np.float64)
@@ -302,10 +389,20 @@ def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], o
 
 def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
     """The verdict on a claim, as that on the gradient by a name."""
-    part = VariableCheck(claim.verdict, TRACED, entries=(said.size, said.size), worst=claim.worst, reason=claim.reason, mask=claim.mask)
+    part = VariableCheck(
+        claim.verdict,
+        TRACED,
+        entries=(said.size, said.size),
+        worst=claim.worst,
+        reason=claim.reason,
+        mask=claim.mask,
+    )
     part.wrong = 0 if claim.wrong is None else claim.wrong[0]
     if engine is not None:
-        part.certified, part.kinks = engine.certified, engine.kinks if claim.verdict is Verdict.KINK else []
+        part.certified, part.kinks = (
+            engine.certified,
+            engine.kinks if claim.verdict is Verdict.KINK else [],
+        )
         if claim.verdict is Verdict.UNDETERMINED and part.reason is None:
             part.reason = engine.reason
     return part

@@ -1,8 +1,10 @@
-"""JAX's primitives on traced arrays: a rule takes a primitive's operands, of which some are traced, and its parameters.
+"""JAX's primitives on traced arrays: a rule takes a primitive's operands, of which some are traced,
+and its parameters.
 
-A primitive that the catalogue has, as a function of ``jax.lax`` or entry by entry, is that. The other rules are functions of NumPy's
-and PyTorch's on traced arrays. What only moves entries is told by JAX itself, which is asked where it puts the numbers of places. Where
-mathematics leaves a sign open, JAX's own result says which: columns of factors are turned as they are there.
+A primitive that the catalogue has, as a function of ``jax.lax`` or entry by entry, is that. The
+other rules are functions of NumPy's and PyTorch's on traced arrays. What only moves entries is told
+by JAX itself, which is asked where it puts the numbers of places. Where mathematics leaves a sign
+open, JAX's own result says which: columns of factors are turned as they are there.
 """
 
 from __future__ import annotations
@@ -52,8 +54,15 @@ _PLACED = ("accuracy", "sharding", "out_sharding")  # parameters that say nothin
 
 
 def _call(function: Callable[..., Any], *operands: Any, **parameters: Any) -> Any:
-    """Return what a function of the catalogue gives. Raises Untraceable for parameters that it has not."""
-    given = {name: value for name, value in parameters.items() if name not in _PLACED and value is not None}
+    """Return what a function of the catalogue gives.
+
+    Raises Untraceable for parameters that it has not.
+    """
+    given = {
+        name: value
+        for name, value in parameters.items()
+        if name not in _PLACED and value is not None
+    }
     try:
         return _on_tensors(function, *operands, **given)
     except UnreadArgumentError as error:
@@ -63,10 +72,15 @@ def _call(function: Callable[..., Any], *operands: Any, **parameters: Any) -> An
 def _on_tensors(call: Callable[..., Any], *operands: Any, **static: Any) -> Any:
     """Return what a function of tensors makes of operands of which one at least is traced."""
     first = next(x for x in operands if isinstance(x, Traced))
-    return first.trace_result(call(*(x.tensor if isinstance(x, Traced) else Tensor(np.array(x)) for x in operands), **static))
+    return first.trace_result(
+        call(
+            *(x.tensor if isinstance(x, Traced) else Tensor(np.array(x)) for x in operands),
+            **static,
+        )
+    )
 
 
-# -- Places of entries ----------------------------------------------------------------------------
+# -- Places of entries ---------------------------------------------------------------------------
 
 
 def _take(x: Any, places: np.ndarray, absent: Any) -> Any:
@@ -76,7 +90,9 @@ def _take(x: Any, places: np.ndarray, absent: Any) -> Any:
 
 
 def _windows(shape: Sequence[int], *settings: Any) -> np.ndarray:
-    """Places of the entries of windows, those of each along one last axis; -1 for padding and holes."""
+    """Places of the entries of windows, those of each along one last axis; -1 for padding and
+    holes.
+    """
     numbered = 1.0 + np.arange(np.prod(shape)).reshape(1, 1, *shape)
     found = np.asarray(import_module("jax").lax.conv_general_dilated_patches(numbered, *settings))
     places: np.ndarray = np.moveaxis(found[0], 0, -1).astype(int) - 1
@@ -86,8 +102,18 @@ def _windows(shape: Sequence[int], *settings: Any) -> np.ndarray:
 def _window(reduce: Callable[..., Any], absent: float) -> Rule:
     """Windows reduced to a number each."""
 
-    def rule(x: Any, window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any, window_dilation: Any, **_: Any) -> Any:
-        places = _windows(np.shape(x), window_dimensions, window_strides, padding, base_dilation, window_dilation)
+    def rule(
+        x: Any,
+        window_dimensions: Any,
+        window_strides: Any,
+        padding: Any,
+        base_dilation: Any,
+        window_dilation: Any,
+        **_: Any,
+    ) -> Any:
+        places = _windows(
+            np.shape(x), window_dimensions, window_strides, padding, base_dilation, window_dilation
+        )
         return reduce(_take(x, places, absent), axis=-1)
 
     return rule
@@ -100,19 +126,27 @@ def _convolution(
     if batch_group_count != 1:
         raise Untraceable("no rule for a convolution with groups of a batch")
     x, w = np.transpose(x, dimension_numbers.lhs_spec), np.transpose(w, dimension_numbers.rhs_spec)
-    (batch, channels, *extents), (filters, depth, *size), groups = np.shape(x), np.shape(w), feature_group_count
+    (batch, channels, *extents), (filters, depth, *size), groups = (
+        np.shape(x),
+        np.shape(w),
+        feature_group_count,
+    )
     places = _windows(extents, size, window_strides, padding, lhs_dilation, rhs_dilation)
     flat = places.reshape(-1, places.shape[-1])
     starts = np.arange(batch * channels)[:, None, None] * int(np.prod(extents, dtype=int))
     taken = _take(x, np.where(flat < 0, -1, starts + flat), 0.0)
     taken = np.reshape(taken, (batch, groups, channels // groups, *flat.shape))
-    found = np.einsum("ngcpk,gock->ngop", taken, np.reshape(w, (groups, filters // groups, depth, -1)))
+    found = np.einsum(
+        "ngcpk,gock->ngop", taken, np.reshape(w, (groups, filters // groups, depth, -1))
+    )
     found = np.reshape(found, (batch, filters, *places.shape[:-1]))
     return np.transpose(found, np.argsort(dimension_numbers.out_spec))
 
 
 def _moving_rule(*sources: int) -> Rule:
-    """The rule of a primitive that moves entries of these operands; what is outside of all of them is not a number."""
+    """The rule of a primitive that moves entries of these operands; what is outside of all of them
+    is not a number.
+    """
 
     def rule(primitive: Any, *operands: Any, **parameters: Any) -> Any:
         numbered, count = list(operands), 0
@@ -135,7 +169,10 @@ def _add_at(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -
         raise Untraceable(f"no rule for a scatter of {count} entries into {size}")
     # column j of the matrix is where an addition of 1 at entry j arrives
     ones = np.eye(count).reshape(count, *np.shape(new))
-    columns = [np.ravel(_own(primitive, np.zeros(np.shape(x)), indices, one, **parameters)[0]) for one in ones]
+    columns = [
+        np.ravel(_own(primitive, np.zeros(np.shape(x)), indices, one, **parameters)[0])
+        for one in ones
+    ]
     return x + np.reshape(np.stack(columns, axis=1) @ np.ravel(new), np.shape(x))
 
 
@@ -152,7 +189,7 @@ def _top(x: Any, k: int, axis: int = -1, **_: Any) -> list[Any]:
     return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
 
 
-# -- Matrices -------------------------------------------------------------------------------------
+# -- Matrices ------------------------------------------------------------------------------------
 
 
 def _dot(x: Any, y: Any, dimension_numbers: Any, **_: Any) -> Any:
@@ -162,13 +199,23 @@ def _dot(x: Any, y: Any, dimension_numbers: Any, **_: Any) -> Any:
     for i, j in zip((*left, *left_batch), (*right, *right_batch), strict=True):
         ys[j] = xs[i]
     shared = {xs[i] for i in (*left, *left_batch)}
-    return np.einsum(x, xs, y, ys, [*(xs[i] for i in left_batch), *(label for label in (*xs, *ys) if label not in shared)])
+    return np.einsum(
+        x,
+        xs,
+        y,
+        ys,
+        [*(xs[i] for i in left_batch), *(label for label in (*xs, *ys) if label not in shared)],
+    )
 
 
-def _triangular_solve(a: Any, b: Any, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool, **_: Any) -> Any:
+def _triangular_solve(
+    a: Any, b: Any, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool, **_: Any
+) -> Any:
     a = np.swapaxes(a, -1, -2) if transpose_a else a
     solve = function("solve_triangular", "torch.linalg")
-    return _on_tensors(solve, a, b, upper=lower is transpose_a, left=left_side, unitriangular=unit_diagonal)
+    return _on_tensors(
+        solve, a, b, upper=lower is transpose_a, left=left_side, unitriangular=unit_diagonal
+    )
 
 
 def _lu(primitive: Any, a: Any, **parameters: Any) -> list[Any]:
@@ -182,10 +229,14 @@ def _eigh(primitive: Any, a: Any, **parameters: Any) -> list[Any]:
     return [vectors * _signs(vectors, theirs), values]
 
 
-def _svd(primitive: Any, a: Any, compute_uv: bool, full_matrices: bool, **parameters: Any) -> list[Any]:
+def _svd(
+    primitive: Any, a: Any, compute_uv: bool, full_matrices: bool, **parameters: Any
+) -> list[Any]:
     if not compute_uv:
         return [np.linalg.svd(a, compute_uv=False)]
-    _, theirs, *_ = _own(primitive, a, compute_uv=compute_uv, full_matrices=full_matrices, **parameters)
+    _, theirs, *_ = _own(
+        primitive, a, compute_uv=compute_uv, full_matrices=full_matrices, **parameters
+    )
     u, s, vt = np.linalg.svd(a, full_matrices=False)
     sign = _signs(u, theirs)
     return [s, u * sign, vt * np.swapaxes(sign, -1, -2)]
@@ -202,7 +253,9 @@ def _qr(primitive: Any, a: Any, **parameters: Any) -> list[Any]:
 
 def _own(primitive: Any, *operands: Any, **parameters: Any) -> list[np.ndarray]:
     """JAX's own results."""
-    found = primitive.bind(*(import_module("jax").numpy.asarray(np.asarray(x)) for x in operands), **parameters)
+    found = primitive.bind(
+        *(import_module("jax").numpy.asarray(np.asarray(x)) for x in operands), **parameters
+    )
     return [np.asarray(part) for part in (found if primitive.multiple_results else [found])]
 
 
@@ -213,7 +266,7 @@ def _signs(ours: Any, theirs: np.ndarray) -> np.ndarray:
     return np.where(np.sum(np.asarray(ours) * theirs, axis=-2, keepdims=True) < 0, -1.0, 1.0)
 
 
-# -- Shapes, totals and choices -------------------------------------------------------------------
+# -- Shapes, totals and choices ------------------------------------------------------------------
 
 
 def _broadcast(x: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
@@ -225,7 +278,9 @@ def _broadcast(x: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
 
 def _slice(x: Any, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Any:
     steps = strides or (None,) * len(start_indices)
-    return x[tuple(slice(*place) for place in zip(start_indices, limit_indices, steps, strict=True))]
+    return x[
+        tuple(slice(*place) for place in zip(start_indices, limit_indices, steps, strict=True))
+    ]
 
 
 def _select(which: Any, *cases: Any, **_: Any) -> Any:
@@ -238,7 +293,9 @@ def _select(which: Any, *cases: Any, **_: Any) -> Any:
 
 
 def _running(name: str) -> Rule:
-    """Return what a function of PyTorch's gives along an axis, from the other end where it is reversed."""
+    """Return what a function of PyTorch's gives along an axis, from the other end where it is
+    reversed.
+    """
 
     def run(x: Any, axis: int, reverse: bool = False, **_: Any) -> Any:
         found = _on_tensors(function(name), np.flip(x, axis) if reverse else x, axis)
@@ -261,6 +318,7 @@ RULES: dict[str, Rule] = {
     "cholesky": lambda x, **_: np.linalg.cholesky(x), "triangular_solve": _triangular_solve,
 }  # fmt: skip
 ASKING: dict[str, Rule] = {  # which get the primitive, too, to ask JAX with it
-    "gather": _moving_rule(0), "dynamic_slice": _moving_rule(0), "pad": _moving_rule(0, 1), "dynamic_update_slice": _moving_rule(0, 1), "scatter": _moving_rule(0, 2),
+    "gather": _moving_rule(0), "dynamic_slice": _moving_rule(0), "pad": _moving_rule(0, 1), "dynamic_update_slice": _moving_rule(0, 1),
+    "scatter": _moving_rule(0, 2),
     "scatter-add": _add_at, "lu": _lu, "eigh": _eigh, "svd": _svd, "qr": _qr,
 }  # fmt: skip

@@ -1,4 +1,5 @@
-"""Functions of JAX's as the programs that JAX makes of them: each primitive is NumPy's function on traced arrays.
+"""Functions of JAX's as the programs that JAX makes of them: each primitive is NumPy's function on
+traced arrays.
 
 A ``jax.custom_vjp`` is its own function here; its rules play no part, so that they can be judged.
 """
@@ -20,12 +21,15 @@ from gradcli.functions.tracing.passage import Passage
 
 
 class Chosen(np.ndarray):
-    """Whole numbers and truths that the arguments have had a part in: what is chosen by them is decided at the tested values."""
+    """Whole numbers and truths that the arguments have had a part in: what is chosen by them is
+    decided at the tested values.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One run of a program: it tells the passage of numbers that leave it, and where its code stands.
+    """One run of a program: it tells the passage of numbers that leave it, and where its code
+    stands.
 
     custom  whether it is within a custom function, whose rules say what is held constant
     """
@@ -58,8 +62,14 @@ class _Run:
         name, parameters = equation.primitive.name, equation.params
         inner = next((parameters[key] for key in _INNER if key in parameters), None)
         if inner is not None and name in _CALLS:
-            run = replace(self, custom=self.custom or name.startswith("custom"), place=self.passage.place)
-            return run.evaluate(inner.jaxpr, inner.consts, operands) if hasattr(inner, "jaxpr") else run.evaluate(inner, (), operands)
+            run = replace(
+                self, custom=self.custom or name.startswith("custom"), place=self.passage.place
+            )
+            return (
+                run.evaluate(inner.jaxpr, inner.consts, operands)
+                if hasattr(inner, "jaxpr")
+                else run.evaluate(inner, (), operands)
+            )
         if name in _FLOWS:
             return _FLOWS[name](self, parameters, operands)
         if name == "stop_gradient":
@@ -83,10 +93,14 @@ class _Run:
         jax = import_module("jax")
         given = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in operands]
         found = equation.primitive.bind(*given, **equation.params)
-        return [_plain(part) for part in (found if equation.primitive.multiple_results else [found])]
+        return [
+            _plain(part) for part in (found if equation.primitive.multiple_results else [found])
+        ]
 
     def branch(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
-        """``cond`` and ``switch``: what the index says, which JAX holds to the branches there are."""
+        """``cond`` and ``switch``: what the index says, which JAX holds to the branches
+        there are.
+        """
         index, *rest = operands
         if isinstance(index, Chosen):
             self.passage.decide()
@@ -97,7 +111,11 @@ class _Run:
     def loop(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``while_loop``: as long as its condition is true."""
         conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
-        asked, done, carried = operands[:conditions], operands[conditions : conditions + bodies], list(operands[conditions + bodies :])
+        asked, done, carried = (
+            operands[:conditions],
+            operands[conditions : conditions + bodies],
+            list(operands[conditions + bodies :]),
+        )
         condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
         while bool(self.evaluate(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
             carried = self.evaluate(body.jaxpr, body.consts, [*done, *carried])
@@ -105,12 +123,22 @@ class _Run:
 
     def scan(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``scan``: its body for each row."""
-        constants, carries, body = parameters["num_consts"], parameters["num_carry"], parameters["jaxpr"]
-        fixed, carried, rows = operands[:constants], list(operands[constants : constants + carries]), operands[constants + carries :]
+        constants, carries, body = (
+            parameters["num_consts"],
+            parameters["num_carry"],
+            parameters["jaxpr"],
+        )
+        fixed, carried, rows = (
+            operands[:constants],
+            list(operands[constants : constants + carries]),
+            operands[constants + carries :],
+        )
         order = range(parameters["length"])
         given: list[list[Any]] = []
         for i in reversed(order) if parameters["reverse"] else order:
-            found = self.evaluate(body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)])
+            found = self.evaluate(
+                body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)]
+            )
             carried = found[:carries]
             given.append(found[carries:])
         if parameters["reverse"]:
@@ -121,7 +149,10 @@ class _Run:
         """``custom_linear_solve``: as its own solver does, of what it keeps for that."""
         counts, solve = parameters["const_lengths"], parameters["jaxprs"].solve
         begin = counts.matvec + counts.vecmat
-        kept, right = operands[begin : begin + counts.solve], operands[begin + counts.solve + counts.transpose_solve :]
+        kept, right = (
+            operands[begin : begin + counts.solve],
+            operands[begin + counts.solve + counts.transpose_solve :],
+        )
         return self.evaluate(solve.jaxpr, solve.consts, [*kept, *right])
 
 
@@ -130,8 +161,12 @@ _FLOWS: dict[str, Callable[[_Run, Any, Sequence[Any]], list[Any]]] = {
 }  # fmt: skip
 
 
-def evaluate_jaxpr(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage) -> list[Any]:
-    """The results of a program of JAX's at these arguments, of which those that are traced tell the passage."""
+def evaluate_jaxpr(
+    jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage
+) -> list[Any]:
+    """The results of a program of JAX's at these arguments, of which those that are traced tell the
+    passage.
+    """
     passage.price = _PRICE
     return _Run(passage).evaluate(jaxpr, constants, arguments)
 
@@ -142,7 +177,9 @@ def _plain(x: Any) -> Any:
 
 
 def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
-    """Return where the code stands that a primitive is from; for one within JAX's own functions, where these are called."""
+    """Return where the code stands that a primitive is from; for one within JAX's own functions,
+    where these are called.
+    """
     at, traceback = _frame(equation), equation.source_info.traceback
     if at is None:
         return around()
@@ -151,9 +188,16 @@ def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
 
 
 def _is_declared(equation: Any) -> bool:
-    """Return whether code of theirs asks for a constant: JAX's own functions do, too, where rules of theirs say what is differentiated."""
+    """Return whether code of theirs asks for a constant:
+
+    JAX's own functions do, too, where rules of theirs say what is differentiated.
+    """
     at = _frame(equation)
-    return at is not None and at > 0 and equation.source_info.traceback.frames[at - 1].function_name == "stop_gradient"
+    return (
+        at is not None
+        and at > 0
+        and equation.source_info.traceback.frames[at - 1].function_name == "stop_gradient"
+    )
 
 
 def _frame(equation: Any) -> int | None:

@@ -1,7 +1,8 @@
 """Arrays that NumPy's functions take for their own, and that record what is done with them.
 
-A traced array has NumPy's operators, methods and attributes, with NumPy's meaning, on a tensor. Where a number is taken out of it (a
-branch, `float(x)`, a library in C) it gives the number, and its passage is told.
+A traced array has NumPy's operators, methods and attributes, with NumPy's meaning, on a tensor.
+Where a number is taken out of it (a branch, `float(x)`, a library in C) it gives the number, and
+its passage is told.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.transforms.vectorizing import map_ends
 
-_IN_PLACE = ("partition", "put", "resize", "sort")  # methods of arrays that are not NumPy's function of their name
+_IN_PLACE = (
+    "partition",
+    "put",
+    "resize",
+    "sort",
+)  # methods of arrays that are not NumPy's function of their name
 
 _ORDERED = ("ravel", "reshape")  # which take an order, as methods do
 
@@ -39,28 +45,51 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         self.tensor = tensor
         self.passage = passage
 
-    # -- NumPy's functions -------------------------------------------------------------------------------------------
+    # -- NumPy's functions
+    # -------------------------------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: Any, how: str, *inputs: Any, out: tuple[Any, ...] | None = None, **keywords: Any) -> Any:
+    def __array_ufunc__(
+        self,
+        ufunc: Any,
+        how: str,
+        *inputs: Any,
+        out: tuple[Any, ...] | None = None,
+        **keywords: Any,
+    ) -> Any:
         operands = _plain(inputs)
         first = next((x for x in operands if isinstance(x, Tensor)), self.tensor)
-        result = self.trace_result(ufunc_on_tensors(first, ufunc, how, *operands, **_plain(keywords)))
+        result = self.trace_result(
+            ufunc_on_tensors(first, ufunc, how, *operands, **_plain(keywords))
+        )
         if out is None or result is NotImplemented:
             return result
         (target,) = out
-        target[...] = result if isinstance(target, Traced) else np.asarray(result)  # which cannot hold what is recorded
+        target[...] = (
+            result if isinstance(target, Traced) else np.asarray(result)
+        )  # which cannot hold what is recorded
         return target
 
-    def __array_function__(self, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        if keywords.get("order") is not None and function.__name__ in _ORDERED and isinstance(arguments[0], Traced):
+    def __array_function__(
+        self, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        if (
+            keywords.get("order") is not None
+            and function.__name__ in _ORDERED
+            and isinstance(arguments[0], Traced)
+        ):
             return getattr(arguments[0], function.__name__)(*arguments[1:], **keywords)
-        return self.trace_result(function_on_tensors(self.tensor, function, types, *_plain((arguments, keywords))))
+        return self.trace_result(
+            function_on_tensors(self.tensor, function, types, *_plain((arguments, keywords)))
+        )
 
     def trace_result(self, result: Any) -> Any:
         """Return a result, in which tensors are traced arrays."""
-        return map_ends(lambda part: Traced(part, self.passage) if isinstance(part, Tensor) else part, result)
+        return map_ends(
+            lambda part: Traced(part, self.passage) if isinstance(part, Tensor) else part, result
+        )
 
-    # -- entries -----------------------------------------------------------------------------------------------------
+    # -- entries
+    # -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Traced:
         return Traced(get(self.tensor, _plain(index)), self.passage)
@@ -74,7 +103,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return len(self.tensor)
 
-    # -- numbers taken out of it ---------------------------------------------------------------------------------------
+    # -- numbers taken out of it
+    # ---------------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.passage.out(self.tensor).astype(dtype or self.dtype, copy=False)
@@ -105,7 +135,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def tolist(self) -> Any:
         return self.passage.out(self.tensor).tolist()
 
-    # -- NumPy's attributes and methods --------------------------------------------------------------------------------
+    # -- NumPy's attributes and methods
+    # --------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -155,11 +186,20 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         wanted = shape if len(shape) > 1 else shape[0]
         if not self._by_columns(order):
             return np.reshape(self, wanted, **keywords)
-        return np.transpose(np.reshape(np.transpose(self), tuple(wanted)[::-1] if np.iterable(wanted) else wanted, **keywords))
+        return np.transpose(
+            np.reshape(
+                np.transpose(self),
+                tuple(wanted)[::-1] if np.iterable(wanted) else wanted,
+                **keywords,
+            )
+        )
 
     @staticmethod
     def _by_columns(order: str) -> bool:
-        """Return whether entries are read with the first index moving first. Raises ValueError where that hangs on the memory."""
+        """Return whether entries are read with the first index moving first.
+
+        Raises ValueError where that hangs on the memory.
+        """
         if order not in "CF":
             raise ValueError("the order of the memory of a traced array")
         return order == "F"
@@ -187,34 +227,57 @@ def _plain(value: Any) -> Any:
 # ours; code that wants the library's own raises, and runs again without this.
 
 
-_EMPTY = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "eye", "identity")
+_EMPTY = (
+    "zeros",
+    "ones",
+    "empty",
+    "full",
+    "zeros_like",
+    "ones_like",
+    "empty_like",
+    "full_like",
+    "eye",
+    "identity",
+)
 _OF_TORCH = ("zeros", "ones", "empty", "full", "eye")
 _OF_OTHERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
 @contextmanager
 def new_arrays(passage: Passage) -> Iterator[None]:
-    """While it lasts, arrays of floats that code of theirs makes by NumPy's functions are traced."""
-    makers = {name: partial(_empty, passage) for name in _EMPTY} | {name: partial(_of_others, passage) for name in _OF_OTHERS}
+    """While it lasts, arrays of floats that code of theirs makes by NumPy's functions are
+    traced.
+    """
+    makers = {name: partial(_empty, passage) for name in _EMPTY} | {
+        name: partial(_of_others, passage) for name in _OF_OTHERS
+    }
     with _replace_makers(np, makers):
         yield
 
 
 @contextmanager
 def new_tensors(_: Passage) -> Iterator[None]:
-    """While it lasts, tensors of floats that code of theirs makes by PyTorch's functions are ours."""
+    """While it lasts, tensors of floats that code of theirs makes by PyTorch's functions
+    are ours.
+    """
     with _replace_makers(import_module("torch"), dict.fromkeys(_OF_TORCH, _tensor)):
         yield
 
 
 class _Theirs:
-    """Test of whether a maker of this name is called by the code that is asked about, while it runs: not by compiled code that this one calls."""
+    """Test of whether a maker of this name is called by the code that is asked about, while it
+    runs: not by compiled code that this one calls.
+    """
 
     lasts = True
 
     def __call__(self, name: str) -> bool:
         frame = sys._getframe(2)
-        return self.lasts and is_theirs(frame.f_code.co_filename) and name_called(frame.f_code, frame.f_lasti) == name
+        return (
+            self.lasts
+            and is_theirs(frame.f_code.co_filename)
+            and name_called(frame.f_code, frame.f_lasti) == name
+        )
 
 
 Maker = Callable[[Callable[..., Any], _Theirs], Callable[..., Any]]
@@ -240,7 +303,11 @@ def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> C
         found = function(*arguments, **keywords)
         if isinstance(found, Tensor):
             return Traced(found, passage)
-        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32) and theirs(function.__name__):
+        if (
+            isinstance(found, np.ndarray)
+            and found.dtype in (np.float64, np.float32)
+            and theirs(function.__name__)
+        ):
             if function.__name__.startswith("empty"):
                 found.fill(0)  # the same in every run
             return Traced(Tensor(found), passage)
@@ -249,9 +316,15 @@ def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> C
     return make
 
 
-def _of_others(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
+def _of_others(
+    passage: Passage, function: Callable[..., Any], theirs: _Theirs
+) -> Callable[..., Any]:
     def make(value: Any, dtype: Any = None, *arguments: Any, **keywords: Any) -> Any:
-        if not _holds_traced(value) or (dtype is not None and np.dtype(dtype).kind != "f") or not theirs(function.__name__):
+        if (
+            not _holds_traced(value)
+            or (dtype is not None and np.dtype(dtype).kind != "f")
+            or not theirs(function.__name__)
+        ):
             return function(value, dtype, *arguments, **keywords)
         found = _stack(value)
         if function.__name__ == "array" and keywords.get("copy", True):
@@ -273,7 +346,9 @@ def _tensor(function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]
 
 
 def _holds_traced(value: Any) -> bool:
-    return isinstance(value, Traced) or (isinstance(value, (list, tuple)) and any(map(_holds_traced, value)))
+    return isinstance(value, Traced) or (
+        isinstance(value, (list, tuple)) and any(map(_holds_traced, value))
+    )
 
 
 def _stack(value: Any) -> Any:

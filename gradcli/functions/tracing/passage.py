@@ -1,7 +1,8 @@
-"""Notes that a run of a function leaves beside its results: where it takes numbers out of its arrays, and where it branches on them.
+"""Notes that a run of a function leaves beside its results: where it takes numbers out of its
+arrays, and where it branches on them.
 
-A number that leaves the graph comes back into it as a constant, if at all. What depends on it then is found by another run, in which
-the code gets another number at the same place (`composition.py`).
+A number that leaves the graph comes back into it as a constant, if at all. What depends on it then
+is found by another run, in which the code gets another number at the same place (`composition.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Passage:
     """One run of a function.
 
     instead  what the code gets of a node, by its index in the graph, in the place of its numbers
-    turned   conditions in Python whose truth the code gets the other way, by their indices in the graph
+    turned   conditions in Python whose truth the code gets the other way, by their indices in the
+             graph
     placing  whether anybody will ask for places, which take time
     """
 
@@ -43,12 +45,16 @@ class Passage:
     turned: Collection[int] = ()
     placing: bool = True
     exits: list[Exit] = field(default_factory=list)
-    conditions: dict[Expr, str] = field(default_factory=dict)  # that the code branches on, with where it does
+    conditions: dict[Expr, str] = field(
+        default_factory=dict
+    )  # that the code branches on, with where it does
     decisions: dict[str, None] = field(default_factory=dict)
     held: dict[str, None] = field(default_factory=dict)  # where a value was declared a constant
     place: Callable[[], Place | None] = place_here
     price: int = 1  # of the code that an exit leads to, in operations of a trace
-    records: Callable[[], bool] = lambda: True  # whether numbers that leave the graph now are more than constants
+    records: Callable[[], bool] = lambda: (
+        True
+    )  # whether numbers that leave the graph now are more than constants
 
     def out(self, tensor: Tensor) -> np.ndarray:
         """The numbers of a tensor for code that is not traced: an array of its own."""
@@ -98,11 +104,22 @@ class Passage:
         return found
 
     def list_decisions(self, hidden: Collection[int]) -> list[str]:
-        """The places of decisions, those among them that take a number of which no constant in the graph is made."""
+        """The places of decisions, those among them that take a number of which no constant in the
+        graph is made.
+        """
         last = max(hidden, default=-1)
-        idle = [exit.place for exit in self.exits if exit.before > last and exit.place is not None and not is_dropped(exit.place)]
+        idle = [
+            exit.place
+            for exit in self.exits
+            if exit.before > last and exit.place is not None and not is_dropped(exit.place)
+        ]
         known = {text.rpartition(" at ")[2] for text in self.decisions}
-        return [*self.decisions, *dict.fromkeys(str(place) for place in idle if f"{Path(place.path).name}:{place.line}" not in known)]
+        return [
+            *self.decisions,
+            *dict.fromkeys(
+                str(place) for place in idle if f"{Path(place.path).name}:{place.line}" not in known
+            ),
+        ]
 
     def _place(self) -> Place | None:
         return self.place() if self.placing else None

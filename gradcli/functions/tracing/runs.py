@@ -15,7 +15,9 @@ from gradcli.tensors.core.tensor import Tensor
 
 
 def runs_of(subject: Subject, by: str | None) -> list[Run]:
-    """A function that takes the libraries' own arrays, as one of tensors: ways to run it, the one that says most first."""
+    """A function that takes the libraries' own arrays, as one of tensors: ways to run it, the one
+    that says most first.
+    """
     if by == "jax":
         return [_jax(subject)]
     run, making = (_torch(subject), new_tensors) if by == "torch" else (_numpy(subject), new_arrays)
@@ -31,7 +33,10 @@ def _numpy(subject: Subject) -> Run:
     """NumPy's functions take traced arrays, and so do autograd's, which call them."""
 
     def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
-        return [_tensor_of(part) for part in subject(instead={name: Traced(x, passage) for name, x in tensors.items()})]
+        return [
+            _tensor_of(part)
+            for part in subject(instead={name: Traced(x, passage) for name, x in tensors.items()})
+        ]
 
     return run
 
@@ -65,7 +70,12 @@ def _jax(subject: Subject) -> Run:
             programs.append(flat({name: jax.numpy.asarray(x.array) for name, x in tensors.items()}))
         (program,) = programs
         # JAX sorts a dictionary by its names
-        found = evaluate_jaxpr(program.jaxpr, program.consts, [Traced(tensors[name], passage) for name in sorted(tensors)], passage)
+        found = evaluate_jaxpr(
+            program.jaxpr,
+            program.consts,
+            [Traced(tensors[name], passage) for name in sorted(tensors)],
+            passage,
+        )
         return [_tensor_of(part) for part in found]
 
     return run

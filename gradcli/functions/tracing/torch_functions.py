@@ -1,7 +1,10 @@
-"""PyTorch's functions on tensors of ours: ``torch.sin(x)`` records gradcli's operation of that name, by ``__torch_function__``.
+"""PyTorch's functions on tensors of ours:
 
-The forward of a custom ``torch.autograd.Function`` runs as it is; its backward plays no part, so that it can be judged. What the code
-detaches, or computes under ``torch.no_grad``, is held constant, but for what that forward does, in which nothing is recorded anyway.
+``torch.sin(x)`` records gradcli's operation of that name, by ``__torch_function__``.
+
+The forward of a custom ``torch.autograd.Function`` runs as it is; its backward plays no part, so
+that it can be judged. What the code detaches, or computes under ``torch.no_grad``, is held
+constant, but for what that forward does, in which nothing is recorded anyway.
 """
 
 from __future__ import annotations
@@ -31,7 +34,15 @@ from gradcli.tensors.transforms.vectorizing import map_ends
 # passage that numbers leave the graph.
 
 
-_OF_DTYPES = ("to", "type", "new_zeros", "new_ones", "new_full", "new_empty", "new_tensor")  # which take dtypes and devices
+_OF_DTYPES = (
+    "to",
+    "type",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+    "new_empty",
+    "new_tensor",
+)  # which take dtypes and devices
 
 
 def methods(passage: Passage) -> dict[str, Any]:
@@ -68,7 +79,9 @@ def methods(passage: Passage) -> dict[str, Any]:
         "item": lambda x: passage.out(x).item(),
         "tolist": lambda x: passage.out(x).tolist(),
         "numpy": lambda x, **_: passage.out(x),
-        "__array__": lambda x, dtype=None, copy=None: passage.out(x).astype(dtype or x.array.dtype, copy=False),
+        "__array__": lambda x, dtype=None, copy=None: passage.out(x).astype(
+            dtype or x.array.dtype, copy=False
+        ),
         "__float__": lambda x: float(passage.out(x)),
         "__int__": count,
         "__bool__": branch,
@@ -85,7 +98,9 @@ def in_forward() -> bool:
 
 
 def records() -> bool:
-    """Return whether a gradient flows through what is computed now: not under ``torch.no_grad``, but for the forward of a custom function."""
+    """Return whether a gradient flows through what is computed now: not under ``torch.no_grad``,
+    but for the forward of a custom function.
+    """
     return bool(import_module("torch").is_grad_enabled()) or in_forward()
 
 
@@ -95,11 +110,19 @@ _OUR_DTYPE, _OUR_DEVICE = (vars(Entries)[name].fget for name in ("dtype", "devic
 def _dtype(x: Tensor) -> Any:
     """That of ours for us, and PyTorch's for everybody else."""
     found = _OUR_DTYPE(x)
-    return found if is_own(sys._getframe(1).f_code.co_filename) else getattr(import_module("torch"), str(found).removeprefix("torch."))
+    return (
+        found
+        if is_own(sys._getframe(1).f_code.co_filename)
+        else getattr(import_module("torch"), str(found).removeprefix("torch."))
+    )
 
 
 def _device(x: Tensor) -> Any:
-    return _OUR_DEVICE(x) if is_own(sys._getframe(1).f_code.co_filename) else import_module("torch").device("cpu")
+    return (
+        _OUR_DEVICE(x)
+        if is_own(sys._getframe(1).f_code.co_filename)
+        else import_module("torch").device("cpu")
+    )
 
 
 def ours(value: Any) -> Any:
@@ -111,19 +134,26 @@ def ours(value: Any) -> Any:
             return Tensor(np.array(of_torch(part)))
         if isinstance(part, torch.device):
             return str(part)
-        return dtypes.NAMES[str(part).removeprefix("torch.")] if isinstance(part, torch.dtype) else part
+        return (
+            dtypes.NAMES[str(part).removeprefix("torch.")]
+            if isinstance(part, torch.dtype)
+            else part
+        )
 
     return map_ends(own, value)
 
 
 _PARTS = ("linalg", "special")  # whose functions carry the part in their name: linalg_inv
 _OF_NETWORKS = ("torch.nn.functional", "torch._C._nn")
-_PLACED = frozenset({"device", "layout", "pin_memory", "memory_format", "generator"})  # what says nothing about numbers
+_PLACED = frozenset(
+    {"device", "layout", "pin_memory", "memory_format", "generator"}
+)  # what says nothing about numbers
 
 
 @contextmanager
 def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
-    """While it lasts, PyTorch's functions take tensors of ours, which tell the passage what numbers are taken out of them.
+    """While it lasts, PyTorch's functions take tensors of ours, which tell the passage what numbers
+    are taken out of them.
 
     Gives the dtypes that autocast chooses, which the tensors do not show.
     """
@@ -136,11 +166,15 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
         return entered(self)
 
     passage.records = records
-    patches: dict[tuple[type, str], Any] = {(Tensor, name): method for name, method in methods(passage).items()}
+    patches: dict[tuple[type, str], Any] = {
+        (Tensor, name): method for name, method in methods(passage).items()
+    }
     patches[Tensor, "__torch_function__"] = classmethod(_dispatch)
     patches[autocast, "__enter__"] = note
     # which wants tensors of PyTorch's, for a rule that plays no part
-    patches[import_module("torch.autograd.function").FunctionCtx, "save_for_forward"] = lambda *_: None
+    patches[import_module("torch.autograd.function").FunctionCtx, "save_for_forward"] = lambda *_: (
+        None
+    )
     before = {(owner, name): vars(owner).get(name) for owner, name in patches}
     for (owner, name), method in patches.items():
         setattr(owner, name, method)
@@ -176,15 +210,35 @@ class _Holding:
         return getattr(self._trace, name)
 
 
-def _dispatch(cls: type[Tensor], function: Any, types: Any, arguments: tuple[Any, ...] = (), keywords: Any = None) -> Any:
-    """Return what a function of PyTorch's is of these arguments, among which is a tensor of ours."""
-    if arguments and isinstance(arguments[0], import_module("torch").Tensor) and _writes(function.__name__):
+def _dispatch(
+    cls: type[Tensor],
+    function: Any,
+    types: Any,
+    arguments: tuple[Any, ...] = (),
+    keywords: Any = None,
+) -> Any:
+    """Return what a function of PyTorch's is of these arguments, among which is a tensor of
+    ours.
+    """
+    if (
+        arguments
+        and isinstance(arguments[0], import_module("torch").Tensor)
+        and _writes(function.__name__)
+    ):
         raise TypeError("a tensor of PyTorch's own cannot hold what is recorded")
-    return _call(function, ours(arguments), ours({key: value for key, value in (keywords or {}).items() if key not in _PLACED}))
+    return _call(
+        function,
+        ours(arguments),
+        ours({key: value for key, value in (keywords or {}).items() if key not in _PLACED}),
+    )
 
 
 def _writes(name: str) -> bool:
-    return name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE
+    return (
+        name == "__setitem__"
+        or (name.endswith("_") and not name.endswith("__"))
+        or name in _IN_PLACE
+    )
 
 
 _IN_PLACE = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "pow"))
@@ -196,7 +250,11 @@ def _call(function: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> An
         return getattr(given[0], _attribute(function))
     if name == "__set__":
         return setattr(given[0], _attribute(function), given[1])
-    if isinstance(given[0] if given else None, Tensor) and _is_method(function) and hasattr(Tensor, name):
+    if (
+        isinstance(given[0] if given else None, Tensor)
+        and _is_method(function)
+        and hasattr(Tensor, name)
+    ):
         return getattr(given[0], name)(*given[1:], **named)
     return _find(function, name)(*given, **named)
 
@@ -206,7 +264,9 @@ def _attribute(function: Any) -> str:
 
 
 def _is_method(function: Any) -> bool:
-    return getattr(function, "__objclass__", None) is not None or str(getattr(function, "__qualname__", "")).startswith("Tensor.")
+    return getattr(function, "__objclass__", None) is not None or str(
+        getattr(function, "__qualname__", "")
+    ).startswith("Tensor.")
 
 
 def _find(function: Any, name: str) -> Callable[..., Any]:
@@ -218,7 +278,9 @@ def _find(function: Any, name: str) -> Callable[..., Any]:
         where = "nn.functional"
     else:
         where = ""
-    found: Callable[..., Any] = getattr(import_module(f"gradcli.{where}"), name) if where else resolve(name)
+    found: Callable[..., Any] = (
+        getattr(import_module(f"gradcli.{where}"), name) if where else resolve(name)
+    )
     return found
 
 

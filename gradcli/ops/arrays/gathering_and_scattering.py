@@ -1,4 +1,6 @@
-"""Entries chosen by indices and masks, and put, added and reduced into an array there: new arrays, nothing is changed in place."""
+"""Entries chosen by indices and masks, and put, added and reduced into an array there: new arrays,
+nothing is changed in place.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, enlarge, flat_join, mix
-from gradcli.ops.arrays.reshaping import at_least_1d, axes_last, common_shape, inverse, one_number, permute
+from gradcli.ops.arrays.reshaping import (
+    at_least_1d,
+    axes_last,
+    common_shape,
+    inverse,
+    one_number,
+    permute,
+)
 from gradcli.ops.arrays.shapes import (
     StaticArray,
     add_along,
@@ -30,12 +39,22 @@ from gradcli.ops.elementwise.logic import equal, greater, maximum, not_equal, wh
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
-from gradcli.ops.registry import Arrays, Function, Index, Kink, Number, Op, Shape, declare, function, is_number, one_axis
+from gradcli.ops.registry import (
+    Arrays,
+    Function,
+    Index,
+    Kink,
+    Number,
+    Op,
+    Shape,
+    declare,
+    function,
+    is_number,
+    one_axis,
+)
 from gradcli.ops.structure import to_int
 
-# -- Entries chosen by indices, along an axis or among all of them ---------------------------------
-
-
+# -- Entries chosen by indices, along an axis or among all of them --------------------------------
 
 
 def spread_index(index: Any, shape: Shape, axis: int) -> Any:
@@ -43,7 +62,9 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
     index = vector_of(index)
     if len(shape) < 2:
         return index
-    return broadcast_to(laid_along(index, axis, len(shape)), shape=shape_with(shape, axis, *index.shape))
+    return broadcast_to(
+        laid_along(index, axis, len(shape)), shape=shape_with(shape, axis, *index.shape)
+    )
 
 
 @function(
@@ -68,7 +89,9 @@ def index_select(x: Any, index: Index, *, axis: int) -> Any:
     >>> index_select(x, 0, [0, 0])
     """
     if len(index.shape) > 1:
-        raise ShapeError(f"index_select: the index must be a vector, not of shape {tuple(index.shape)}")
+        raise ShapeError(
+            f"index_select: the index must be a vector, not of shape {tuple(index.shape)}"
+        )
     taken = take(at_least_1d(x), at_least_1d(index), axis=axis)
     return taken if x.shape else reshape(taken, shape=())
 
@@ -80,7 +103,9 @@ def gather(x: Any, index: Index, *, axis: int) -> Any:
     >>> gather(x, 0, [0])
     """
     rows, places = at_least_1d(x), at_least_1d(index)
-    return reshape(take_along(rows, places, axis=one_axis(axis, len(rows.shape))), shape=tuple(index.shape))
+    return reshape(
+        take_along(rows, places, axis=one_axis(axis, len(rows.shape))), shape=tuple(index.shape)
+    )
 
 
 @function(numpy="x, index|indices, axis", backward="Gather")
@@ -89,16 +114,20 @@ def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
     if axis is None:
         return take_along(vector_of(x), vector_of(index), axis=0)
     if len(x.shape) != len(index.shape):
-        raise ShapeError(f"take_along_dim: x has {len(x.shape)} axes and the index {len(index.shape)}")
+        raise ShapeError(
+            f"take_along_dim: x has {len(x.shape)} axes and the index {len(index.shape)}"
+        )
     if not x.shape:
         return gather(x, index, axis=axis)
     place = one_axis(axis, len(x.shape))
     common = common_shape(*(part_of(v, place, 0, 1) for v in (x, index)))
-    values, indices = (broadcast_to(v, shape=shape_with(common, place, v.shape[place])) for v in (x, index))
+    values, indices = (
+        broadcast_to(v, shape=shape_with(common, place, v.shape[place])) for v in (x, index)
+    )
     return take_along(values, indices, axis=place)
 
 
-# -- Entries chosen by masks and places that are part of the program -------------------------------
+# -- Entries chosen by masks and places that are part of the program -----------------------------
 
 
 def mask_of(mask: Any) -> np.ndarray:
@@ -112,7 +141,10 @@ def compress(x: Any, *, mask: Any, axis: int | None = None) -> Any:
     x, place = (vector_of(x), 0) if axis is None else (x, one_axis(axis, len(x.shape)))
     chosen = mask_of(mask) if axis is not None else mask_of(mask).ravel()
     if chosen.ndim != 1 or not x.shape or chosen[x.shape[place] :].any():
-        raise ShapeError(f"compress: a condition of shape {chosen.shape} does not fit an array of shape {tuple(x.shape)}")
+        raise ShapeError(
+            f"compress: a condition of shape {chosen.shape} does not fit an array of shape "
+            f"{tuple(x.shape)}"
+        )
     return rows_of(x, np.flatnonzero(chosen), place)
 
 
@@ -127,7 +159,7 @@ def masked_select(x: Any, *, mask: Any) -> Any:
     return compress(broadcast_to(x, shape=shape), mask=np.broadcast_to(chosen, shape))
 
 
-# -- Entries put to, added to and reduced at indices along an axis ---------------------------------
+# -- Entries put to, added to and reduced at indices along an axis -------------------------------
 
 
 _TIES = (Kink(lambda *_: False, "several largest or smallest entries", "shared evenly among them"),)
@@ -139,20 +171,28 @@ def _part(x: Any, shape: Shape) -> Any:
 
 
 def _at_entries(put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
-    """Return what is put into x from a source (or a number) at an index of as many axes: numbers are vectors of one entry."""
+    """Return what is put into x from a source (or a number) at an index of as many axes: numbers
+    are vectors of one entry.
+    """
     rows, places = at_least_1d(x), at_least_1d(index)
     place = one_axis(axis, len(rows.shape))
     given = source if source.shape else broadcast_to(source, shape=tuple(places.shape))
     shapes = f"{tuple(x.shape)}, {tuple(index.shape)} and {tuple(source.shape)}"
     if not len(rows.shape) == len(places.shape) == len(given.shape):
-        raise ShapeError(f"x, the index and the source must have equally many axes, not the shapes {shapes}")
+        raise ShapeError(
+            f"x, the index and the source must have equally many axes, not the shapes {shapes}"
+        )
     for a, (n, i, s) in enumerate(zip(rows.shape, places.shape, given.shape, strict=True)):
         if i > s or (a != place and i > n):
             raise ShapeError(f"the index reaches beyond x or the source: shapes {shapes}")
-    return reshape(put(rows, places, _part(given, places.shape), place, **static), shape=tuple(x.shape))
+    return reshape(
+        put(rows, places, _part(given, places.shape), place, **static), shape=tuple(x.shape)
+    )
 
 
-def _at_rows(name: str, put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
+def _at_rows(
+    name: str, put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any
+) -> Any:
     """The same at an index of rows along the axis."""
     rows, given = at_least_1d(x), at_least_1d(source)
     place = one_axis(axis, len(rows.shape))
@@ -160,21 +200,32 @@ def _at_rows(name: str, put: Function, x: Any, index: Any, source: Any, axis: in
         raise ShapeError(f"{name}: the index must be a vector, not of shape {tuple(index.shape)}")
     places = spread_index(index, rows.shape, place)
     if given.shape != places.shape:
-        raise ShapeError(f"{name}: the source has the shape {tuple(source.shape)}, not {tuple(places.shape)}")
+        raise ShapeError(
+            f"{name}: the source has the shape {tuple(source.shape)}, not {tuple(places.shape)}"
+        )
     return _at_entries(put, x, places, given, place, **static)
 
 
 def _sum(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
-    return x + add_along(source if is_number(alpha) and alpha == 1 else source * alpha, index, axis=axis, shape=tuple(x.shape))
+    return x + add_along(
+        source if is_number(alpha) and alpha == 1 else source * alpha,
+        index,
+        axis=axis,
+        shape=tuple(x.shape),
+    )
 
 
 def _count_from_front(index: Any, n: int) -> Any:
     """An index counted from the front. Raises IndexError beyond either end."""
-    return to_int(reshape(take_along(np.arange(n), vector_of(index), axis=0), shape=tuple(index.shape)))
+    return to_int(
+        reshape(take_along(np.arange(n), vector_of(index), axis=0), shape=tuple(index.shape))
+    )
 
 
 def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
-    """The source at the index: of several entries put to one place the last one, at which a run of equal indices ends in their order."""
+    """The source at the index: of several entries put to one place the last one, at which a run of
+    equal indices ends in their order.
+    """
     if 0 in index.shape:
         return x
     shape, index = tuple(x.shape), _count_from_front(index, x.shape[axis])
@@ -182,21 +233,32 @@ def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     ordered = take_along(index, order, axis=axis)
     ends = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
     end = np.ones(shape_with(index.shape, axis, 1), int)
-    last = add_along(concatenate(where(ends, 1, 0), end, axis=axis), order, axis=axis, shape=tuple(index.shape))
-    number, reached = (add_along(part, index, axis=axis, shape=shape) for part in (last * entry_numbers(index.shape, math.prod(shape)), last))
+    last = add_along(
+        concatenate(where(ends, 1, 0), end, axis=axis), order, axis=axis, shape=tuple(index.shape)
+    )
+    number, reached = (
+        add_along(part, index, axis=axis, shape=shape)
+        for part in (last * entry_numbers(index.shape, math.prod(shape)), last)
+    )
     places = to_int(where(greater(reached, 0), number, entry_numbers(shape)))
     return reshape(take_along(flat_join(x, source), vector_of(places), axis=0), shape=shape)
 
 
 def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: int) -> Any:
-    """A reduction of each entry of x and of those put to its place: the rows of a table, with a unit where others are put."""
+    """A reduction of each entry of x and of those put to its place: the rows of a table, with a
+    unit where others are put.
+    """
     last = axes_last(len(index.shape), (axis,))
     x, index, source = (permute(v, last) for v in (x, index, source))
     *lead, k = index.shape
     index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))
-    put = where(equal(_count_from_front(index, x.shape[-1]), np.arange(x.shape[-1])[:, None]), source, unit)
+    put = where(
+        equal(_count_from_front(index, x.shape[-1]), np.arange(x.shape[-1])[:, None]), source, unit
+    )
     widths = tuple((0, whole - part) for whole, part in zip(x.shape, put.shape[:-1], strict=True))
-    table = concatenate(reshape(x, shape=(*x.shape, 1)), enlarge(put, (*widths, (0, 0)), unit), axis=-1)
+    table = concatenate(
+        reshape(x, shape=(*x.shape, 1)), enlarge(put, (*widths, (0, 0)), unit), axis=-1
+    )
     return permute(reduce(table, axis=-1), inverse(last))
 
 
@@ -209,7 +271,14 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
     count = add_along(np.ones(index.shape), index, axis=axis, shape=tuple(x.shape))
     start = x if include_self else where(greater(count, 0), _UNITS[reduce], x)
     if reduce in ("prod", "amin", "amax"):
-        return _together({"prod": prod, "amin": min_, "amax": max_}[reduce], _UNITS[reduce], start, index, source, axis)
+        return _together(
+            {"prod": prod, "amin": min_, "amax": max_}[reduce],
+            _UNITS[reduce],
+            start,
+            index,
+            source,
+            axis,
+        )
     total = _sum(start, index, source, axis)
     if reduce == "sum":
         return total
@@ -218,8 +287,9 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
 
 @function(numpy="x, axis, index, source|src|value, *, -reduce")
 def scatter(x: Any, index: Index, source: Any, *, axis: int) -> Any:
-    """x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. Of
-    several entries put to one place the last one is taken, and has the whole gradient.
+    """x with the entries of source (or one number) put to indices along an axis: out[index[i, j],
+    j] = source[i, j] along axis 0. Of several entries put to one place the last one is taken, and
+    has the whole gradient.
     """
     return _at_entries(_copy, x, index, source, axis)
 
@@ -229,14 +299,18 @@ _SOURCE = "x, axis, index, source|src"
 
 @function()
 def torch_scatter_add(x: Any, index: Index, source: Any, *, axis: int) -> Any:
-    """x with the entries of source added at indices along an axis: out[index[i, j], j] += source[i, j] along axis 0."""
+    """x with the entries of source added at indices along an axis: out[index[i, j], j] += source[i,
+    j] along axis 0.
+    """
     return _at_entries(_sum, x, index, source, axis)
 
 
 @function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
-def scatter_reduce(x: Any, index: Index, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
-    """The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it: then
-    the entry has no part in a tie.
+def scatter_reduce(
+    x: Any, index: Index, source: Any, *, axis: int, reduce: str, include_self: bool = True
+) -> Any:
+    """The sum, product, mean, smallest or largest of what is put to each place along an axis, with
+    the entry of x or without it: then the entry has no part in a tie.
     """
     return _at_entries(_reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
@@ -257,7 +331,9 @@ def index_copy(x: Any, index: Index, source: Any, *, axis: int) -> Any:
 def index_fill(x: Any, index: Index, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
     rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
-    return index_copy(x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis)
+    return index_copy(
+        x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis
+    )
 
 
 def _overwrite(base: Any, new: Any, index: Any) -> Any:
@@ -266,14 +342,18 @@ def _overwrite(base: Any, new: Any, index: Any) -> Any:
     return whole
 
 
-def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, index: Any) -> tuple[Any, Any]:
-    return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(cotangent, index=index) if wanted[1] else None
+def _overwrite_vjp(
+    wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, index: Any
+) -> tuple[Any, Any]:
+    return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(
+        cotangent, index=index
+    ) if wanted[1] else None
 
 
 @function(
     vjp=_overwrite_vjp, forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, dtype="float", public=False,
     backward="IndexPut",
-)  # fmt: skip
+)
 def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
     """The base with new entries at an index."""
     places, region = entry_numbers(base.shape), indexed_shape(base.shape, index=index)
@@ -288,19 +368,26 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     >>> index_put(x, ([0, 2],), [1, 2])
     """
     parts = indices if isinstance(indices, tuple) else (indices,)
-    index = tuple(StaticArray(np.array(part)) if isinstance(part, tuple) else part for part in parts)
+    index = tuple(
+        StaticArray(np.array(part)) if isinstance(part, tuple) else part for part in parts
+    )
     given = broadcast_to(values, shape=indexed_shape(x.shape, index=index))
     if accumulate:
         return x + scatter_add(given, index=index, shape=tuple(x.shape))
-    return overwrite.definition(x, given, index=index)  # of several entries put to one place the last has the whole gradient
+    return overwrite.definition(
+        x, given, index=index
+    )  # of several entries put to one place the last has the whole gradient
 
 
-# -- Entries replaced by masks, and parts of an array replaced by another ---------------------------
+# -- Entries replaced by masks, and parts of an array replaced by another
+# ---------------------------
 
 
 @function()
 def torch_where(condition: Any, x: Any, y: Any) -> Any:
-    """torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y)."""
+    """torch.where: x where the condition holds, y elsewhere; also in the order of
+    x.where(condition, y).
+    """
     if is_truth(x) and not is_truth(condition):
         condition, x = x, condition  # x.where(condition, y)
     return where(condition, x, y)

@@ -41,14 +41,16 @@ from gradcli.ops.registry import (
 )
 from gradcli.ops.text import list_shapes
 
-# -- Arrays in a row, along an axis that they have -------------------------------------------------
+# -- Arrays in a row, along an axis that they have ------------------------------------------------
 
 
 def _concatenate(*arrays: Any, axis: int) -> Any:
     return np.concatenate(arrays, axis=axis)
 
 
-def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
+def _concatenate_vjp(
+    wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int
+) -> tuple[Any, ...]:
     parts = parts_of(cotangent, axis, [array.shape[axis] for array in arrays])
     return tuple(part if want else None for want, part in zip(wanted, parts, strict=True))
 
@@ -58,7 +60,7 @@ concatenate = structural(
     shape=shape_by_example(_concatenate), static={"axis": 0}, ulps=0,
     doc="Arrays joined along an axis. >>> concatenate([x, y])", backward="Cat",
     numpy=lambda shapes, axis: f"np.concatenate([{list_shapes(shapes)}], {axis})",
-)  # fmt: skip
+)
 
 
 def flat_join(x: Any, y: Any) -> Any:
@@ -74,7 +76,9 @@ def mix(x: Any, source: Any, places: np.ndarray) -> Any:
 
 @function(public=False, backward="Cat")
 def joined(*arrays: Any, axis: int | None) -> Any:
-    """np.concatenate and torch.cat: arrays joined along an axis, or all their entries (axis=None)."""
+    """np.concatenate and torch.cat: arrays joined along an axis, or all their entries
+    (axis=None).
+    """
     if axis is None:
         return concatenate(*(vector_of(x) for x in arrays), axis=0)
     if any(len(x.shape) != 1 for x in arrays):
@@ -108,7 +112,9 @@ def dstack(*arrays: Any) -> Any:
 @function(numpy=_STACKED)
 def column_stack(*arrays: Any) -> Any:
     """Arrays joined along the second axis, vectors as columns."""
-    return concatenate(*(x if len(x.shape) > 1 else reshape(x, shape=(-1, 1)) for x in arrays), axis=1)
+    return concatenate(
+        *(x if len(x.shape) > 1 else reshape(x, shape=(-1, 1)) for x in arrays), axis=1
+    )
 
 
 @function(numpy="x|arr, y|values, axis")
@@ -117,7 +123,7 @@ def append(x: Any, y: Any, *, axis: int | None = None) -> Any:
     return joined(x, y, axis=axis)
 
 
-# -- Arrays taken apart: parts along an axis, as tuples --------------------------------------------
+# -- Arrays taken apart: parts along an axis, as tuples ------------------------------------------
 
 
 def place_along(name: str, x: Any, axis: int) -> int:
@@ -140,7 +146,9 @@ def tensor_split(x: Any, *, sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of nearly equal parts along an axis, or of the parts between indices."""
     place = place_along("tensor_split", x, axis)
     if isinstance(sections, tuple):
-        return tuple(part_of(x, place, start, stop) for start, stop in pairwise((0, *sections, None)))
+        return tuple(
+            part_of(x, place, start, stop) for start, stop in pairwise((0, *sections, None))
+        )
     if sections < 1:
         raise ArgumentError(f"number of sections must be larger than 0, got {sections}")
     nodes_for(sections, "split")
@@ -243,7 +251,7 @@ declare(f"""
 """)
 
 
-# -- Entries repeated: tiles, grids, combinations and windows --------------------------------------
+# -- Entries repeated: tiles, grids, combinations and windows ------------------------------------
 
 
 def _counts(counts: Any) -> tuple[int, ...]:
@@ -263,7 +271,9 @@ def tile(x: Any, *, reps: Any) -> Any:
     n = max(len(reps), len(x.shape))
     reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(x.shape)) + tuple(x.shape)
     apart = reshape(x, shape=tuple(k for extent in shape for k in (1, extent)))
-    spread = broadcast_to(apart, shape=tuple(k for pair in zip(reps, shape, strict=True) for k in pair))
+    spread = broadcast_to(
+        apart, shape=tuple(k for pair in zip(reps, shape, strict=True) for k in pair)
+    )
     return reshape(spread, shape=tuple(r * s for r, s in zip(reps, shape, strict=True)))
 
 
@@ -271,14 +281,19 @@ def tile(x: Any, *, reps: Any) -> Any:
 def torch_repeat(x: Any, *, repeats: Any) -> Any:
     """Tensor.repeat: the array repeated along axes, a number for each."""
     if len(_counts(repeats)) < len(x.shape):
-        raise ShapeError(f"repeat: an array of shape {tuple(x.shape)} needs a number of repetitions for each axis, not {repeats}")
+        raise ShapeError(
+            f"repeat: an array of shape {tuple(x.shape)} needs a number of repetitions for each "
+            f"axis, not {repeats}"
+        )
     return tile(x, reps=repeats)
 
 
 @function(
     numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", memory="own"
 )
-def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_size: int | None = None) -> Any:
+def repeat_interleave(
+    x: Any, *, repeats: Any, axis: int | None = None, output_size: int | None = None
+) -> Any:
     """Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.
 
     >>> repeat(x, 2, axis=0)
@@ -290,9 +305,14 @@ def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_s
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {n} entries")
     total = sum(counts) if len(counts) > 1 else counts[0] * n
     if output_size not in (None, total):
-        raise ArgumentError(f"repeat: the result has {total} entries along the axis, not {output_size}")
+        raise ArgumentError(
+            f"repeat: the result has {total} entries along the axis, not {output_size}"
+        )
     if len(counts) == 1:
-        spread = broadcast_to(reshape(x, shape=shape_with(x.shape, place, n, 1)), shape=shape_with(x.shape, place, n, *counts))
+        spread = broadcast_to(
+            reshape(x, shape=shape_with(x.shape, place, n, 1)),
+            shape=shape_with(x.shape, place, n, *counts),
+        )
         return reshape(spread, shape=shape_with(x.shape, place, total))
     room_for(total)
     return rows_of(x, np.repeat(np.arange(n), counts), place)
@@ -300,13 +320,17 @@ def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_s
 
 @function()
 def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Any, ...]:
-    """Grids of coordinates, one for each vector; along the second axis for the first with indexing='xy' (NumPy), else the first."""
+    """Grids of coordinates, one for each vector; along the second axis for the first with
+    indexing='xy' (NumPy), else the first.
+    """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
     order = list(range(len(arrays)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]
-    grid = [reshape(x, shape=tuple(-1 if i == j else 1 for j in order)) for i, x in enumerate(arrays)]
+    grid = [
+        reshape(x, shape=tuple(-1 if i == j else 1 for j in order)) for i, x in enumerate(arrays)
+    ]
     sizes = tuple(math.prod(arrays[i].shape) for i in order)
     return tuple(x if sparse else broadcast_to(x, shape=sizes) for x in grid)
 
@@ -323,7 +347,9 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     place, ndim = one_axis(axis, len(rows.shape)), len(rows.shape)
     n = rows.shape[place]
     if not 0 <= length <= n or step <= 0:
-        raise ShapeError(f"unfold: no windows of {length} entries at steps of {step} in an axis of {n}")
+        raise ShapeError(
+            f"unfold: no windows of {length} entries at steps of {step} in an axis of {n}"
+        )
     room_for((n - length) // step + 1, length)
     starts = np.arange(0, n - length + 1, step)
     if not x.shape:
@@ -332,7 +358,7 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     return permute(windows, axes_last(ndim + 1, (place + 1,)))
 
 
-# -- Arrays made longer at their ends --------------------------------------------------------------
+# -- Arrays made longer at their ends ------------------------------------------------------------
 
 
 Widths = tuple[tuple[int, int], ...]
@@ -344,7 +370,9 @@ def enlarge(x: Any, widths: Widths, fill: Any) -> Any:
         return x
     shape = tuple(n + before + after for n, (before, after) in zip(x.shape, widths, strict=True))
     room_for(*shape)
-    inside = tuple((before, before + n, None) for n, (before, _) in zip(x.shape, widths, strict=True))
+    inside = tuple(
+        (before, before + n, None) for n, (before, _) in zip(x.shape, widths, strict=True)
+    )
     padded = scatter_add(x, index=inside, shape=shape)
     if is_number(fill) and not fill:
         return padded
@@ -356,16 +384,22 @@ def enlarge(x: Any, widths: Widths, fill: Any) -> Any:
 _MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
-@function(numpy="x|array, pad_width, mode, constant_values, -reflect_type, -stat_length, -end_values")
+@function(numpy="x|array, pad_width, mode, constant_values, -reflect_type, -stat_length, "
+"-end_values")
 def pad(x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Number = 0) -> Any:
     """The array made longer at both ends of each axis, with constants, or with entries repeated or reflected.
 
     >>> pad(x, (1, 2))
     """
     try:
-        widths = tuple((before, after) for before, after in np.broadcast_to(np.array(pad_width), (len(x.shape), 2)).tolist())
+        widths = tuple(
+            (before, after)
+            for before, after in np.broadcast_to(np.array(pad_width), (len(x.shape), 2)).tolist()
+        )
     except ValueError:
-        raise ShapeError(f"pad: pad_width {pad_width} does not fit an array of {len(x.shape)} axes") from None
+        raise ShapeError(
+            f"pad: pad_width {pad_width} does not fit an array of {len(x.shape)} axes"
+        ) from None
     if any(not isinstance(k, int) or k < 0 for pair in widths for k in pair):
         raise ArgumentError(f"pad: widths are whole numbers of at least 0, not {pad_width}")
     if mode not in _MODES:
@@ -373,11 +407,16 @@ def pad(x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Numb
     if mode == "constant":
         return enlarge(x, widths, constant_values)
     if not (type(constant_values) is int and constant_values == 0):
-        raise UnreadArgumentError(f"pad: the mode {mode!r} does not read constant_values", help="constant_values is for mode='constant'")
+        raise UnreadArgumentError(
+            f"pad: the mode {mode!r} does not read constant_values",
+            help="constant_values is for mode='constant'",
+        )
     for axis, width in enumerate(widths):
         if any(width):
             if not x.shape[axis]:
-                raise ShapeError(f"pad: an axis without entries cannot be padded with the mode {mode!r}")
+                raise ShapeError(
+                    f"pad: an axis without entries cannot be padded with the mode {mode!r}"
+                )
             room_for(2, x.shape[axis] + sum(width))
             x = rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)  # type: ignore[call-overload]
     return x
@@ -397,20 +436,30 @@ def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
 
 @function()
 def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: Number = None) -> Any:
-    """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
+    """The array made longer (or shorter) at both ends of the last axes: constant, reflect,
+    replicate or circular.
+    """
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
-        raise ShapeError(f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each from the last on")
+        raise ShapeError(
+            f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each "
+            "from the last on"
+        )
     if mode not in _NUMPYS:
         raise ArgumentError(f"pad: the mode must be {', '.join(_NUMPYS)}, not {mode!r}")
     if mode != "constant" and value is not None and not (is_number(value) and not value):
         raise ArgumentError(f"pad: the mode {mode!r} takes no value")
-    widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + [*zip(ends[::2], ends[1::2], strict=True)][::-1]
+    widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + [
+        *zip(ends[::2], ends[1::2], strict=True)
+    ][::-1]
     for axis, (before, after) in enumerate(widths):
         n = x.shape[axis]
         most = {"reflect": n - 1, "circular": n}.get(mode, math.inf)
         if min(before, 0) + min(after, 0) + n < 0 or max(before, after) > max(0, most):
-            raise ShapeError(f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the mode {mode!r}")
+            raise ShapeError(
+                f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the "
+                f"mode {mode!r}"
+            )
     longer = tuple((max(0, before), max(0, after)) for before, after in widths)
     if mode == "reflect":  # at the ends of the whole
         return _shorter(_pad(x, pad_width=longer, mode="reflect"), widths)
@@ -443,5 +492,8 @@ def block_diag(*arrays: Any) -> Any:
     width = sum(b.shape[1] for b in blocks)
     room_for(sum(b.shape[0] for b in blocks), width)
     ends = [*itertools.accumulate(b.shape[1] for b in blocks)]
-    rows = [enlarge(b, ((0, 0), (end - b.shape[1], width - end)), 0.0) for b, end in zip(blocks, ends, strict=True)]
+    rows = [
+        enlarge(b, ((0, 0), (end - b.shape[1], width - end)), 0.0)
+        for b, end in zip(blocks, ends, strict=True)
+    ]
     return concatenate(*rows, axis=0)

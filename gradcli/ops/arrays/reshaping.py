@@ -23,9 +23,19 @@ from gradcli.ops.arrays.shapes import (
     vector_of,
 )
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, function, need_axes, one_axis, shape_by_example
+from gradcli.ops.registry import (
+    Function,
+    Op,
+    Shape,
+    axes_of,
+    declare,
+    function,
+    need_axes,
+    one_axis,
+    shape_by_example,
+)
 
-# -- Axes removed, added, joined and taken apart ---------------------------------------------------
+# -- Axes removed, added, joined and taken apart --------------------------------------------------
 
 
 @function()
@@ -36,7 +46,9 @@ def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
         raise ShapeError("flatten: start_dim must not come after end_dim")
     if first == last:
         return x
-    return reshape(x, shape=(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
+    return reshape(
+        x, shape=(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :])
+    )
 
 
 @function()
@@ -50,7 +62,9 @@ def torch_squeeze(x: Any, *, axis: Any = None) -> Any:
 def squeeze(x: Any, *, axis: Any = None) -> Any:
     """Axes of one entry removed."""
     if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, len(x.shape))):
-        raise ShapeError(f"cannot squeeze an axis of more than one entry from the shape {tuple(x.shape)}")
+        raise ShapeError(
+            f"cannot squeeze an axis of more than one entry from the shape {tuple(x.shape)}"
+        )
     return torch_squeeze(x, axis=axis)
 
 
@@ -63,7 +77,9 @@ def expand_dims(x: Any, *, axis: Any) -> Any:
     count = len(axis) if isinstance(axis, tuple) else 1
     axes = axes_of(axis, len(x.shape) + count)
     rest = iter(x.shape)
-    return reshape(x, shape=tuple(1 if i in axes else next(rest) for i in range(len(x.shape) + count)))
+    return reshape(
+        x, shape=tuple(1 if i in axes else next(rest) for i in range(len(x.shape) + count))
+    )
 
 
 def one_number(name: str, value: Any) -> Any:
@@ -78,11 +94,17 @@ def at_least_1d(x: Any) -> Any:
 
 
 def _at_least(name: str, front: int, behind: int, doc: str) -> Any:
-    """Register a function of one array, or of several in a tuple, that adds axes of one entry: up to so many in front, then behind."""
+    """Register a function of one array, or of several in a tuple, that adds axes of one entry: up
+    to so many in front, then behind.
+    """
 
     def one(x: Any) -> Any:
         shape = (*(1,) * (front - len(x.shape)), *x.shape)
-        return x if len(x.shape) >= front + behind else reshape(x, shape=(*shape, *(1,) * (front + behind - len(shape))))
+        return (
+            x
+            if len(x.shape) >= front + behind
+            else reshape(x, shape=(*shape, *(1,) * (front + behind - len(shape))))
+        )
 
     def body(*arrays: Any) -> Any:
         return one(arrays[0]) if len(arrays) == 1 else tuple(map(one, arrays))
@@ -93,7 +115,8 @@ def _at_least(name: str, front: int, behind: int, doc: str) -> Any:
 
 atleast_1d = _at_least("atleast_1d", 1, 0, "Numbers as arrays of one entry.")
 atleast_2d = _at_least("atleast_2d", 2, 0, "Numbers and vectors as matrices of one row.")
-atleast_3d = _at_least("atleast_3d", 2, 1, "Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix.")
+atleast_3d = _at_least("atleast_3d", 2, 1, "Numbers, vectors and matrices with three axes: (1, n, "
+"1) of a vector, (m, n, 1) of a matrix.")
 
 
 @function(numpy="x, shape|size+, -implicit")
@@ -104,8 +127,16 @@ def expand(x: Any, *, shape: Shape) -> Any:
     """
     lead = len(shape) - len(x.shape)
     if lead < 0:
-        raise ShapeError(f"expand: the shape {shape} has fewer axes than the array of shape {tuple(x.shape)}")
-    return broadcast_to(x, shape=(*shape[:lead], *(old if n == -1 else n for n, old in zip(shape[lead:], x.shape, strict=True))))
+        raise ShapeError(
+            f"expand: the shape {shape} has fewer axes than the array of shape {tuple(x.shape)}"
+        )
+    return broadcast_to(
+        x,
+        shape=(
+            *shape[:lead],
+            *(old if n == -1 else n for n, old in zip(shape[lead:], x.shape, strict=True)),
+        ),
+    )
 
 
 @function()
@@ -125,7 +156,9 @@ def common_shape(*arrays: Any) -> Shape:
     try:
         return np.broadcast_shapes(*(x.shape for x in arrays))
     except ValueError:
-        raise ShapeError(f"shapes {' and '.join(str(tuple(x.shape)) for x in arrays)} do not broadcast together") from None
+        raise ShapeError(
+            f"shapes {' and '.join(str(tuple(x.shape)) for x in arrays)} do not broadcast together"
+        ) from None
 
 
 @function(torch="**arrays|tensors")
@@ -159,7 +192,7 @@ def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
     return transpose(reshape(transpose(x, axes=None), shape=shape[::-1]), axes=None)
 
 
-# -- Axes in another order -------------------------------------------------------------------------
+# -- Axes in another order -----------------------------------------------------------------------
 
 
 def permute(x: Any, order: tuple[int, ...]) -> Any:
@@ -194,7 +227,9 @@ def movedim(x: Any, *, source: Any, destination: Any) -> Any:
     if len(taken) != len(places):
         raise ShapeError("movedim: source and destination must name equally many axes")
     rest = iter(a for a in range(len(x.shape)) if a not in taken)
-    return permute(x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape))))
+    return permute(
+        x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape)))
+    )
 
 
 @function(numpy="x, dim0|axis1, dim1|axis2", torch="x, dim0|axis0, dim1|axis1", backward="Transpose", memory="view")
@@ -203,7 +238,7 @@ def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
     return swapaxes(x, axis1=dim0, axis2=dim1)
 
 
-# -- Entries in other places of the same array: rolled, turned, in triangles and on diagonals ------
+# -- Entries in other places of the same array: rolled, turned, in triangles and on diagonals ----
 
 
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
@@ -211,18 +246,28 @@ def _roll(x: Any, shift: Any, axis: Any) -> Any:
         raise ShapeError(f"roll: shifts {shift} need an axis each")
     for place in np.atleast_1d(() if axis is None else axis).tolist():
         axes_of(place, np.ndim(x))
-    return x if axis is not None and not np.ndim(x) else np.roll(x, shift, None if axis == () else axis)
+    return (
+        x
+        if axis is not None and not np.ndim(x)
+        else np.roll(x, shift, None if axis == () else axis)
+    )
 
 
 def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> tuple[Any]:
-    return (roll(cotangent, shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift, axis=axis),)
+    return (
+        roll(
+            cotangent,
+            shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift,
+            axis=axis,
+        ),
+    )
 
 
 @function(
     vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
     ulps=0, parts=None,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
-)  # fmt: skip
+)
 def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
     """The entries moved along axes (in order, if there is no axis), those beyond the end to the start.
 
@@ -232,7 +277,13 @@ def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
         return reshape(roll(vector_of(x), shift=shift, axis=0), shape=tuple(x.shape))
     for step, place in np.broadcast(shift, axis) if x.shape else ():
         n = x.shape[place]
-        x = getitem(x, index=(*(ALL,) * (place % len(x.shape)), StaticArray((np.arange(n) - step) % max(n, 1))))
+        x = getitem(
+            x,
+            index=(
+                *(ALL,) * (place % len(x.shape)),
+                StaticArray((np.arange(n) - step) % max(n, 1)),
+            ),
+        )
     return x
 
 
@@ -262,18 +313,22 @@ def _triangle(part: Any) -> Function:
 
     def define(body: Function) -> Op:
         op: Op = function(
-            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=check, shape=shape_by_example(check),
+            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
+            forward=check,
+            shape=shape_by_example(check),
             ulps=0,
             example=f"{name}(x)",
             numpy=lambda shapes, k: f"np.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
-        )(body)  # fmt: skip
+        )(body)
         return op
 
     return define
 
 
 def _below(x: Any, k: int) -> np.ndarray:
-    """Return whether entries of matrices are on the k-th diagonal or below; of a vector's, the matrix whose rows it is."""
+    """Return whether entries of matrices are on the k-th diagonal or below; of a vector's, the
+    matrix whose rows it is.
+    """
     rows, columns = (x.shape * 2)[-2:]
     return np.tri(rows, columns, k, bool)
 

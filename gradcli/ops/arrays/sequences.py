@@ -1,4 +1,6 @@
-"""Vectors as sampled functions: polynomials, interpolation, sums of shifted products, differences, slopes and areas."""
+"""Vectors as sampled functions: polynomials, interpolation, sums of shifted products, differences,
+slopes and areas.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,17 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
 from gradcli.ops.arrays.reshaping import at_least_1d
-from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, laid_along, part_of, reshape, shape_with, take_along, vector_of
+from gradcli.ops.arrays.shapes import (
+    broadcast_to,
+    flip,
+    getitem,
+    laid_along,
+    part_of,
+    reshape,
+    shape_with,
+    take_along,
+    vector_of,
+)
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.elementwise.arithmetic import rint
 from gradcli.ops.elementwise.logic import clip, greater, greater_equal, less, where
@@ -20,7 +32,7 @@ from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import axes_of, declare, function, room_for
 from gradcli.ops.structure import to_int
 
-# -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products ------------
+# -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products -----------
 
 
 _WINDOWS = 1 << 18  # entries of a table of windows, at most
@@ -31,18 +43,26 @@ def _vectors(name: str, mode: str, *arrays: Any) -> list[Any]:
         raise ArgumentError(f"{name}: mode must be 'full', 'same' or 'valid', not {mode!r}")
     for x in arrays:
         if len(x.shape) > 1 or x.shape == (0,):
-            raise ShapeError(f"{name} needs vectors of at least one entry, not the shape {tuple(x.shape)}")
+            raise ShapeError(
+                f"{name} needs vectors of at least one entry, not the shape {tuple(x.shape)}"
+            )
     return [at_least_1d(x) for x in arrays]
 
 
 def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
-    """sum_k a[i + k] * v[k] at every shift i of the shorter vector v, as far as the mode goes beyond the longer one.
+    """sum_k a[i + k] * v[k] at every shift i of the shorter vector v, as far as the mode goes
+    beyond the longer one.
 
-    A long v is cut into rows, about as many as each has entries: they slide over a, and what they give is added up, row below row.
-    Memory holds as many entries as a has, times the root of those of v.
+    A long v is cut into rows, about as many as each has entries: they slide over a, and what they
+    give is added up, row below row. Memory holds as many entries as a has, times the root of those
+    of v.
     """
     n, m = a.shape[0], v.shape[0]
-    first, length = {"full": (1 - m, n + m - 1), "same": ((m - 1) // 2 - m + 1, n), "valid": (0, n - m + 1)}[mode]
+    first, length = {
+        "full": (1 - m, n + m - 1),
+        "same": ((m - 1) // 2 - m + 1, n),
+        "valid": (0, n - m + 1),
+    }[mode]
     if n * m <= _WINDOWS:
         return matmul(as_strided(a, size=(length, m), stride=(1, 1), offset=first, source=(1,)), v)
     width = math.isqrt(m)
@@ -52,7 +72,10 @@ def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
     filters = as_strided(v, size=(rows, width), stride=(width, 1), source=(1,))
     windows = as_strided(a, size=(width, shifts), stride=(1, 1), offset=first, source=(1,))
     found = matmul(filters, windows)
-    return sum_(as_strided(found, size=(rows, length), stride=(shifts + width, 1), source=(shifts, 1)), axis=0)
+    return sum_(
+        as_strided(found, size=(rows, length), stride=(shifts + width, 1), source=(shifts, 1)),
+        axis=0,
+    )
 
 
 @function(numpy="a, v, mode")
@@ -89,16 +112,23 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @function(numpy="x, xp, fp, left, right, period")
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, period: Any = None) -> Any:
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, period: Any = None
+) -> Any:
     """Linear interpolation at x between the points xp (ascending) with values fp; constant beyond them. At a point, the
     slope to its right.
 
     >>> interp(x, [0, 1, 2], f)
     """
     if period is not None:
-        raise ArgumentError("interp: a period is not supported", help="reduce x to one period with % first")
+        raise ArgumentError(
+            "interp: a period is not supported", help="reduce x to one period with % first"
+        )
     if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
-        raise ShapeError(f"interp needs as many points as values, not the shapes {tuple(xp.shape)} and {tuple(fp.shape)}")
+        raise ShapeError(
+            f"interp needs as many points as values, not the shapes {tuple(xp.shape)} and "
+            f"{tuple(fp.shape)}"
+        )
     n = xp.shape[0]
     low, high = (getitem(fp, index=(i,)) for i in (0, -1))
     flat = vector_of(x)
@@ -107,14 +137,16 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
     else:
         known = sum_(where(greater_equal(reshape(flat, shape=(-1, 1)), xp), 1.0, 0.0), axis=1)
         below, above = (to_int(rint(clip(known - back, 1 - back, n - 1 - back))) for back in (1, 0))
-        x0, f0, x1, f1 = (take_along(values, place, axis=0) for place in (below, above) for values in (xp, fp))
+        x0, f0, x1, f1 = (
+            take_along(values, place, axis=0) for place in (below, above) for values in (xp, fp)
+        )
         inside = f0 + (flat - x0) * ((f1 - f0) / (x1 - x0))
     first, last = (getitem(xp, index=(i,)) for i in (0, -1))
     bounded = where(greater(flat, last), high if right is None else right, inside)
     return reshape(where(less(flat, first), low if left is None else left, bounded), shape=x.shape)
 
 
-# -- Differences, slopes and areas of sampled functions --------------------------------------------
+# -- Differences, slopes and areas of sampled functions ------------------------------------------
 
 
 def _steps(x: Any, place: int) -> Any:
@@ -143,12 +175,16 @@ def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: i
 
 
 def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
-    """Slopes of the parabolas through three neighbours; at the ends, of the lines through two with an edge_order of 1."""
+    """Slopes of the parabolas through three neighbours; at the ends, of the lines through two with
+    an edge_order of 1.
+    """
     n = f.shape[place]
     if n < edge_order + 1:
         raise ShapeError(f"gradient needs at least {edge_order + 1} entries along an axis, not {n}")
     if spacing.shape and spacing.shape != (n,):
-        raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
+        raise ShapeError(
+            f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis"
+        )
     at = laid_along(spacing, place, len(f.shape)) if spacing.shape else None
 
     def difference(x: Any, start: int, stop: int) -> Any:
@@ -165,13 +201,17 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
         here, beside = (there, there + 1), (near, near + 1)
         if edge_order == 1:
             return slope(*here)
-        return slope(*here) + step(*here) * (slope(*here) - slope(*beside)) / (step(*here) + step(*beside))
+        return slope(*here) + step(*here) * (slope(*here) - slope(*beside)) / (
+            step(*here) + step(*beside)
+        )
 
     before, after = (0, n - 2), (1, n - 1)
     if at is None:
         inner = (part_of(f, place, 2, n) - part_of(f, place, *before)) / (2 * spacing)
     else:
-        inner = (step(*after) * slope(*before) + step(*before) * slope(*after)) / (step(*before) + step(*after))
+        inner = (step(*after) * slope(*before) + step(*before) * slope(*after)) / (
+            step(*before) + step(*after)
+        )
     return concatenate(end(0, 1), inner, end(n - 2, n - 3), axis=place)
 
 
@@ -200,7 +240,9 @@ def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> An
 
 
 @function("trapezoid trapz")
-def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1, cumulative: bool = False) -> Any:
+def trapezoid(
+    y: Any, x: Any = None, dx: Any = None, *, axis: int = -1, cumulative: bool = False
+) -> Any:
     """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default): up to the last one, or up
     to each.
 

@@ -61,7 +61,11 @@ class StaticArray:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        return repr(self.array.tolist()) if self.array.size <= LARGEST_ARRAY else f"an array of shape {self.array.shape}"
+        return (
+            repr(self.array.tolist())
+            if self.array.size <= LARGEST_ARRAY
+            else f"an array of shape {self.array.shape}"
+        )
 
     def __str__(self) -> str:
         if not (0 < self.array.size <= LARGEST_ARRAY and self.array.ndim):
@@ -91,9 +95,14 @@ def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
 
 def _reshape(x: Any, shape: Any) -> Any:
     if min(shape, default=0) < -1:
-        raise ValueError(f"cannot reshape to the negative extents {shape}")  # which NumPy takes for the one that follows from the others
+        raise ValueError(
+            f"cannot reshape to the negative extents {shape}"
+        )  # which NumPy takes for the one that follows from the others
     if -1 in shape and 0 in shape:
-        raise ValueError(f"cannot reshape to {tuple(shape)} because the unspecified dimension size -1 can be any value")
+        raise ValueError(
+            f"cannot reshape to {tuple(shape)} because the unspecified dimension size -1 can be "
+            "any value"
+        )
     return x.reshape(shape) if type(x) is _Array else np.reshape(x, shape)
 
 
@@ -139,11 +148,18 @@ broadcast_to: Op = structural(
     simpler=same_shape, backward="Expand", memory="view",
     doc="The entries repeated along new or one-entry axes. >>> broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
-)  # fmt: skip
+)
 
 
 def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:
-    return (transpose(cotangent, axes=None if axes is None else tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes)))),)
+    return (
+        transpose(
+            cotangent,
+            axes=None
+            if axes is None
+            else tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes))),
+        ),
+    )
 
 
 def _transpose(x: Any, axes: Any) -> Any:
@@ -154,7 +170,11 @@ def _transpose_written(x: Piece, axes: Any) -> tuple[str, int]:
     if axes is None:
         return f"{x.base()}.T", ATOM
     n = len(axes)
-    return f"{x.base()}.mT" if axes == (*range(n - 2), n - 1, n - 2) else f"transpose({x}, {axes})", ATOM
+    return f"{x.base()}.mT" if axes == (
+        *range(n - 2),
+        n - 1,
+        n - 2,
+    ) else f"transpose({x}, {axes})", ATOM
 
 
 transpose: Op = structural(
@@ -165,7 +185,7 @@ transpose: Op = structural(
     simpler=_simpler_transpose, axes=axes.transpose,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
     torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
-)  # fmt: skip
+)
 
 
 def swapaxes(x: Any, *, axis1: int, axis2: int) -> Any:
@@ -193,10 +213,15 @@ def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
 
 
 def _with_room(x: Any, index: Index) -> Any:
-    """x[index] where there is room for it: NumPy goes through all entries that arrays choose, even those of no bytes."""
+    """x[index] where there is room for it:
+
+    NumPy goes through all entries that arrays choose, even those of no bytes.
+    """
     arrays = [part.array for part in index if isinstance(part, StaticArray)]
     if arrays and not any(array.dtype == np.bool_ for array in arrays):
-        others = _getitem(x, tuple((0, 1, None) if isinstance(part, StaticArray) else part for part in index))
+        others = _getitem(
+            x, tuple((0, 1, None) if isinstance(part, StaticArray) else part for part in index)
+        )
         with suppress(ValueError):  # of those that do not broadcast, NumPy speaks better below
             room_for(*others.shape, np.broadcast(*arrays).size)
     return _getitem(x, index)
@@ -210,9 +235,16 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
 
 
 def behind(lead: Shape, index: Index) -> Index:
-    """The same index where more axes stand in front. Raises NoLoop where NumPy would put axes of the index before these."""
+    """The same index where more axes stand in front.
+
+    Raises NoLoop where NumPy would put axes of the index before these.
+    """
     arrays = any(isinstance(part, StaticArray) for part in index)
-    places = [i for i, part in enumerate(index) if isinstance(part, StaticArray) or (arrays and type(part) is int)]
+    places = [
+        i
+        for i, part in enumerate(index)
+        if isinstance(part, StaticArray) or (arrays and type(part) is int)
+    ]
     if places and places[-1] - places[0] >= len(places):
         raise axes.NoLoop
     return (*(ALL,) * len(lead), *index)
@@ -227,11 +259,13 @@ getitem: Op = structural(
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
     ),
-)  # fmt: skip
+)
 
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
-    out = np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)  # of the library that has the chunks of x
+    out = (
+        np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)
+    )  # of the library that has the chunks of x
     place = numpy_index(index)
     if StaticArray in map(type, index):
         np.add.at(out, place, x)
@@ -246,12 +280,14 @@ scatter_add: Op = structural(
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
     axes=lambda m, x, index, shape: m.scatter(x, index, shape),
-    numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
-    torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
-)  # fmt: skip
+    numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], "
+    f"{shape!r})",
+    torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], "
+    f"{shape!r})",
+)
 
 
-# -- Entries addressed by arrays of whole numbers along an axis, and put back ----------------------
+# -- Entries addressed by arrays of whole numbers along an axis, and put back --------------------
 
 
 def _places(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -268,8 +304,12 @@ def _take_along(x: Any, index: Any, axis: int) -> Any:
 
 def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
     place = one_axis(axis, len(x))
-    if len(x) != len(index) or any(i > n for d, (n, i) in enumerate(zip(x, index, strict=True)) if d != place):
-        raise ShapeError(f"an index of shape {index} does not fit an array of shape {x} along axis {axis}")
+    if len(x) != len(index) or any(
+        i > n for d, (n, i) in enumerate(zip(x, index, strict=True)) if d != place
+    ):
+        raise ShapeError(
+            f"an index of shape {index} does not fit an array of shape {x} along axis {axis}"
+        )
     return index
 
 
@@ -278,10 +318,12 @@ take_along: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, saves="index", dtype="same", ulps=0, carries=error_of_taking,
     backward="Gather", axes=lambda m, x, index, axis: m.pick(x, index, axis),
-    doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
+    doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = "
+    "x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
-    torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, {axis})" if fits_along(shapes, axis) else "",
-)  # fmt: skip
+    torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, "
+    f"{axis})" if fits_along(shapes, axis) else "",
+)
 
 
 def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
@@ -299,28 +341,37 @@ add_along: Op = structural(
     axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
     doc="Zeros with x added at indices along an axis: the transpose of take_along.",
     numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
-)  # fmt: skip
+)
 
 
-# -- Arrays in a row, and in reverse order ----------------------------------------------------------
+# -- Arrays in a row, and in reverse order
+# ----------------------------------------------------------
 
 
-def _stack_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
+def _stack_vjp(
+    wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int
+) -> tuple[Any, ...]:
     lead = (ALL,) * (axis % cotangent.ndim)
-    return tuple(getitem(cotangent, index=(*lead, i)) if want else None for i, want in enumerate(wanted))
+    return tuple(
+        getitem(cotangent, index=(*lead, i)) if want else None for i, want in enumerate(wanted)
+    )
 
 
 def _stack_shape(*shapes: Shape, axis: int) -> Shape:
     if len(set(shapes)) > 1:
-        raise ShapeError(f"all rows of an array must have one shape, not {' and '.join(str(s) for s in dict.fromkeys(shapes))}")
+        raise ShapeError(
+            "all rows of an array must have one shape, not "
+            f"{' and '.join(str(s) for s in dict.fromkeys(shapes))}"
+        )
     place = axes_of(axis, len(shapes[0]) + 1)[0]
     return (*shapes[0][:place], len(shapes), *shapes[0][place:])
 
 
 @function(
     vjp=_stack_vjp, forward=lambda *arrays, axis: np.stack(arrays, axis), shape=_stack_shape, ulps=0, parts=None,
-    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{list_shapes(shapes)}], {axis})",
-)  # fmt: skip
+    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{list_shapes(shapes)}], "
+    f"{axis})",
+)
 def stack(*arrays: Any, axis: int = 0) -> Any:
     """Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).
 
@@ -328,7 +379,9 @@ def stack(*arrays: Any, axis: int = 0) -> Any:
     """
     shape = tuple(arrays[0].shape)
     place = axes_of(axis, len(shape) + 1)[0]
-    return record_named("concatenate")(*(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place)
+    return record_named("concatenate")(
+        *(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place
+    )
 
 
 def _flip_shape(old: Shape, axis: Any) -> Shape:
@@ -343,11 +396,13 @@ def _flip_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple
 @function(
     vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, ulps=0, parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
-)  # fmt: skip
+)
 def flip(x: Any, *, axis: Any = None) -> Any:
     """The entries in reverse order along axes."""
     axes = axes_of(axis, len(x.shape))
-    return getitem(x, index=tuple((None, None, -1 if i in axes else None) for i in range(len(x.shape))))
+    return getitem(
+        x, index=tuple((None, None, -1 if i in axes else None) for i in range(len(x.shape)))
+    )
 
 
 def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
@@ -366,7 +421,9 @@ def vector_of(x: Any) -> Any:
 
 
 def shape_with(shape: Shape, axis: int, *extents: int) -> Shape:
-    """A shape with other extents in the place of that of an axis, which is counted from the first."""
+    """A shape with other extents in the place of that of an axis, which is counted from the
+    first.
+    """
     return (*shape[:axis], *extents, *shape[axis + 1 :])
 
 
@@ -377,7 +434,9 @@ def laid_along(vector: Any, axis: int, ndim: int) -> Any:
 
 def parts_of(x: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
     """Parts of these sizes along an axis, in order."""
-    return tuple(part_of(x, axis, start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))
+    return tuple(
+        part_of(x, axis, start, stop) for start, stop in pairwise(accumulate(sizes, initial=0))
+    )
 
 
 declare("""

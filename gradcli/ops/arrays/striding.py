@@ -1,7 +1,9 @@
-"""Entries addressed by strides through the memory that an array is laid out in: views of views, and what is written through them.
+"""Entries addressed by strides through the memory that an array is laid out in: views of views, and
+what is written through them.
 
-An array stands in memory with steps between the entries along each axis, its ``source``; a region of that memory has a size,
-strides and an offset from the array's first entry. Entries of the region that are none of the array's are zeros.
+An array stands in memory with steps between the entries along each axis, its ``source``; a region
+of that memory has a size, strides and an offset from the array's first entry. Entries of the region
+that are none of the array's are zeros.
 """
 
 from __future__ import annotations
@@ -12,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.joining_and_splitting import mix
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add, vector_of
+from gradcli.ops.arrays.shapes import (
+    StaticArray,
+    broadcast_to,
+    getitem,
+    reshape,
+    scatter_add,
+    vector_of,
+)
 from gradcli.ops.axes import entry_numbers
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import Shape, function
@@ -33,8 +42,12 @@ def _places(size: Shape, stride: Strides, offset: int) -> Any:
     return places
 
 
-def _memory(shape: Shape, size: Shape, stride: Strides, offset: int, source: Strides) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The numbers of an array's entries in memory, -1 where there is none; and where in it the array's entries are, and the region's."""
+def _memory(
+    shape: Shape, size: Shape, stride: Strides, offset: int, source: Strides
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The numbers of an array's entries in memory, -1 where there is none; and where in it the
+    array's entries are, and the region's.
+    """
     own, region = _places(shape, source, 0), _places(size, stride, offset)
     first, last = (extreme(own, initial=extreme(region, initial=0)) for extreme in (np.min, np.max))
     memory = np.full(last - first + 1, -1)
@@ -43,7 +56,9 @@ def _memory(shape: Shape, size: Shape, stride: Strides, offset: int, source: Str
 
 
 def _entries(shape: Shape, **region: Any) -> tuple[StaticArray]:
-    """The index of the entries in a region among those of an array of a shape and a zero behind them."""
+    """The index of the entries in a region among those of an array of a shape and a zero behind
+    them.
+    """
     memory, _, places = _memory(shape, **region)
     return (StaticArray(memory[places]),)
 
@@ -55,28 +70,42 @@ def _as_strided_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, **region: Any
 
 
 @function(vjp=_as_strided_vjp, shape=lambda old, size, **_: size, ulps=0, public=False)
-def as_strided(x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()) -> Any:
+def as_strided(
+    x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()
+) -> Any:
     """A region of the memory that x is laid out in."""
     n = math.prod(x.shape)
     filled = scatter_add(vector_of(x), index=((0, n, None),), shape=(n + 1,))
-    return getitem(filled, index=_entries(x.shape, size=size, stride=stride, offset=offset, source=source))
+    return getitem(
+        filled, index=_entries(x.shape, size=size, stride=stride, offset=offset, source=source)
+    )
 
 
 def _sources(shape: Shape, size: Shape, **region: Any) -> Any:
-    """For each entry of an array into whose memory another is written, return its number among those of both."""
+    """For each entry of an array into whose memory another is written, return its number among
+    those of both.
+    """
     memory, own, places = _memory(shape, size, **region)
     memory[places] = entry_numbers(size, math.prod(shape))
     return memory[own]
 
 
-def _scatter_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, **region: Any) -> tuple[Any, Any]:
+def _scatter_vjp(
+    wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, **region: Any
+) -> tuple[Any, Any]:
     kept = _sources(base.shape, **region) < math.prod(base.shape)
     return where(kept, cotangent, 0.0), as_strided(cotangent, **region) if wanted[1] else None
 
 
 @function(vjp=_scatter_vjp, shape=lambda base, new, **_: base, ulps=0, dtype="float", public=False)
 def as_strided_scatter(
-    base: Any, new: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()
+    base: Any,
+    new: Any,
+    *,
+    size: Shape = (),
+    stride: Strides = (),
+    offset: int = 0,
+    source: Strides = (),
 ) -> Any:
     """The base with new entries in a region of the memory that it is laid out in."""
     places = _sources(base.shape, size, stride=stride, offset=offset, source=source)

@@ -1,6 +1,8 @@
-"""Calling a function as a library takes it: arguments by position and name become operands and static parameters.
+"""Calling a function as a library takes it: arguments by position and name become operands and
+static parameters.
 
-What the arguments are (results of an expression, tensors) is the host's business, who also applies operations.
+What the arguments are (results of an expression, tensors) is the host's business, who also applies
+operations.
 """
 
 from __future__ import annotations
@@ -77,7 +79,11 @@ _HELP = {
 def is_harmless(parameter: str, given: Any) -> bool:
     """Return whether a parameter that is not read may be given this value."""
     values = _HARMLESS.get(parameter, [])
-    if given is None or "anything" in values or ("flag" in values and isinstance(given, (bool, int))):
+    if (
+        given is None
+        or "anything" in values
+        or ("flag" in values and isinstance(given, (bool, int)))
+    ):
         return True
     return repr(str(getattr(given, "type", given)) if parameter == "device" else given) in values
 
@@ -92,18 +98,22 @@ def help_for(name: str, parameter: str) -> str:
 
 
 _WHOLE = (
-    "chunks count dim0 dim1 divisor_override downscale_factor embed_dim_to_check groups ignored index k length num_classes num_groups "
+    "chunks count dim0 dim1 divisor_override downscale_factor embed_dim_to_check groups ignored "
+    "index k length num_classes num_groups "
     "num_heads padding_idx power start step stop upscale_factor"
 )
 _WHOLES = (
-    "shift sizes sections repeats reps source destination pad dilation kernel_size normalized_shape output_padding size stride shape"
+    "shift sizes sections repeats reps source destination pad dilation kernel_size "
+    "normalized_shape output_padding size stride shape"
 )
-_QUANTITIES = "alpha atol beta constant_values correction ddof eps maxnorm neginf norm_type p posinf rcond rtol scale threshold value"
+_QUANTITIES = ("alpha atol beta constant_values correction ddof eps maxnorm neginf norm_type p "
+"posinf rcond rtol scale threshold value")
 _BY_KIND = {
     "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
-    "numbers": "scale_factor v", "flag": "align_corners recompute_scale_factor size_average unbiased",
+    "numbers": "scale_factor v", "flag": "align_corners recompute_scale_factor size_average "
+    "unbiased",
     "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding", "truths": "mask",
-}  # fmt: skip
+}
 # What parameters take, by their names; others take what their defaults are.
 _KINDS = {name: kind for kind, names in _BY_KIND.items() for name in names.split()}
 _OF_DEFAULTS = {bool: "flag", str: "text", float: "number", int: "whole"}
@@ -125,7 +135,8 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "flag": (lambda value: isinstance(value, int), "True or False"),
     "text": (lambda value: isinstance(value, str), "a string"),
     "order": (lambda value: value is None or isinstance(value, (int, float, str)), "a number"),
-    "truths": (lambda value: isinstance(value, (int, float, StaticArray)), "an array of truth values"),
+    "truths": (lambda value: isinstance(value, (int, float, StaticArray)), "an array of truth "
+    "values"),
     "any": (lambda value: value is None or value is ... or isinstance(value, (int, float, str, StaticArray, np.ndarray)), "a number"),
 }
 _NESTED = {"axis", "wholes", "axes", "numbers", "truths", "any"}
@@ -133,7 +144,10 @@ _OF_TEXTS = {"text", "order", "any"}  # what takes a text, or says itself why it
 
 
 def parameter(record: Op | Composite, key: str, value: Any) -> Any:
-    """A static argument in the form that the function's rules take. Raises ArgumentError, TypeMismatchError for a text that is none."""
+    """A static argument in the form that the function's rules take.
+
+    Raises ArgumentError, TypeMismatchError for a text that is none.
+    """
     value = _tuples(value)
     if isinstance(value, np.ndarray):
         value = StaticArray(value) if key == "mask" else _flat(key, value)
@@ -143,7 +157,9 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
         kind = "number"
     if isinstance(value, str) and kind not in _OF_TEXTS:
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
-    if value is None and (default is None or (key == "axis" and record.variadic)):  # arrays in a row are joined as they stand
+    if value is None and (
+        default is None or (key == "axis" and record.variadic)
+    ):  # arrays in a row are joined as they stand
         return None
     return _check(kind, key, (value,) if key == "shape" and not isinstance(value, tuple) else value)
 
@@ -153,14 +169,27 @@ def _check(kind: str, key: str, value: Any) -> Any:
         return tuple(_check(kind, key, part) for part in value)
     fits, wanted = _FITS[kind]
     if not fits(value):
-        raise (TypeMismatchError if kind == "text" else MistypedArgumentError)(f"{key} must be {wanted}, not {value!r}")
-    if isinstance(value, bool) and kind in ("number", "numbers"):  # which libraries take for numbers
+        raise (TypeMismatchError if kind == "text" else MistypedArgumentError)(
+            f"{key} must be {wanted}, not {value!r}"
+        )
+    if isinstance(value, bool) and kind in (
+        "number",
+        "numbers",
+    ):  # which libraries take for numbers
         return int(value)
-    return bool(value) if kind == "flag" else StaticArray(value) if isinstance(value, np.ndarray) else value
+    return (
+        bool(value)
+        if kind == "flag"
+        else StaticArray(value)
+        if isinstance(value, np.ndarray)
+        else value
+    )
 
 
 def is_quantity(record: Op | Composite, key: str) -> bool:
-    """Return whether a static parameter is a number by which one could differentiate, if it were an operand: no axis, extent, flag or mask."""
+    """Return whether a static parameter is a number by which one could differentiate, if it were an
+    operand: no axis, extent, flag or mask.
+    """
     default = record.static.get(key)
     if isinstance(default, (bool, str)) and key != "ord":
         return False
@@ -177,11 +206,14 @@ def _flat(key: str, array: np.ndarray) -> Any:
     return _tuples(array.tolist())
 
 
-Use = tuple[Op | Composite, str, str]  # a function, what it is called here, and its parameter that takes an argument
+# a function, what it is called here, and its parameter that takes an argument
+Use = tuple[Op | Composite, str, str]
 
 
 class Host(Protocol):
-    """Who carries values: makes operands and static parameters of arguments, and applies operations."""
+    """Who carries values: makes operands and static parameters of arguments, and applies
+    operations.
+    """
 
     def value(self, argument: Any) -> Any: ...
     def operand(self, argument: Any, of: Use) -> Any:
@@ -190,7 +222,9 @@ class Host(Protocol):
     def whole(self, argument: Any, of: Use | None = None) -> Any: ...
     def static(self, argument: Any, of: Use | None = None) -> Any: ...
     def literal(self, parameter: str, argument: Any) -> Any:
-        """Return what was written for a parameter that is not read, as a plain value where it is one; None for the precision in use."""
+        """Return what was written for a parameter that is not read, as a plain value where it is
+        one; None for the precision in use.
+        """
 
     def varies(self, argument: Any) -> bool:
         """Return whether an argument in the place of a number has a derivative."""
@@ -200,7 +234,13 @@ class Host(Protocol):
     def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any: ...
 
 
-def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+def bind(
+    host: Host,
+    name: str,
+    signature: Signature,
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
+) -> dict[str, Any]:
     """Arguments by the parameter names of our own records."""
     given: dict[str, Any] = {}
     taken, left = signature.take(arguments, lambda argument: isinstance(argument, (list, tuple)))
@@ -208,7 +248,9 @@ def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], 
         count = sum(not parameter.by_name for parameter in signature.parameters)
         most = "1 argument" if count == 1 else f"{count} arguments"
         where = " by position" if count < len(signature.parameters) else ""
-        raise MistypedArgumentError(f"{name} takes at most {most}{where}, not {len(arguments)}", help=usage(name, signature))
+        raise MistypedArgumentError(
+            f"{name} takes at most {most}{where}, not {len(arguments)}", help=usage(name, signature)
+        )
     for parameter, argument in taken:
         if parameter.ignored:
             _refuse_unless_harmless(host, name, parameter.name, parameter.name, argument)
@@ -229,13 +271,21 @@ def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], 
     return given
 
 
-def _refuse_unless_harmless(host: Host, name: str, parameter: str, written: str, argument: Any) -> None:
+def _refuse_unless_harmless(
+    host: Host, name: str, parameter: str, written: str, argument: Any
+) -> None:
     """Nothing that was written is dropped: what is not read may only say what holds anyway."""
     literal = host.literal(parameter, argument)
     if is_harmless(parameter, literal):
         return
     plain = literal is None or isinstance(literal, (bool, int, float, str))
-    said = f"{written}={literal.name}" if isinstance(literal, DType) else f"{written}={literal!r}" if plain else written
+    said = (
+        f"{written}={literal.name}"
+        if isinstance(literal, DType)
+        else f"{written}={literal!r}"
+        if plain
+        else written
+    )
     raise UnreadArgumentError(f"{name} does not support {said}", help=help_for(name, parameter))
 
 
@@ -246,21 +296,32 @@ def usage(name: str, signature: Signature) -> str:
 def _parameter_of(name: str, signature: Signature, keyword: str) -> Parameter:
     taking = [parameter for parameter in signature.parameters if keyword in parameter.spellings]
     for parameter in taking:
-        if parameter.name == keyword:  # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
+        if (
+            parameter.name == keyword
+        ):  # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
             return parameter
     if taking:
         return taking[0]
     close = suggestion(keyword, [s for p in signature.parameters for s in p.spellings], cutoff=0.7)
     known = ", ".join(p.name for p in signature.parameters if not p.ignored)
-    raise UnreadArgumentError(f"{name} has no argument {keyword!r}", help=f"did you mean {close!r}?" if close else f"it has {known}")
+    raise UnreadArgumentError(
+        f"{name} has no argument {keyword!r}",
+        help=f"did you mean {close!r}?" if close else f"it has {known}",
+    )
 
 
 def choose_record(host: Host, record: Op | Composite, given: Mapping[str, Any]) -> Op | Composite:
-    """The operation, or the function made of operations that it is where these arguments are more than it takes."""
+    """The operation, or the function made of operations that it is where these arguments are more
+    than it takes.
+    """
     if isinstance(record, Composite):
         return record
     more = given.keys() - {*record.operands, *record.static, record.rest}
-    return general(record) if more or any(host.varies(given[key]) for key in record.numbers if key in given) else record
+    return (
+        general(record)
+        if more or any(host.varies(given[key]) for key in record.numbers if key in given)
+        else record
+    )
 
 
 def prepare(
@@ -277,10 +338,18 @@ def prepare(
                 rest[parameter.name] = displaced
     for key, default in signature.defaults:
         given_there = rest.get(key, REQUIRED)
-        if default is REQUIRED and (given_there is REQUIRED or (given_there is None and key in record.static)):
+        if default is REQUIRED and (
+            given_there is REQUIRED or (given_there is None and key in record.static)
+        ):
             raise missing(name, key, signature)
-    operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
-    varying = {key: rest.pop(key) for key in record.numbers if key in rest and host.varies(rest[key])}
+    operands = (
+        _variadic(host, record, name, rest)
+        if record.variadic
+        else _operands(host, record, name, rest)
+    )
+    varying = {
+        key: rest.pop(key) for key in record.numbers if key in rest and host.varies(rest[key])
+    }
     fixed = {key: host.static(value, (record, name, key)) for key, value in rest.items()}
     static = static_parameters(record, fixed)
     static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
@@ -304,7 +373,9 @@ def _varying(host: Host, name: str, key: str, value: Any) -> Any:
     """Return what has a derivative in the place of a number: a number, too."""
     operand = host.value(_as_lists(value))
     if operand.shape:
-        raise ArgumentError(f"{name}: {key} must be a number, not an array of shape {tuple(operand.shape)}")
+        raise ArgumentError(
+            f"{name}: {key} must be a number, not an array of shape {tuple(operand.shape)}"
+        )
     return operand
 
 
@@ -313,7 +384,14 @@ def _as_lists(value: Any) -> Any:
     return [_as_lists(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def apply(host: Host, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
+def apply(
+    host: Host,
+    record: Op | Composite,
+    name: str,
+    signature: Signature,
+    operands: list[Any],
+    static: dict[str, Any],
+) -> Any:
     """A function of operands and static parameters."""
     if isinstance(record, Op):
         return host.call_op(record, operands, static)
@@ -324,7 +402,9 @@ def apply(host: Host, record: Op | Composite, name: str, signature: Signature, o
             raise
         mistyped = MistypedArgumentError if isinstance(error, TypeError) else ArgumentError
         kind = PlaceError if isinstance(error, IndexError) else mistyped
-        raise kind(f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)) from None
+        raise kind(
+            f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)
+        ) from None
 
 
 def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:
@@ -333,16 +413,28 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
         value = rest.pop(operand, None)
         if value is None:
             if operand not in record.optional:
-                raise MistypedArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
+                raise MistypedArgumentError(
+                    f"{name} needs the argument {operand!r}",
+                    help=f"{name}({', '.join(record.operands)})",
+                )
             operands.append(None)
         elif operand in record.lists:
             operands.append(_listed_arrays(host, value, (record, name, operand)))
         else:
-            operands.append((host.whole if operand in record.indices else host.operand)(value, (record, name, operand)))
+            operands.append(
+                (host.whole if operand in record.indices else host.operand)(
+                    value, (record, name, operand)
+                )
+            )
     if record.rest:
         more = rest.pop(record.rest, None)
         of = (record, name, record.rest)
-        operands += [host.operand(item, of) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]
+        operands += [
+            host.operand(item, of)
+            for item in (
+                more if isinstance(more, (list, tuple)) else () if more is None else (more,)
+            )
+        ]
     return operands
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import InputTypeError
 
-# -- The one table of type promotion ---------------------------------------------------------------
+# -- The one table of type promotion --------------------------------------------------------------
 #
 # In the language every number is a float of the program's precision; booleans stay booleans until
 # they meet a number, and integers exist only where an operation needs one (an index, a shape, an
@@ -20,6 +20,7 @@ from gradcli.errors import InputTypeError
 FLOAT = "float"
 BOOL = "bool"
 INT = "int"
+
 
 def numpy_dtype(kind: str, precision: str) -> np.dtype[np.generic]:
     """The NumPy dtype of a value of a kind ("float", "bool", "int") at a program's precision."""
@@ -35,7 +36,10 @@ _LOST = (str, bytes, complex, type(None), np.datetime64, np.timedelta64)
 
 
 def unmask(value: Any, what: str) -> Any:
-    """The value, which is no masked array any more. Masked entries would be numbers again, so they are refused."""
+    """The value, which is no masked array any more.
+
+    Masked entries would be numbers again, so they are refused.
+    """
     masked = sys.modules.get("numpy.ma")
     if masked is None or not isinstance(value, masked.MaskedArray):
         return value
@@ -48,7 +52,10 @@ def unmask(value: Any, what: str) -> Any:
 
 
 def numbers(value: Any, what: str, *, booleans: bool = False, copy: bool = True) -> np.ndarray:
-    """An array of real numbers, of its own with ``copy``. ``what`` is "the value of 'x'" and the like, for errors."""
+    """An array of real numbers, of its own with ``copy``.
+
+    ``what`` is "the value of 'x'" and the like, for errors.
+    """
     if getattr(value, "requires_grad", False) is True:
         raise InputTypeError(f"{what} is a tensor that requires grad", help="write x.detach()")
     value = unmask(value, what)
@@ -68,15 +75,18 @@ def numbers(value: Any, what: str, *, booleans: bool = False, copy: bool = True)
     elif array.dtype.kind == "f" and array.dtype.itemsize > _DOUBLE.itemsize:
         array = _shorten(array, what)
     if array.dtype.kind not in ("fiub" if booleans else "fiu"):
-        raise InputTypeError(f"{what} must be real numbers, not {array.dtype}", help=_HELPS.get(array.dtype.kind))
+        raise InputTypeError(
+            f"{what} must be real numbers, not {array.dtype}", help=_HELPS.get(array.dtype.kind)
+        )
     return array
 
 
 _DOUBLE = np.dtype(np.float64)
 _HELPS = {
-    "U": "write float(x)", "S": "write float(x)", "c": "give real and imaginary parts apart: x.real, x.imag",
+    "U": "write float(x)", "S": "write float(x)", "c": "give real and imaginary parts apart: "
+    "x.real, x.imag",
     "b": "write x.astype(float) for zeros and ones",
-}  # fmt: skip
+}
 
 
 def _refuse_parts(value: Any, what: str) -> None:
@@ -89,7 +99,9 @@ def _refuse_parts(value: Any, what: str) -> None:
             elif not isinstance(part, (float, int)):
                 unmask(part, what)
                 if getattr(part, "requires_grad", False) is True:
-                    raise InputTypeError(f"{what} has a tensor that requires grad in it", help="write x.detach()")
+                    raise InputTypeError(
+                        f"{what} has a tensor that requires grad in it", help="write x.detach()"
+                    )
 
 
 def _shorten(array: np.ndarray, what: str) -> np.ndarray:
@@ -98,12 +110,16 @@ def _shorten(array: np.ndarray, what: str) -> np.ndarray:
         found = array.astype(_DOUBLE)
     lost = np.isinf(found) & np.isfinite(array)
     if lost.any():
-        raise InputTypeError(f"{what} must be real numbers: {array[lost].flat[0]!s} is too large for a float")
+        raise InputTypeError(
+            f"{what} must be real numbers: {array[lost].flat[0]!s} is too large for a float"
+        )
     return found
 
 
 def _floats(array: np.ndarray, what: str) -> np.ndarray:
-    """Return what ``float`` takes: fractions, decimals, numbers of sympy and mpmath, large whole numbers."""
+    """Return what ``float`` takes: fractions, decimals, numbers of sympy and mpmath, large whole
+    numbers.
+    """
     found = []
     for entry in array.ravel():
         try:
@@ -114,7 +130,15 @@ def _floats(array: np.ndarray, what: str) -> np.ndarray:
                 raise OverflowError
             found.append(number)
         except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-            reason = "is too large for a float" if isinstance(error, OverflowError) else "is no real number"
-            shown = type(entry).__name__ if not isinstance(entry, (int, str)) or len(str(entry)) > 40 else repr(entry)
+            reason = (
+                "is too large for a float"
+                if isinstance(error, OverflowError)
+                else "is no real number"
+            )
+            shown = (
+                type(entry).__name__
+                if not isinstance(entry, (int, str)) or len(str(entry)) > 40
+                else repr(entry)
+            )
             raise InputTypeError(f"{what} must be real numbers: {shown} {reason}") from None
     return np.array(found).reshape(array.shape)

@@ -1,4 +1,6 @@
-"""Meanings of one call in several libraries, and whether they differ: read from what is declared for its name, not from a list of names."""
+"""Meanings of one call in several libraries, and whether they differ: read from what is declared
+for its name, not from a list of names.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ _SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean"
 _EXTREME = "x, axis, -out, keepdims, initial, where"
 _PLACED = "-device, -requires_grad, -layout, -pin_memory, -out, -memory_order|order"
 _SHAPED = f"shape|size+, dtype, {_PLACED}"
-_LIKE = f"dtype, -memory_order|order, -subok, -memory_format, {_PLACED.replace(', -memory_order|order', '')}"
+_LIKE = ("dtype, -memory_order|order, -subok, -memory_format, "
+f"{_PLACED.replace(', -memory_order|order', '')}")
 
 declare(f"""
     numpy:
@@ -98,7 +101,10 @@ _PAIRS = ("y|x2|other|exponent", "x|x1|input|self")
 
 
 def lookup(name: str, library: str) -> Signature | None:
-    """The signature of a name in a library, or None if it is no function there. Those of the language alone are elsewhere."""
+    """The signature of a name in a library, or None if it is no function there.
+
+    Those of the language alone are elsewhere.
+    """
     if library != NUMPY:
         load()  # so that every family has said what libraries call its functions
     found = declared_signature(name, library)
@@ -115,7 +121,9 @@ def lookup(name: str, library: str) -> Signature | None:
         return None
     if record.operands == ("x", "y") and not record.static:
         return _of_a_pair(record.name)
-    if record.optional and REQUIRED in record.static.values():  # in our order, one needs a keyword, or all that may be left out
+    if (
+        record.optional and REQUIRED in record.static.values()
+    ):  # in our order, one needs a keyword, or all that may be left out
         return declared_elsewhere(name) or own_signature(record)
     return own_signature(record)
 
@@ -126,14 +134,18 @@ def _of_a_pair(name: str) -> Signature:
 
 
 def qualified_name(name: str, path: str, library: str) -> str:
-    """The name under which a function is declared that means something else in a part of a library: linalg.cross."""
+    """The name under which a function is declared that means something else in a part of a library:
+    linalg.cross.
+    """
     load()
     last = ".".join(path.split(".")[-2:])
     return last if declared_signature(last, library) is not None else name
 
 
 def is_part(name: str, library: str) -> bool:
-    """Return whether a name is a part of a library, for which functions were declared: norm.logpdf is of SciPy's norm."""
+    """Return whether a name is a part of a library, for which functions were declared: norm.logpdf
+    is of SciPy's norm.
+    """
     load()
     return name in declared_parts(library)
 
@@ -163,7 +175,8 @@ class Class:
     methods     what the functions are called, by the names of methods; `CALL` for the object itself
     properties  the methods that are written without brackets
     repeated    how often a single number is repeated, by parameter
-    defaults    what the objects give to their functions where the constructor is not told: by parameter
+    defaults    what the objects give to their functions where the constructor is not told: by
+                parameter
     """
 
     name: str
@@ -179,7 +192,9 @@ class Class:
         return signature(self.name, self.keeps)
 
     def function(self, method: str) -> Signature | None:
-        """Return what a method takes: the parameters of its function that the constructor has not taken. None where there is no such method."""
+        """Return what a method takes: the parameters of its function that the constructor has not
+        taken. None where there is no such method.
+        """
         name = self.methods.get(method)
         found = None if name is None else lookup(name, self.library)
         if found is None:
@@ -191,7 +206,11 @@ class Class:
     def accepts(self, method: str) -> frozenset[str]:
         """The parameters of a method's function, those that the constructor takes included."""
         found = lookup(self.methods[method], self.library)
-        return frozenset() if found is None else frozenset(p.name for p in found.parameters if not p.ignored)
+        return (
+            frozenset()
+            if found is None
+            else frozenset(p.name for p in found.parameters if not p.ignored)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,9 +234,11 @@ def declare_class(
     repeated: Mapping[str, int] = MappingProxyType({}),
     **defaults: Any,
 ) -> None:
-    """Say what a library's class keeps, and what its objects do: one function, or several by the names of methods.
+    """Say what a library's class keeps, and what its objects do: one function, or several by the
+    names of methods.
 
-    ``keeps`` is written as for `signature`, its names being those of our own parameters: ``axis|dim``.
+    ``keeps`` is written as for `signature`, its names being those of our own parameters:
+    ``axis|dim``.
     """
     functions = {CALL: methods} if isinstance(methods, str) else methods
     made = Class(name, keeps, functions, frozenset(properties.split()), defaults, library, repeated)
@@ -225,7 +246,10 @@ def declare_class(
 
 
 def declare_classes(library: str, table: str) -> None:
-    """Say of each line what a class keeps, and the function that its objects are: ``GLU(axis|dim) = glu``."""
+    """Say of each line what a class keeps, and the function that its objects are:
+
+    ``GLU(axis|dim) = glu``.
+    """
     for line in filter(None, map(str.strip, text_lines(table))):
         head, _, function = line.rpartition(" = ")
         name, _, keeps = head[:-1].partition("(")
@@ -233,7 +257,10 @@ def declare_classes(library: str, table: str) -> None:
 
 
 def refuse_classes(library: str, table: str) -> None:
-    """Say of each line why objects of some classes are not taken, and what to write in their place: ``GRU LSTM: {} is ...; write ...``."""
+    """Say of each line why objects of some classes are not taken, and what to write in their place:
+
+    ``GRU LSTM: {} is ...; write ...``.
+    """
     for line in filter(None, map(str.strip, text_lines(table))):
         names, _, said = line.partition(": ")
         why, _, help = said.partition("; ")
@@ -258,28 +285,38 @@ def classes(library: str) -> list[str]:
 # graph records.
 
 
-CONVERSIONS = frozenset({"float", "int", "item"})  # of Python, and of whatever has one entry; int's have no derivative anyway
+# of Python, and of whatever has one entry; int's have no derivative anyway
+CONVERSIONS = frozenset({"float", "int", "item"})
 
 
 def detaches(name: str, library: str, method: bool, of_list: bool = False) -> bool:
-    """Return whether a library's function or method of this name gives what nothing is differentiated through.
+    """Return whether a library's function or method of this name gives what nothing is
+    differentiated through.
 
-    These are PyTorch's methods that give Python's numbers or NumPy's arrays, and functions that copy; of what already is an array, all but
-    ``tensor`` give it as it is.
+    These are PyTorch's methods that give Python's numbers or NumPy's arrays, and functions that
+    copy; of what already is an array, all but ``tensor`` give it as it is.
     """
     if library != TORCH:
         return False
-    return name in ("item", "tolist", "numpy") if method else name == "tensor" or (of_list and name in ("as_tensor", "asarray"))
+    return (
+        name in ("item", "tolist", "numpy")
+        if method
+        else name == "tensor" or (of_list and name in ("as_tensor", "asarray"))
+    )
 
 
 def is_refused(name: str, library: str, method: bool) -> bool:
-    """Return whether a library cannot have this method of a value that it differentiates: JAX does not know its numbers while it does."""
+    """Return whether a library cannot have this method of a value that it differentiates:
+
+    JAX does not know its numbers while it does.
+    """
     return method and library == JAX and name in ("item", "tolist")
 
 
 DIALECT_OF = {NUMPY: NUMPY, SCIPY: NUMPY, TORCH: TORCH, JAX: JAX}  # of a library; math is neutral
 
-# What is PyTorch's own and yet the same as NumPy's: without the parameters after "-", or with those after "+".
+# What is PyTorch's own and yet the same as NumPy's: without the parameters after "-", or with those
+# after "+".
 _ALIKE_TABLE = """
     torch_add = add -alpha
     torch_sub = sub -alpha
@@ -303,10 +340,11 @@ _ALIKE = dict(line.split(" = ") for line in map(str.strip, text_lines(_ALIKE_TAB
 
 
 # Methods of tensors that are no functions of the catalogue.
-_OF_TENSORS = words("cpu cuda detach dim double float half long numel numpy requires_grad_ size to")  # fmt: skip
+_OF_TENSORS = words("cpu cuda detach dim double float half long numel numpy requires_grad_ size to")
 
 
-# Without a prefix, NumPy's in every dialect: so are Python's own, but that these run over the rows of a matrix.
+# Without a prefix, NumPy's in every dialect: so are Python's own, but that these run over the rows
+# of a matrix.
 OF_NUMPY_BARE = frozenset({"sum", "max", "min"})
 
 
@@ -315,7 +353,9 @@ OF_DERIVATIVES = words("D Derivative Diff deriv derivative derive diff different
 
 
 class Call(NamedTuple):
-    """The form of a call: how many arguments, which of them are lists or tuples, and the names of the keywords."""
+    """The form of a call: how many arguments, which of them are lists or tuples, and the names of
+    the keywords.
+    """
 
     name: str
     method: bool
@@ -325,7 +365,9 @@ class Call(NamedTuple):
 
 @cache
 def stated_parameter(name: str) -> str:
-    """The parameter without which a function means two things of an array of several axes; empty if it has none."""
+    """The parameter without which a function means two things of an array of several axes; empty if
+    it has none.
+    """
     found = lookup(name, NUMPY)
     record = registry().get(found.target) if found is not None else None
     return "".join(record.stated_names) if isinstance(record, Op) else ""
@@ -337,11 +379,18 @@ def takes_more(name: str, library: str, count: int) -> bool:
     usual, other = lookup(name, NUMPY), lookup(name, library)
     if usual is None or other is None or any(p.many for p in usual.parameters):
         return False
-    return len(usual.parameters) < count <= sum(not parameter.by_name for parameter in other.parameters)
+    return (
+        len(usual.parameters)
+        < count
+        <= sum(not parameter.by_name for parameter in other.parameters)
+    )
 
 
 def is_method_of_arrays(name: str) -> bool:
-    """Return whether NumPy's arrays have a method of this name; JAX's have the same. NumPy's view is of a dtype, not of a shape."""
+    """Return whether NumPy's arrays have a method of this name; JAX's have the same.
+
+    NumPy's view is of a dtype, not of a shape.
+    """
     return name != "view" and callable(getattr(np.ndarray, name, None))
 
 
@@ -350,12 +399,18 @@ def is_of_tensors(name: str) -> bool:
     """Return whether a method is one of PyTorch's tensors that no array of NumPy or JAX has."""
     if is_method_of_arrays(name):
         return False
-    return name in _OF_TENSORS or lookup(name, TORCH) is not None or lookup(f"Tensor.{name}", TORCH) is not None
+    return (
+        name in _OF_TENSORS
+        or lookup(name, TORCH) is not None
+        or lookup(f"Tensor.{name}", TORCH) is not None
+    )
 
 
 @cache
 def differs(call: Call, dialects: frozenset[str] = frozenset(DIALECTS)) -> bool:
-    """Return whether the libraries of these dialects that can take a call take it for different things."""
+    """Return whether the libraries of these dialects that can take a call take it for different
+    things.
+    """
     return len(set(_meanings(call, dialects))) > 1
 
 
@@ -366,7 +421,10 @@ def _meanings(call: Call, dialects: Iterable[str]) -> list[object]:
 
 @cache
 def meaning(call: Call, library: str) -> object:
-    """Return what a library takes a call for, in a form that can be compared. None if it cannot take it."""
+    """Return what a library takes a call for, in a form that can be compared.
+
+    None if it cannot take it.
+    """
     if call.method and library != TORCH and not is_method_of_arrays(call.name):
         return None
     if detaches(call.name, library, call.method):
@@ -382,11 +440,18 @@ def meaning(call: Call, library: str) -> object:
 
 
 def _arguments_by_parameter(call: Call, signature: Signature) -> dict[str, Any] | None:
-    """The places of arguments, and keywords, by the parameters that take them; None if there are others than the signature reads."""
+    """The places of arguments, and keywords, by the parameters that take them; None if there are
+    others than the signature reads.
+    """
     taken, left = signature.take(range(len(call.listed)), call.listed.__getitem__)
-    if left or any(parameter.ignored for parameter, _ in taken):  # what is written is read by somebody
+    if left or any(
+        parameter.ignored for parameter, _ in taken
+    ):  # what is written is read by somebody
         return None
-    given = {parameter.name: places[0] if isinstance(places, tuple) and len(places) == 1 else places for parameter, places in taken}
+    given = {
+        parameter.name: places[0] if isinstance(places, tuple) and len(places) == 1 else places
+        for parameter, places in taken
+    }
     for keyword in call.keywords:
         found = next((p for p in signature.parameters if keyword in p.spellings), None)
         if found is None or found.name in given:

@@ -1,7 +1,8 @@
 """Library prefixes that a program may write, and the constants and dtypes found under them.
 
-What stands before a dot is a root (``np``, ``F``, or a name of an import line) or a path; it means the canonical path of a module, by
-which the library and its functions are known: ``np.linalg`` is ``numpy.linalg``, ``F`` is ``torch.nn.functional``.
+What stands before a dot is a root (``np``, ``F``, or a name of an import line) or a path; it means
+the canonical path of a module, by which the library and its functions are known: ``np.linalg`` is
+``numpy.linalg``, ``F`` is ``torch.nn.functional``.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ NUMPY, TORCH, SCIPY, MATH, JAX = "numpy", "torch", "scipy", "math", "jax"
 Dialect = Literal["numpy", "torch", "jax"]
 DIALECTS: tuple[str, ...] = get_args(Dialect)  # for which a text may be written; SciPy's is NumPy's
 
-ROOT_MODULES = frozenset({"numpy", "torch", "math", "jax.numpy"})  # that have functions of their own, not of a part
+# that have functions of their own, not of a part
+ROOT_MODULES = frozenset({"numpy", "torch", "math", "jax.numpy"})
 
 # What a program may write for a module without an import line; its own import lines go before.
 ROOTS = {
     **{library: library for library in (NUMPY, TORCH, SCIPY, MATH, JAX)},
     "np": "numpy", "F": "torch.nn.functional", "nn": "torch.nn", "special": "scipy.special", "stats": "scipy.stats",
     "jnp": "jax.numpy", "lax": "jax.lax", "jsp": "jax.scipy",
-}  # fmt: skip
+}
 
 # Parts of JAX whose functions are another library's, but for those that are declared as JAX's own.
 _FOLLOWS = {
     "jax.nn": TORCH, "jax.scipy": SCIPY, "jax.scipy.special": SCIPY, "jax.scipy.linalg": SCIPY, "jax.scipy.stats": SCIPY,
-}  # fmt: skip
+}
 
-# Modules that have these functions of their library and no others, but for those that are declared for them: numpy.random.gamma is no
-# gamma function.
+# Modules that have these functions of their library and no others, but for those that are declared
+# for them: numpy.random.gamma is no gamma function.
 _WITHOUT_FUNCTIONS = """
     numpy.fft numpy.ma numpy.polynomial numpy.polynomial.polynomial torch.optim torch.autograd torch.autograd.functional torch.fft
     torch.func torch.utils torch.utils.data torch.cuda torch.nn.init torch.nn.utils torch.random scipy.stats scipy.stats.mstats
@@ -44,18 +46,23 @@ CLOSED: dict[str, frozenset[str]] = {
     **dict.fromkeys(_WITHOUT_FUNCTIONS.split(), frozenset()),
 }
 _DISTRIBUTIONS = (
-    "normal categorical bernoulli multivariate_normal beta gamma dirichlet exponential laplace poisson uniform log_normal student_t "
+    "normal categorical bernoulli multivariate_normal beta gamma dirichlet exponential laplace "
+    "poisson uniform log_normal student_t "
     "cauchy half_normal binomial geometric"
 )
-# The modules that a program may name: they select the names and defaults of the library that their paths begin with.
+# The modules that a program may name: they select the names and defaults of the library that their
+# paths begin with.
 MODULES = frozenset({
     *CLOSED, *ROOT_MODULES, *_FOLLOWS, "numpy.linalg", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.special", "scipy",
     "scipy.special", "scipy.linalg", "jax.numpy.linalg", "jax.lax", *(f"torch.distributions.{name}" for name in _DISTRIBUTIONS.split()),
-})  # fmt: skip
+})
 
 
 def canonical(written: str) -> str:
-    """The path of what is written before a dot, without import lines: numpy.linalg for np.linalg. Raises KeyError for what is none."""
+    """The path of what is written before a dot, without import lines: numpy.linalg for np.linalg.
+
+    Raises KeyError for what is none.
+    """
     root, dot, rest = written.partition(".")
     return ROOTS[root] + dot + rest
 
@@ -66,19 +73,26 @@ def owner(path: str) -> str:
 
 
 def library_of(path: str) -> str:
-    """The library whose functions a path selects where it has none of its own: PyTorch's for jax.nn."""
+    """The library whose functions a path selects where it has none of its own:
+
+    PyTorch's for jax.nn.
+    """
     while path not in MODULES:
         path = path.rpartition(".")[0]
     return _FOLLOWS.get(path, owner(path))
 
 
 def has(path: str, name: str) -> bool:
-    """Return whether a path may have a function of its library that is not declared for it alone."""
+    """Return whether a path may have a function of its library that is not declared for it
+    alone.
+    """
     return path in MODULES and (path not in CLOSED or name in CLOSED[path])
 
 
 class DType(NamedTuple):
-    """A dtype as an argument (``dtype=torch.float64``): every number here has the program's precision."""
+    """A dtype as an argument (``dtype=torch.float64``): every number here has the program's
+    precision.
+    """
 
     name: str
 
@@ -93,7 +107,10 @@ PRECISIONS = {"float64": "float64", "double": "float64", "float": "float64", "fl
 
 
 def named_constant(path: str, name: str) -> Any:
-    """The value of ``np.pi``, ``torch.inf``, ``np.newaxis``, ``torch.float64``. Raises UnknownNameError."""
+    """The value of ``np.pi``, ``torch.inf``, ``np.newaxis``, ``torch.float64``.
+
+    Raises UnknownNameError.
+    """
     if name in ("pi", "e"):
         return PI if name == "pi" else E
     if name in ("inf", "nan"):

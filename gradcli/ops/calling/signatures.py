@@ -1,6 +1,7 @@
 """How libraries call functions: parameters in their order, under their names, with their defaults.
 
-Families say it in tables of a line for each signature, below the names of the libraries that it is of::
+Families say it in tables of a line for each signature, below the names of the libraries that it is
+of::
 
     numpy scipy:
         median nanmedian(x, axis, -out, keepdims)
@@ -8,13 +9,16 @@ Families say it in tables of a line for each signature, below the names of the l
     torch:
         pinverse = pinv(x, rtol|rcond!; hermitian=True)
 
-What stands before a bracket is what a library calls a function, which ``=`` gives another name here. Parameters stand in the
-library's order. ``x|input`` gives alternative spellings of our parameter x, ``-out`` is accepted for the library's sake and
-ignored, ``*arrays`` takes one list, ``**arrays`` takes one list or all the remaining arguments, ``***arrays`` the remaining
-arguments even if they are lists, ``shape+`` takes a tuple or all the remaining arguments. ``axis@y`` is an axis if the argument
-is one and the parameter y otherwise; of two arguments, ``axis@y, y`` takes them in either order; an operand in its place is one
-of whole numbers. ``axis?`` may be None, for all entries along one axis. What follows ``*`` is given by keyword only. ``axis=-1``
-has a default of the library's own, ``axis!`` has none there; after a semicolon stand parameters that its function fixes.
+What stands before a bracket is what a library calls a function, which ``=`` gives another name
+here. Parameters stand in the library's order. ``x|input`` gives alternative spellings of our
+parameter x, ``-out`` is accepted for the library's sake and ignored, ``*arrays`` takes one list,
+``**arrays`` takes one list or all the remaining arguments, ``***arrays`` the remaining arguments
+even if they are lists, ``shape+`` takes a tuple or all the remaining arguments. ``axis@y`` is an
+axis if the argument is one and the parameter y otherwise; of two arguments, ``axis@y, y`` takes
+them in either order; an operand in its place is one of whole numbers. ``axis?`` may be None, for
+all entries along one axis. What follows ``*`` is given by keyword only. ``axis=-1`` has a default
+of the library's own, ``axis!`` has none there; after a semicolon stand parameters that its function
+fixes.
 """
 
 from __future__ import annotations
@@ -47,14 +51,20 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Signature:
-    """Way in which one library calls one operation (or one of the composed functions of the language)."""
+    """Way in which one library calls one operation (or one of the composed functions of the
+    language).
+    """
 
     target: str
     parameters: tuple[Parameter, ...]
     defaults: tuple[tuple[str, Any], ...] = ()
 
-    def take(self, arguments: Sequence[Any], is_list: Callable[[Any], bool]) -> tuple[list[tuple[Parameter, Any]], list[Any]]:
-        """Parameters with the arguments by position that they take, and the arguments that none takes."""
+    def take(
+        self, arguments: Sequence[Any], is_list: Callable[[Any], bool]
+    ) -> tuple[list[tuple[Parameter, Any]], list[Any]]:
+        """Parameters with the arguments by position that they take, and the arguments that none
+        takes.
+        """
         found: list[tuple[Parameter, Any]] = []
         left = list(arguments)
         for parameter in self.parameters:
@@ -71,7 +81,7 @@ class Signature:
 _SYNONYMS = {
     "axis": ("axis", "dim"), "keepdims": ("keepdims", "keepdim"), "x": ("x", "input", "a"), "axes": ("axes", "dims", "dim"),
     "y": ("y", "other"), "input": ("input", "x"),
-}  # fmt: skip
+}
 _TABLES: dict[str, dict[str, tuple[str, str]]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIPY: {}, JAX: {}}
 
 
@@ -81,7 +91,10 @@ def signature(target: str, text: str) -> Signature:
     listed, _, fixed = text.replace(" ", "").partition(";")
     words = listed.split(",") if listed else []
     last = words.index("*") if "*" in words else len(words)  # by position
-    defaults = [(name, literal_eval(value)) for name, value in (word.split("=") for word in fixed.split(",") if fixed)]
+    defaults = [
+        (name, literal_eval(value))
+        for name, value in (word.split("=") for word in fixed.split(",") if fixed)
+    ]
     parameters = []
     for place, written in enumerate(words):
         if place == last:
@@ -92,14 +105,27 @@ def signature(target: str, text: str) -> Signature:
         spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
         many = word.endswith("+") or word.startswith("**")
         each, flattens = word.startswith("***"), word.endswith("?")
-        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, each, otherwise, flattens, place > last))
+        parameters.append(
+            Parameter(
+                names[0],
+                spellings,
+                word.startswith("-"),
+                many,
+                each,
+                otherwise,
+                flattens,
+                place > last,
+            )
+        )
         if default or start.endswith("!"):
             defaults.append((names[0], literal_eval(default) if default else REQUIRED))
     return Signature(target, tuple(parameters), tuple(defaults))
 
 
 def declare(table: str) -> None:
-    """Say what libraries call functions, where that is not what their records say: each once, as imports come in any order."""
+    """Say what libraries call functions, where that is not what their records say: each once, as
+    imports come in any order.
+    """
     libraries: list[str] = []
     for line in filter(None, map(str.strip, text_lines(table))):
         if line.endswith(":"):
@@ -119,7 +145,10 @@ def declared_signature(name: str, library: str) -> Signature | None:
 
 
 def declared_elsewhere(name: str) -> Signature | None:
-    """Return what any library calls by a name that NumPy does not have: SciPy first, then PyTorch."""
+    """Return what any library calls by a name that NumPy does not have:
+
+    SciPy first, then PyTorch.
+    """
     return declared_signature(name, SCIPY) or declared_signature(name, TORCH)
 
 
@@ -128,13 +157,20 @@ def declared_names() -> set[str]:
 
 
 def declared_parts(library: str) -> set[str]:
-    """Return what stands before the dot in the names that were declared for parts of a library: linalg, norm; its arrays are none."""
-    return {name.partition(".")[0] for name in _TABLES[library] if "." in name} - {"Tensor", "ndarray"}
+    """Return what stands before the dot in the names that were declared for parts of a library:
+    linalg, norm; its arrays are none.
+    """
+    return {name.partition(".")[0] for name in _TABLES[library] if "." in name} - {
+        "Tensor",
+        "ndarray",
+    }
 
 
 def called_by(target: str, library: str) -> list[str]:
     """The names under which a library was declared to call a function."""
-    return [name for name, found in {**_TABLES[NUMPY], **_TABLES[library]}.items() if found[0] == target]
+    return [
+        name for name, found in {**_TABLES[NUMPY], **_TABLES[library]}.items() if found[0] == target
+    ]
 
 
 @cache

@@ -1,4 +1,6 @@
-"""Functions as textbooks write them: without brackets, with an inverse of another name, under names that no library has."""
+"""Functions as textbooks write them: without brackets, with an inverse of another name, under names
+that no library has.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs"}  # before an operand or aroun
 SPELLINGS = {
     **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
     "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
-}  # fmt: skip
+}
 
 GREEK = words("""
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma
@@ -39,7 +41,7 @@ WORDS = frozenset(_IN_USE.split())
 CALLED = {
     "lg": "log10", "tg": "tan", "ctg": "cot", "cosec": "csc", "arctg": "atan", "arcctg": "acot",
     "sh": "sinh", "ch": "cosh", "th": "tanh",
-}  # fmt: skip
+}
 _LOG = re.compile(rf"log(?:_([0-9]+|[^\W\d_][0-9]?|{'|'.join(sorted(GREEK))})|([₀-₉]+))")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SIZE = (2, 3)  # letters that a book writes together for a product
@@ -59,7 +61,9 @@ def base_of_log(name: str) -> str | None:
 
 
 def is_own(name: str) -> bool:
-    """Tell whether a function has this name in textbooks alone: where it is not applied, it is a name like any other."""
+    """Tell whether a function has this name in textbooks alone: where it is not applied, it is a
+    name like any other.
+    """
     return name in CALLED or base_of_log(name) is not None
 
 
@@ -71,34 +75,53 @@ def is_bare(name: str) -> bool:
 def inverse(name: str, argument: str) -> str:
     """The inverse of such a function, of an argument, as text of the language."""
     base = base_of_log(name)
-    return f"{base}**({argument})" if base is not None else _inverses()[catalogue_name(name)].format(argument)
+    return (
+        f"{base}**({argument})"
+        if base is not None
+        else _inverses()[catalogue_name(name)].format(argument)
+    )
 
 
 def ends_at_numbers(name: str) -> bool:
-    """Return whether ``f 2x`` of such a function has two readings: a root may end after the number."""
+    """Return whether ``f 2x`` of such a function has two readings: a root may end after the
+    number.
+    """
     return name == MARKS["√"]
 
 
 def product_of_letters(name: str, *, after_number: bool = False) -> str | None:
-    """The product that two or three letters stand for in a book, after a number also ``xy2z``; None for names in use."""
+    """The product that two or three letters stand for in a book, after a number also ``xy2z``; None
+    for names in use.
+    """
     if after_number and (parts := re.fullmatch(r"([^\W\d_]{1,2})([0-9])([^\W\d_]{1,2})", name)):
         return "*".join([*parts[1], parts[2], *parts[3]])
     if not name.isalpha() or name in GREEK or name in WORDS or name in CALLED:
         return None
     factors = re.findall("pi|.", name)
-    return "*".join(factors) if len(factors) > 1 and _SIZE[0] <= len(name) <= _SIZE[1] + ("pi" in factors) else None
+    return (
+        "*".join(factors)
+        if len(factors) > 1 and _SIZE[0] <= len(name) <= _SIZE[1] + ("pi" in factors)
+        else None
+    )
 
 
 def is_before_function(name: str) -> bool:
-    """Tell whether a name is letters or calls and a function: ``xsin``, which in front of x is x*sin(x)."""
+    """Tell whether a name is letters or calls and a function:
+
+    ``xsin``, which in front of x is x*sin(x).
+    """
     if name in WORDS or len(name) > _LONGEST:
         return False
     rests = (name[: -len(head)] for head in _heads() if name.endswith(head))
-    return any(rest.isalpha() and (len(rest) < _SIZE[1] or function_of_letters(rest)) for rest in rests)
+    return any(
+        rest.isalpha() and (len(rest) < _SIZE[1] or function_of_letters(rest)) for rest in rests
+    )
 
 
 def function_of_letters(name: str) -> str | None:
-    """The product of calls that ``sinx``, ``cos3x`` or ``xlnx`` is in a book; None for names in use."""
+    """The product of calls that ``sinx``, ``cos3x`` or ``xlnx`` is in a book; None for names in
+    use.
+    """
     if len(name) > _LONGEST or name.lower() in WORDS or name in GREEK:
         return None
     for size in (0, 1, 2):
@@ -111,7 +134,9 @@ def function_of_letters(name: str) -> str | None:
 
 
 def _calls(text: str) -> list[str] | None:
-    """The factors of ``sinxcos3x``, each a function with its argument; None where it is no such text."""
+    """The factors of ``sinxcos3x``, each a function with its argument; None where it is no such
+    text.
+    """
     if not text:
         return []
     for head in filter(text.startswith, _heads()):
@@ -132,7 +157,11 @@ def _calls(text: str) -> list[str] | None:
 @cache
 def _heads() -> list[str]:
     """The names of functions that stand before letters, the longest first."""
-    names = {name for name in (*_inverses(), *SPELLINGS, *CALLED, "abs") if name.isalpha() and len(name) > 1}
+    names = {
+        name
+        for name in (*_inverses(), *SPELLINGS, *CALLED, "abs")
+        if name.isalpha() and len(name) > 1
+    }
     return sorted(names - {"sh", "ch", "th"}, key=len, reverse=True)
 
 
@@ -141,7 +170,14 @@ def _inverses() -> dict[str, str]:
     """Return what undoes functions that are written without brackets, by each of their names."""
     from gradcli.ops.elementwise import trigonometric
 
-    found = {"sqrt": "({})^2", "exp": "ln({})", "log": "exp({})", "ln": "exp({})", "log2": "2^({})", "log10": "10^({})"}
+    found = {
+        "sqrt": "({})^2",
+        "exp": "ln({})",
+        "log": "exp({})",
+        "ln": "exp({})",
+        "log2": "2^({})",
+        "log10": "10^({})",
+    }
     for name in vars(trigonometric):
         inverse = vars(trigonometric).get(f"a{name}")
         if isinstance(inverse, Op):

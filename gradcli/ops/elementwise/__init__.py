@@ -1,1 +1,3 @@
-"""Operations entry by entry: arithmetic, powers, trigonometric and hyperbolic functions, comparisons."""
+"""Operations entry by entry: arithmetic, powers, trigonometric and hyperbolic functions,
+comparisons.
+"""

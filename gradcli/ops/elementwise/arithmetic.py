@@ -1,4 +1,6 @@
-"""Arithmetic, rounding and sign, and how numbers are written: mantissa and exponent, and the values that are no numbers."""
+"""Arithmetic, rounding and sign, and how numbers are written: mantissa and exponent, and the values
+that are no numbers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,18 @@ from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import Pieces, equal, isfinite, isnan, less, logical_not, where
-from gradcli.ops.registry import SAME, Choice, Function, Kink, Number, Op, declare, flat, function, piecewise
+from gradcli.ops.registry import (
+    SAME,
+    Choice,
+    Function,
+    Kink,
+    Number,
+    Op,
+    declare,
+    flat,
+    function,
+    piecewise,
+)
 from gradcli.ops.text import POWER, SUM, UNARY, Form, number_in_c, product_in_latex
 
 add = piecewise(
@@ -57,7 +70,7 @@ div = piecewise(
     algebra="quotient",
     carries=quotient,
     c="({0} / {1})",
-)  # fmt: skip
+)
 neg = piecewise(
     "neg negative", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     doc="-x", ulps=0, dtype="number",
@@ -76,7 +89,11 @@ positive = piecewise(
 def _chain(cotangent: Any, partial: Any) -> Any:
     dtype = np.asarray(cotangent).dtype
     alike = type(partial) is np.ndarray and partial.dtype is dtype
-    product = cotangent * partial if alike else np.multiply(cotangent, partial, dtype=dtype, casting="same_kind")
+    product = (
+        cotangent * partial
+        if alike
+        else np.multiply(cotangent, partial, dtype=dtype, casting="same_kind")
+    )
     if is_finite(product):
         return product
     return np.where(np.equal(cotangent, 0), np.zeros((), np.result_type(product)), product)[()]
@@ -95,7 +112,8 @@ chain = piecewise(
     symbolic=lambda s, c, p: c * p, public=False,
     saves="cotangent: partial; partial: cotangent",
     written="*", latex=product_in_latex, algebra="chain",
-    doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
+    doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is "
+    "infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
     carries=product,
     numpy="_chain({0}, {1})",
@@ -103,12 +121,26 @@ chain = piecewise(
 
 
 def _flat(
-    names: str, forward: Function, reference: Function | str, doc: str, place: str, where: Function, **record: Any
-) -> Op:  # fmt: skip
+    names: str,
+    forward: Function,
+    reference: Function | str,
+    doc: str,
+    place: str,
+    where: Function,
+    **record: Any,
+) -> Op:
     return flat(
-        names, "x", forward, reference, None, doc=doc, dtype="number",
-        kinks=Kink(where, place, "0, as everywhere", SAME), carries=(), **record,
-    )  # fmt: skip
+        names,
+        "x",
+        forward,
+        reference,
+        None,
+        doc=doc,
+        dtype="number",
+        kinks=Kink(where, place, "0, as everywhere", SAME),
+        carries=(),
+        **record,
+    )
 
 
 def _half_even(m: Any, x: Any) -> Any:
@@ -132,16 +164,17 @@ floor = _flat("floor", np.floor, "floor", "The integer below; the derivative is 
 ceil = _flat("ceil", np.ceil, lambda m, x: -m.floor(-x), "The integer above; the derivative is 0.", "integers", _integer,
              refuses=pytorch.no_booleans)
 trunc = _flat(
-    "trunc fix", np.trunc, lambda m, x: m.floor(x) if x > 0 else -m.floor(-x), "The integer towards 0; the derivative is 0.",
+    "trunc fix", np.trunc, lambda m, x: m.floor(x) if x > 0 else -m.floor(-x), "The integer "
+    "towards 0; the derivative is 0.",
     "integers but 0", lambda x: x != 0 and _integer(x),
     refuses=pytorch.no_booleans,
-)  # fmt: skip
+)
 rint = _flat(
     "round rint", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
     lambda x: not _integer(x) and _integer(2 * x),
     c="g_rint({0})", refuses=pytorch.no_booleans,
     torch="torch.round({0})",
-)  # fmt: skip
+)
 
 abs_ = piecewise(
     "abs absolute fabs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
@@ -171,7 +204,8 @@ def floor_divide(x: Any, y: Any) -> Any:
     "remainder mod", forward=np.remainder,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), saves="y: x y", ulps=0, dtype="number",
-    kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
+    kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, "
+    "-floor(x/y) for y"),
     domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     written="%",
@@ -190,7 +224,8 @@ def remainder(x: Any, y: Any) -> Any:
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y))),
     kind="piecewise", saves="y: x y out", ulps=0,
     domain="y is not 0", dtype="number",
-    kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
+    kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, "
+    "-trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
 )
@@ -246,8 +281,16 @@ def rsub(x: Any, y: Any, *, alpha: Number = 1) -> Any:
 def torch_div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
     """torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc')."""
     if rounding_mode not in (None, "floor", "trunc"):
-        raise ArgumentError(f"rounding_mode must be 'floor', 'trunc' or None, not {rounding_mode!r}")
-    return div(x, y) if rounding_mode is None else floor_divide(x, y) if rounding_mode == "floor" else trunc(div(x, y))
+        raise ArgumentError(
+            f"rounding_mode must be 'floor', 'trunc' or None, not {rounding_mode!r}"
+        )
+    return (
+        div(x, y)
+        if rounding_mode is None
+        else floor_divide(x, y)
+        if rounding_mode == "floor"
+        else trunc(div(x, y))
+    )
 
 
 @function(public=False, backward="Round")
@@ -256,7 +299,13 @@ def round_decimals(x: Any, *, decimals: int = 0) -> Any:
     if not isinstance(decimals, int):
         raise ArgumentError(f"decimals must be a whole number, not {decimals!r}")
     unit = 10.0 ** abs(decimals)
-    return rint(x) if not decimals else rint(x * unit) / unit if decimals > 0 else rint(x / unit) * unit
+    return (
+        rint(x)
+        if not decimals
+        else rint(x * unit) / unit
+        if decimals > 0
+        else rint(x / unit) * unit
+    )
 
 
 @function()
@@ -303,7 +352,7 @@ declare("""
 """)
 
 
-# -- Mixtures of values: interpolation, and sums with a scaled product or quotient -----------------
+# -- Mixtures of values: interpolation, and sums with a scaled product or quotient ---------------
 
 
 @function()
@@ -340,16 +389,18 @@ declare("""
 """)
 
 
-# -- How numbers are written -----------------------------------------------------------------------
+# -- How numbers are written ---------------------------------------------------------------------
 
 
 copysign = piecewise(
     "copysign", "x y:signed", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
     lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, saves="x: x out", ulps=0,
     extended=extended.COPYSIGN,
-    symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
+    symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y "
+    "is 0.",
     kinks=(
-        Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
+        Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the "
+        "sign that y's zero has, 0 for y"),
     ),
     carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
 )
@@ -363,7 +414,7 @@ signbit = flat(
 @function(
     forward=np.heaviside, partials=(None, None), kind="flat", kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
     carries=((0.0,), ()),
-)  # fmt: skip
+)
 def heaviside(x: Any, values: Any) -> Any:
     """0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values."""
     return where(equal(x, 0), values, where(less(x, 0), 0.0, 1.0))
@@ -385,8 +436,12 @@ _LARGEST_BFLOAT16 = float.fromhex("0x1.fep127")
 
 
 def _finite(x: Any) -> Any:
-    if getattr(x, "dtype", None) is not None and x.dtype.kind == "V":  # bfloat16, whose limits NumPy does not know
-        return np.nan_to_num(x.astype(np.float32), posinf=_LARGEST_BFLOAT16, neginf=-_LARGEST_BFLOAT16)
+    if (
+        getattr(x, "dtype", None) is not None and x.dtype.kind == "V"
+    ):  # bfloat16, whose limits NumPy does not know
+        return np.nan_to_num(
+            x.astype(np.float32), posinf=_LARGEST_BFLOAT16, neginf=-_LARGEST_BFLOAT16
+        )
     return np.nan_to_num(x)
 
 
@@ -400,7 +455,8 @@ def _finite_reference(m: Any, x: Any) -> Any:
 finite = piecewise(
     "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), symbolic=lambda s, x: x,
     saves="x", ulps=0, dtype="same", extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
-    doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
+    doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is "
+    "0.", backward="NanToNum",
     carries=steady,
     c=f"g_nan_to_num({{0}}, {number_in_c(0.0)}, g_largest(), -g_largest())",
     numpy="np.nan_to_num({0})",
@@ -410,14 +466,18 @@ finite = piecewise(
 @function(
     numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", memory="format",
     backward="NanToNum",
-)  # fmt: skip
+)
 def nan_to_num(x: Any, *, nan: Number = None, posinf: Number = None, neginf: Number = None) -> Any:
     """x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.
 
     >>> nan_to_num(1/x, posinf=10)
     """
     found = finite(x)
-    for replaced, by in ((isnan(x), nan), (equal(x, math.inf), posinf), (equal(x, -math.inf), neginf)):
+    for replaced, by in (
+        (isnan(x), nan),
+        (equal(x, math.inf), posinf),
+        (equal(x, -math.inf), neginf),
+    ):
         found = found if by is None else where(replaced, by, found)
     return found
 

@@ -9,7 +9,14 @@ import numpy as np
 from gradcli.ops import extended, pytorch
 from gradcli.ops.carrying import error_of_exponential, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
-from gradcli.ops.elementwise.logic import Pieces, equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.elementwise.logic import (
+    Pieces,
+    equal,
+    greater_equal,
+    less_equal,
+    logical_and,
+    where,
+)
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, Form, number_in_c
@@ -31,7 +38,9 @@ def _pow_reference(m: Any, x: Any, y: Any) -> Any:
 
 
 def _immense_power(m: Any, x: Any, y: Any) -> Any:
-    """A power whose exponent has so many digits, and is a whole number with them, that multiplying would take as many steps."""
+    """A power whose exponent has so many digits, and is a whole number with them, that multiplying
+    would take as many steps.
+    """
     size = y * m.log(abs(x))
     sign = -1 if x < 0 and m.isint(y) and int(y) % 2 else 1
     if x < 0 and not m.isint(y):
@@ -42,7 +51,9 @@ def _immense_power(m: Any, x: Any, y: Any) -> Any:
 
 
 def _power_slope(out: Any, x: Any, y: Any) -> Any:
-    squared = type(x) is np.ndarray and type(y) is int and y == 2  # of arrays alone: a node has to depend on x, whose slope it is
+    squared = (
+        type(x) is np.ndarray and type(y) is int and y == 2
+    )  # of arrays alone: a node has to depend on x, whose slope it is
     slope = y * (x if squared else x ** (y - 1))
     return 0.0 if _is_number(y) and not y else slope
 
@@ -60,7 +71,8 @@ pow_ = elementwise(
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
-    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). >>> x**3",
+    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). "
+    ">>> x**3",
     ulps=2,
     dtype="number",
     extended=Entrywise((
@@ -81,7 +93,7 @@ sqrt = elementwise(
 @function(
     forward=lambda x: 1 / np.sqrt(x), partials=(lambda out, x: -out / (2 * x),), saves="x out", domain="x > 0", ulps=2, algebra="composed",
     c="(1 / g_sqrt({0}))",
-)  # fmt: skip
+)
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)"""
     return 1 / sqrt(x)
@@ -121,7 +133,7 @@ log: Op = elementwise(
 
 @function(
     forward=np.log2, partials=(lambda out, x: 1 / (x * LN2),), domain="x > 0", ulps=3, carries=(0.0,),
-)  # fmt: skip
+)
 def log2(x: Any) -> Any:
     """The logarithm to base 2."""
     return log(x) / LN2
@@ -129,7 +141,7 @@ def log2(x: Any) -> Any:
 
 @function(
     forward=np.log10, partials=(lambda out, x: 1 / (x * LN10),), domain="x > 0", ulps=3, carries=(0.0,),
-)  # fmt: skip
+)
 def log10(x: Any) -> Any:
     """The logarithm to base 10."""
     return log(x) / LN10
@@ -164,17 +176,19 @@ xlogy = elementwise(
         lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
     ),
     symbolic=lambda s, x, y: x * s.log(1 + y), domain="y > -1, or x = 0",
-    kinks=Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),
+    kinks=Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN "
+    "by y)"),
     extended=extended.XLOG1PY,
     carries=((), (-1.0,)),
-)  # fmt: skip
+)
 def xlog1py(x: Any, y: Any) -> Any:
     """x * log(1 + y), accurate near y = 0, and 0 where x = 0."""
     return where(equal(x, 0), 0.0, x * log1p(y))
 
 
 def _exp_square(x: Any, c: float) -> Any:
-    # The rounding error of x**2 would grow with x**2. So x = high + low, where high**2 is exact in so few bits.
+    # The rounding error of x**2 would grow with x**2. So x = high + low, where high**2 is exact in
+    # so few bits.
     x = np.asarray(x)
     unit = 2.0**20 if x.dtype == np.float64 else 2.0**6
     x = np.clip(x, -1000.0, 1000.0)

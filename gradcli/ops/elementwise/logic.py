@@ -14,13 +14,21 @@ from gradcli.ops import extended
 from gradcli.ops.carrying import error_of_choice, no_number
 from gradcli.ops.constants import number_of, without_repeats
 from gradcli.ops.extended import Entrywise
-from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, flat, function, piecewise
+from gradcli.ops.registry import (
+    SAME,
+    Choice,
+    Function,
+    Kink,
+    Op,
+    declare,
+    flat,
+    function,
+    piecewise,
+)
 from gradcli.ops.text import SUM, Form
 
 
-def _comparison(
-    names: str, symbol: str, latex: str, forward: Function, reference: Function
-) -> Op:
+def _comparison(names: str, symbol: str, latex: str, forward: Function, reference: Function) -> Op:
     def simpler(out: Any, x: Any, y: Any) -> Any:
         a, b = number_of(x), number_of(y)
         if symbol == "<=" and b == 0 and x.op is not None and x.op.name == "relu":
@@ -28,9 +36,16 @@ def _comparison(
         return None if a is None or b is None else bool(forward(a, b))
 
     return flat(
-        names, "x y", forward, reference, dtype="bool",
+        names,
+        "x y",
+        forward,
+        reference,
+        dtype="bool",
         doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
-        algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM),
+        algebra="comparison",
+        simpler=simpler,
+        written=symbol,
+        latex=Form(f"{{x}} {latex} {{y}}", SUM),
         c=f"({{0}} {symbol} {{1}})",
     )
 
@@ -64,16 +79,19 @@ logical_and = _truth(
     written="and", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
-    "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), doc="At least one is true.",
+    "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), doc="At least one is "
+    "true.",
     written="or", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
     "logical_not", "x", np.logical_not, lambda m, x: not bool(x), doc="Is not true.", written="not", c="({0} == 0)",
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
-)  # fmt: skip
+)
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, doc="Is not a number.", carries=no_number)
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, doc="Is infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), doc="Is a finite number.", carries=no_number)
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, doc="Is "
+"infinite.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), doc="Is a finite "
+"number.", carries=no_number)
 
 
 @function()
@@ -94,8 +112,14 @@ def isneginf(x: Any) -> Any:
     return equal(x, -math.inf)
 
 
-def _where_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
-    return None, where(condition, cotangent, 0.0) if wanted[1] else None, where(condition, 0.0, cotangent) if wanted[2] else None
+def _where_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any
+) -> tuple[Any, ...]:
+    return (
+        None,
+        where(condition, cotangent, 0.0) if wanted[1] else None,
+        where(condition, 0.0, cotangent) if wanted[2] else None,
+    )
 
 
 _FLOATS = (float, np.float64)
@@ -120,7 +144,9 @@ def _simpler_where(out: Any, condition: Any, x: Any, y: Any) -> Any:
 
 
 def _assuming(condition: Any, holds: bool, node: Any, depth: int = 6) -> Any:
-    """Return a node where a condition is known to hold, or not to: choices by it within, entry by entry, are taken."""
+    """Return a node where a condition is known to hold, or not to: choices by it within, entry by
+    entry, are taken.
+    """
     if not depth or node is None or node.op is None or not node.op.elementwise:
         return node
     if node.op is where and node.operands[0] is condition:
@@ -131,7 +157,9 @@ def _assuming(condition: Any, holds: bool, node: Any, depth: int = 6) -> Any:
 
 
 def _guards_zero(condition: Any, product: Any) -> bool:
-    """Return whether a condition such as y == 0 only protects a product that vanishes (or has no value) there anyway."""
+    """Return whether a condition such as y == 0 only protects a product that vanishes (or has no
+    value) there anyway.
+    """
     if condition.op is logical_and:
         condition = condition.operand
     if condition.op is not equal or number_of(condition.operands[1]) != 0:
@@ -142,7 +170,9 @@ def _guards_zero(condition: Any, product: Any) -> bool:
         part = without_repeats(stack.pop())
         seen += 1
         role = part.op.algebra if part.op is not None else ""
-        if part is guarded or (role in ("logarithm", "power") and without_repeats(part.operand) is guarded):
+        if part is guarded or (
+            role in ("logarithm", "power") and without_repeats(part.operand) is guarded
+        ):
             return True
         if role in ("product", "quotient", "negation"):
             stack += part.operands
@@ -159,7 +189,8 @@ where = piecewise(
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
     extended=Entrywise((None, lambda c, x, y: np.where(c, 1.0, 0.0), lambda c, x, y: np.where(c, 0.0, 1.0))),
-    doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value. "
+    doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, "
+    "whatever its value. "
     ">>> where(x > 0, x, 0.1*x)",
     algebra="choice",
     simpler=_simpler_where,
@@ -170,17 +201,19 @@ where = piecewise(
 )
 
 
-# -- Slopes that are zero on whole pieces ----------------------------------------------------------
+# -- Slopes that are zero on whole pieces --------------------------------------------------------
 
 
 class Pieces:
     """A partial of an operation that stays as it is on some pieces, as relu does below 0.
 
-    It is called as any partial is. What multiplies by it asks for ``flowing`` instead: an infinite cotangent times the zero of a flat piece
-    is zero, while one times a zero that is so at the point only is not known.
+    It is called as any partial is. What multiplies by it asks for ``flowing`` instead: an infinite
+    cotangent times the zero of a flat piece is zero, while one times a zero that is so at the point
+    only is not known.
 
-    flat   ``flat(out, *operands, **static)``: where the result does not move, its edges among it if the slope chosen there is 0; None
-           where static parameters are such that it moves everywhere
+    flat   ``flat(out, *operands, **static)``: where the result does not move, its edges among it if
+           the slope chosen there is 0; None where static parameters are such that it moves
+           everywhere
     slope  the partial elsewhere: a function of the same, or a number
     """
 
@@ -193,7 +226,9 @@ class Pieces:
         flat, slope = self.flat(*values, **static), self._steepness(values, static)
         return slope if flat is None else where(flat, 0.0, slope)
 
-    def flowing(self, times: Function, factor: Any, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    def flowing(
+        self, times: Function, factor: Any, values: Sequence[Any], static: Mapping[str, Any]
+    ) -> Any:
         """Return what ``times`` makes of a factor and the slope, and zero on the flat pieces."""
         flat, slope = self.flat(*values, **static), self._steepness(values, static)
         moved = factor if type(slope) is float and slope == 1 else times(factor, slope)
@@ -203,44 +238,71 @@ class Pieces:
         return self.slope(*values, **static) if callable(self.slope) else self.slope
 
 
-# -- Values held to bounds: the larger and the smaller of two, and values limited to a range -------
+# -- Values held to bounds: the larger and the smaller of two, and values limited to a range -----
 
 
-def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any) -> Op:
+def _extreme(
+    name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any
+) -> Op:
     """The one of two values that lies beyond the other one."""
 
     def slope(out: Any, x: Any, y: Any) -> Any:
         return where(equal(x, y), 0.5, 1.0)
 
     return piecewise(
-        name, "x y", ufunc, lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
-        Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
-        symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", dtype="number", algebra="extreme", ulps=0,
+        name,
+        "x y",
+        ufunc,
+        lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
+        Pieces(lambda out, x, y: behind(x, y), slope),
+        Pieces(lambda out, x, y: beyond(x, y), slope),
+        symbolic=lambda s, x, y: getattr(s, sympy)(x, y),
+        saves="x y",
+        dtype="number",
+        algebra="extreme",
+        ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
-        extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * 0.5, lambda x, y: wins(y, x) + (x == y) * 0.5)),
-        carries=((), ()), **record,
-    )  # fmt: skip
+        extended=Entrywise(
+            (lambda x, y: wins(x, y) + (x == y) * 0.5, lambda x, y: wins(y, x) + (x == y) * 0.5)
+        ),
+        carries=((), ()),
+        **record,
+    )
 
 
 maximum = _extreme(
-    "maximum", "Max", np.maximum, operator.gt, greater, less, doc="The larger of two values; NaN if either is. >>> maximum(0, 1 - x)",
-)  # fmt: skip
+    "maximum", "Max", np.maximum, operator.gt, greater, less, doc="The larger of two values; NaN "
+    "if either is. >>> maximum(0, 1 - x)",
+)
 minimum = _extreme(
-    "minimum", "Min", np.minimum, operator.lt, less, greater, doc="The smaller of two values; NaN if either is. >>> minimum(x, 1)",
-)  # fmt: skip
+    "minimum", "Min", np.minimum, operator.lt, less, greater, doc="The smaller of two values; NaN "
+    "if either is. >>> minimum(x, 1)",
+)
 
 
-def _clip_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
+def _clip_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any
+) -> tuple[Any, ...]:
     inside: Any = True
     if low is not None:
         inside = greater_equal(x, low)
     if high is not None:
-        inside = logical_and(inside, less_equal(x, high)) if low is not None else less_equal(x, high)
+        inside = (
+            logical_and(inside, less_equal(x, high)) if low is not None else less_equal(x, high)
+        )
     below = above = None
     if low is not None and wanted[1]:
-        below = where(less(x, low) if high is None else logical_and(less(x, low), less(low, high)), cotangent, 0.0)
+        below = where(
+            less(x, low) if high is None else logical_and(less(x, low), less(low, high)),
+            cotangent,
+            0.0,
+        )
     if high is not None and wanted[2]:
-        above = where(greater(x, high) if low is None else logical_or(greater(x, high), less(high, low)), cotangent, 0.0)
+        above = where(
+            greater(x, high) if low is None else logical_or(greater(x, high), less(high, low)),
+            cotangent,
+            0.0,
+        )
     return where(inside, cotangent, 0.0) if wanted[0] else None, below, above
 
 
@@ -270,11 +332,13 @@ clip = piecewise(
     extended=extended.CLIP,
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
     kinks=Kink(
-            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_in_jax)
+            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's "
+            "clamp)", Choice("1/2 for x", _clip_in_jax)
         ),
     saves="x low high",
     dtype="number",
-    backward="Clamp", doc="x limited to the range from low to high; either bound may be None. >>> clip(x, -1, 1)",
+    backward="Clamp", doc="x limited to the range from low to high; either bound may be None. >>> "
+    "clip(x, -1, 1)",
     ulps=0,
     carries=((), (), ()),
     c={

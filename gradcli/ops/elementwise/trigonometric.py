@@ -32,7 +32,7 @@ tan: Op = elementwise(
 @function(
     partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", ulps=5,
     algebra="composed",
-)  # fmt: skip
+)
 def sec(x: Any) -> Any:
     """The secant, 1/cos(x)."""
     return 1 / cos(x)
@@ -44,7 +44,7 @@ def _csc_slope(out: Any, x: Any) -> Any:
 
 @function(
     partials=(_csc_slope,), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
-)  # fmt: skip
+)
 def csc(x: Any) -> Any:
     """The cosecant, 1/sin(x)."""
     return 1 / sin(x)
@@ -56,16 +56,19 @@ def cot(x: Any) -> Any:
     return 1 / tan(x)
 
 
-# By the role of a sine s and a cosine c: s, c, s/c, c/s, 1/s, 1/c, and the number k such that c**2 is 1 - k*s**2.
+# By the role of a sine s and a cosine c: s, c, s/c, c/s, 1/s, 1/c, and the number k such that c**2
+# is 1 - k*s**2.
 FAMILIES: dict[str, tuple[Any, ...]] = {"circular": (sin, cos, tan, cot, csc, sec, 1)}
 asin = elementwise(
     "asin arcsin", "x", np.arcsin, "asin", lambda out, x: 1 / sqrt((1 - x) * (1 + x)),
-    algebra="inverse", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
+    algebra="inverse", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 "
+    "is infinite.",
     carries=(-1.0, 1.0),
 )
 acos = elementwise(
     "acos arccos", "x", np.arccos, "acos", lambda out, x: -1 / sqrt((1 - x) * (1 + x)),
-    algebra="inverse", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    algebra="inverse", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 "
+    "is infinite.", ulps=3,
     carries=(-1.0, 1.0),
 )
 atan = elementwise(
@@ -79,7 +82,7 @@ atan = elementwise(
     "asec arcsec", forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
     partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
     algebra="inverse", domain="abs(x) >= 1", carries=(-1.0, 1.0),
-)  # fmt: skip
+)
 def asec(x: Any) -> Any:
     """The inverse secant, acos(1/x)."""
     return acos(1 / x)
@@ -89,7 +92,7 @@ def asec(x: Any) -> Any:
     "acsc arccsc", forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
     partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
     algebra="inverse", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0),
-)  # fmt: skip
+)
 def acsc(x: Any) -> Any:
     """The inverse cosecant, asin(1/x)."""
     return asin(1 / x)
@@ -132,7 +135,8 @@ def _hypot_in_jax(x: Any, y: Any) -> Any:
 hypot: Op = elementwise(
     "hypot", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y),
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves="x: x out; y: y out",
-    kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _hypot_in_jax)),
+    kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 "
+    "for both", _hypot_in_jax)),
     doc="sqrt(x**2 + y**2), without overflow. >>> hypot(3*x, 4)", ulps=3,
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
 )
@@ -156,7 +160,7 @@ declare("""
 """)
 
 
-# -- Hyperbolic functions, the reciprocal ones and their inverses ----------------------------------
+# -- Hyperbolic functions, the reciprocal ones and their inverses --------------------------------
 
 
 sinh: Op = elementwise(
@@ -178,9 +182,10 @@ def _tanh_slope(out: Any, x: Any) -> Any:
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, "tanh", _tanh_slope,
     algebra="composed", definition=lambda x: sinh(x) / cosh(x),
-    doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
+    doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 "
+    "- tanh(x)**2 is 0.",
     carries=(),
-)  # fmt: skip
+)
 
 
 def _sech(x: Any) -> Any:
@@ -198,7 +203,8 @@ def sech(x: Any) -> Any:
 
 
 def _csch(x: Any) -> Any:
-    # 2 e^-|x| / (1 - e^-2|x|), the sign of x: no overflow of sinh, whose own accuracy near 0 is kept by expm1.
+    # 2 e^-|x| / (1 - e^-2|x|), the sign of x: no overflow of sinh, whose own accuracy near 0 is
+    # kept by expm1.
     size = np.abs(x)
     return np.copysign(-2 * np.exp(-size) / np.expm1(-2 * size), x)
 
@@ -229,7 +235,8 @@ asinh = elementwise(
 )
 acosh = elementwise(
     "acosh arccosh", "x", np.arccosh, "acosh", lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
-    algebra="inverse", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
+    algebra="inverse", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 "
+    "is infinite.",
     carries=(1.0,),
 )
 atanh = elementwise(
@@ -243,13 +250,14 @@ atanh = elementwise(
     "asech arcsech", forward=lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x),
     partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
     domain="0 < x <= 1", carries=(0.0, 1.0),
-)  # fmt: skip
+)
 def asech(x: Any) -> Any:
     """The inverse hyperbolic secant, acosh(1/x), accurate near 1."""
     return acosh(1 / x)
 
 
-@function("acsch arccsch", partials=(lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)),), domain="x is not 0", carries=(0.0,))
+@function("acsch arccsch", partials=(lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)),), domain="x "
+"is not 0", carries=(0.0,))
 def acsch(x: Any) -> Any:
     """The inverse hyperbolic cosecant, asinh(1/x)."""
     return asinh(1 / x)
@@ -259,7 +267,7 @@ def acsch(x: Any) -> Any:
     "acoth arccoth", forward=lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x),
     partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),),
     domain="abs(x) > 1", carries=(0.0,),
-)  # fmt: skip
+)
 def acoth(x: Any) -> Any:
     """The inverse hyperbolic cotangent, atanh(1/x)."""
     return log1p(2 / (x - 1)) / 2

@@ -1,4 +1,6 @@
-"""Linear equations over the last two axes, and of tensors taken as matrices; triangular and orthogonal factors."""
+"""Linear equations over the last two axes, and of tensors taken as matrices; triangular and
+orthogonal factors.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,17 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import REQUIRED, Index, Op, Shape, axes_of, declare, function, structural, witness
+from gradcli.ops.registry import (
+    REQUIRED,
+    Index,
+    Op,
+    Shape,
+    axes_of,
+    declare,
+    function,
+    structural,
+    witness,
+)
 from gradcli.ops.structure import output, with_values
 
 # -- Equations with triangular matrices, by substitution; and those whose Cholesky factor is known -
@@ -45,7 +57,9 @@ def equations_shape(x: Shape, y: Shape, name: str) -> Shape:
 def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
     x, y = np.asarray(x), np.asarray(y)
     n = x.shape[-1]
-    out = np.array(np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:])))
+    out = np.array(
+        np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]))
+    )
     for i in reversed(range(n)) if upper else range(n):
         known = slice(i + 1, n) if upper else slice(0, i)
         out[..., i, :] -= (x[..., i, None, known] @ out[..., known, :])[..., 0, :]
@@ -55,9 +69,17 @@ def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
 
 
 def _solve_triangular_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool
+    wanted: tuple[bool, ...],
+    cotangent: Any,
+    out: Any,
+    x: Any,
+    y: Any,
+    upper: bool,
+    unitriangular: bool,
 ) -> tuple[Any, Any]:
-    back = solve_triangular(transpose_matrix(x), cotangent, upper=not upper, unitriangular=unitriangular)
+    back = solve_triangular(
+        transpose_matrix(x), cotangent, upper=not upper, unitriangular=unitriangular
+    )
     by_x = None
     if wanted[0]:
         slope = -matmul(back, transpose_matrix(out))
@@ -68,13 +90,17 @@ def _solve_triangular_vjp(
 def _text_of_solve(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
     if len(shapes[0]) != 2:
         return ""
-    return f"linalg.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
+    return (
+        f"linalg.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
+    )
 
 
 def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
     if len(shapes[1]) < 2:
         return ""
-    return f"torch.linalg.solve_triangular({{0}}, {{1}}, upper={upper}, unitriangular={unitriangular})"
+    return (
+        f"torch.linalg.solve_triangular({{0}}, {{1}}, upper={upper}, unitriangular={unitriangular})"
+    )
 
 
 solve_triangular: Op = structural(
@@ -82,38 +108,58 @@ solve_triangular: Op = structural(
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
     saves="x out", core_dims=(2, 2), extended=Whole("SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
-    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read. "
+    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is "
+    "not read. "
     ">>> solve_triangular(A, b, lower=True)",
     numpy=_text_of_solve,
     torch=_solved_in_torch,
-)  # fmt: skip
+)
 
 
 @function(backward="LinalgSolveTriangular")
-def torch_solve_triangular(x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+def torch_solve_triangular(
+    x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
     """torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y."""
     if left:
         return solve_triangular(x, y, upper=upper, unitriangular=unitriangular)
-    return transpose_matrix(solve_triangular(transpose_matrix(x), transpose_matrix(y), upper=not upper, unitriangular=unitriangular))
+    return transpose_matrix(
+        solve_triangular(
+            transpose_matrix(x), transpose_matrix(y), upper=not upper, unitriangular=unitriangular
+        )
+    )
 
 
 @function()
 def scipy_solve_triangular(
-    x: Any, y: Any, *, trans: Any = None, lower: bool | None = None, unit_diagonal: bool = False, upper: bool | None = None
+    x: Any,
+    y: Any,
+    *,
+    trans: Any = None,
+    lower: bool | None = None,
+    unit_diagonal: bool = False,
+    upper: bool | None = None,
 ) -> Any:
-    """scipy.linalg.solve_triangular: the z with x @ z = y, x being upper triangular unless lower=True."""
+    """scipy.linalg.solve_triangular: the z with x @ z = y, x being upper triangular unless
+    lower=True.
+    """
     above = upper if upper is not None else not lower
     if trans in (1, "T", 2, "C"):
         x, above = transpose_matrix(x), not above
     elif trans not in (None, 0, "N"):
         raise ArgumentError(f"solve_triangular: trans must be 0, 1 or 2, not {trans!r}")
     if len(y.shape) == 1:
-        return reshape(solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal), shape=y.shape)
+        return reshape(
+            solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal),
+            shape=y.shape,
+        )
     return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
 
 
 @function(memory="own", results="solution cloned_coefficient")
-def triangular_solve(y: Any, x: Any, *, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(
+    y: Any, x: Any, *, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
     """The z with x @ z = y, x being triangular, and x itself.
 
     >>> triangular_solve(b, A)[0]
@@ -128,12 +174,17 @@ def _read(x: Any, upper: bool) -> Any:
     return with_values(x, (triu if upper else tril)(x))
 
 
-def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
+def _cholesky_solve_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool
+) -> tuple[Any, Any]:
     back = cholesky_solve(cotangent, x, upper=upper)
     by_x = None
     if wanted[1]:
         factor = transpose_matrix(_read(x, True)) if upper else _read(x, False)
-        by_factor = -(matmul(back, matmul(transpose_matrix(out), factor)) + matmul(out, matmul(transpose_matrix(back), factor)))
+        by_factor = -(
+            matmul(back, matmul(transpose_matrix(out), factor))
+            + matmul(out, matmul(transpose_matrix(back), factor))
+        )
         by_x = transpose_matrix(by_factor) if upper else by_factor
     return back, by_x
 
@@ -145,7 +196,7 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 @function(
     vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
     domain="no zeros on the diagonal of x",
-)  # fmt: skip
+)
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
     gradient is that of the product all the same, as in PyTorch.
@@ -167,11 +218,14 @@ def cholesky_inverse(x: Any, *, upper: bool = False) -> Any:
     return cholesky_solve(with_unit_diagonal(zeros((n, n), x)), x, upper=upper)
 
 
-_SCIPY = "x|a|A, y|b|B, trans, lower, unit_diagonal|unitriangular, -overwrite_b, -check_finite, upper"
+_SCIPY = ("x|a|A, y|b|B, trans, lower, unit_diagonal|unitriangular, -overwrite_b, -check_finite, "
+"upper")
 
 
 def _solve_shape(x: Shape, y: Shape) -> Shape:
-    return equations_shape(x, (*y, 1), "solve")[:-1] if len(y) == 1 else equations_shape(x, y, "solve")
+    return (
+        equations_shape(x, (*y, 1), "solve")[:-1] if len(y) == 1 else equations_shape(x, y, "solve")
+    )
 
 
 def _solve(x: Any, y: Any) -> Any:
@@ -181,7 +235,9 @@ def _solve(x: Any, y: Any) -> Any:
         raise LinAlgError("the matrix is singular: the equations have no single solution") from None
 
 
-def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _solve_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
+) -> tuple[Any, Any]:
     vector = len(y.shape) == 1
     back = solve(transpose_matrix(x), as_column(cotangent) if vector else cotangent)
     by_x = -matmul(back, transpose_matrix(as_column(out) if vector else out)) if wanted[0] else None
@@ -193,18 +249,22 @@ solve: Op = structural(
     domain="a regular matrix x", backward="LinalgSolveEx",
     doc="The z with x @ z = y. >>> solve(A, b)", extended=Whole("SOLVE"),
     numpy="np.linalg.solve({0}, {1})",
-)  # fmt: skip
+)
 
 
 @function(backward="LinalgSolveEx")
 def torch_solve(x: Any, y: Any, *, left: bool = True) -> Any:
-    """torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector."""
+    """torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is
+    a vector.
+    """
     if len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]):
         if not left:
             raise ShapeError("solve with left=False needs matrices on the right side")
         found = solve(x, as_column(y))
         return reshape(found, shape=found.shape[:-1])
-    return solve(x, y) if left else transpose_matrix(solve(transpose_matrix(x), transpose_matrix(y)))
+    return (
+        solve(x, y) if left else transpose_matrix(solve(transpose_matrix(x), transpose_matrix(y)))
+    )
 
 
 @function()
@@ -230,21 +290,27 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
 _A, _B = "x|A|input", "y|B|other"
 
 
-# -- Cholesky and QR: triangular and orthogonal factors over the last two axes ---------------------
+# -- Cholesky and QR: triangular and orthogonal factors over the last two axes -------------------
 
 
 def _cholesky(x: Any, upper: bool) -> Any:
     try:
         factor = np.linalg.cholesky(np.swapaxes(x, -1, -2) if upper else x)
     except np.linalg.LinAlgError:
-        raise LinAlgError("the matrix is not positive definite: it has no Cholesky factor") from None
+        raise LinAlgError(
+            "the matrix is not positive definite: it has no Cholesky factor"
+        ) from None
     if np.isnan(factor).any():
-        raise EvaluationError("the matrix has entries that are not numbers: it has no Cholesky factor")
+        raise EvaluationError(
+            "the matrix has entries that are not numbers: it has no Cholesky factor"
+        )
     return np.swapaxes(factor, -1, -2) if upper else factor
 
 
 def _cholesky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
-    factor, slope = (out, transpose_matrix(cotangent)) if upper else (transpose_matrix(out), cotangent)
+    factor, slope = (
+        (out, transpose_matrix(cotangent)) if upper else (transpose_matrix(out), cotangent)
+    )
     inner = tril(matmul(factor, slope))
     both = inner + transpose_matrix(tril(inner, k=-1))
     half = solve_triangular(factor, both, upper=True)
@@ -259,10 +325,11 @@ cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
     static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
     domain="a symmetric, positive definite matrix",
-    doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
+    doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One "
+    "triangle is read, and the gradient "
     "is symmetric. >>> cholesky(X.T @ X)",
     numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
-)  # fmt: skip
+)
 
 
 @function(results="L info:int32")
@@ -287,8 +354,9 @@ qr_of_columns: Op = structural(
     "qr_of_columns", "x", lambda x: tuple(np.linalg.qr(x)), witness("factors.qr"), vjp=_qr_vjp,
     shape=lambda x: (x, (*x[:-2], x[-1], x[-1])), results="Q R", saves="out", core_dims=(2,), public=False,
     domain="independent columns", backward="LinalgQr", written="qr({x})",
-    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, x having no more columns than rows.",
-)  # fmt: skip
+    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, x having no more "
+    "columns than rows.",
+)
 
 
 @function(results="Q R", domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr")
@@ -302,7 +370,10 @@ def qr(x: Any, *, mode: str = "reduced") -> Any:
         raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
     rows, columns = matrix(x.shape, "qr")[-2:]
     if mode in ("complete", "full") and rows > columns:
-        raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
+        raise ArgumentError(
+            "the complete Q of a matrix with more rows than columns is not differentiable",
+            help="use mode='reduced'",
+        )
     if rows >= columns:
         q, r = parts_of(qr_of_columns, x)
     else:
@@ -355,7 +426,7 @@ declare(f"""
 """)
 
 
-# -- LU factors, and equations whose matrix has been factored --------------------------------------
+# -- LU factors, and equations whose matrix has been factored ------------------------------------
 
 
 def _lu_shape(x: Shape) -> tuple[Shape, Shape, Shape]:
@@ -377,7 +448,9 @@ def _lu(x: Any) -> tuple[Any, ...]:
 
 
 def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> tuple[Any]:
-    """With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU = G - W U."""
+    """With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU =
+    G - W U.
+    """
     _, by_l, by_u = cotangent
     if by_l is None and by_u is None:
         return (None,)
@@ -394,35 +467,56 @@ def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> t
         by_w = by_w - matmul(by_g, transpose_matrix(upper))
     # nothing is divided by the pivot of the last row, which may be 0
     divisors = where(np.diag(np.arange(n) == rows - 1), 1.0, upper)
-    by_g = by_g + transpose_matrix(solve_triangular(divisors, transpose_matrix(tril(by_w, k=-1)), upper=True))
-    slope = matmul(p, row_range(solve_triangular(transpose_matrix(lower), by_g, upper=True, unitriangular=True), None, rows))
+    by_g = by_g + transpose_matrix(
+        solve_triangular(divisors, transpose_matrix(tril(by_w, k=-1)), upper=True)
+    )
+    slope = matmul(
+        p,
+        row_range(
+            solve_triangular(transpose_matrix(lower), by_g, upper=True, unitriangular=True),
+            None,
+            rows,
+        ),
+    )
     return (column_range(slope, None, columns),)
 
 
 def _pad(x: Any, n: int) -> Any:
     """Zeros behind the rows and columns, up to n of each."""
     *batch, rows, columns = x.shape
-    return x if rows == columns == n else scatter_add(x, index=(..., (None, rows, None), (None, columns, None)), shape=(*batch, n, n))
+    return (
+        x
+        if rows == columns == n
+        else scatter_add(
+            x, index=(..., (None, rows, None), (None, columns, None)), shape=(*batch, n, n)
+        )
+    )
 
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, results="P L U",
     saves="out", core_dims=(2,), backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
-    doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple. >>> lu(A)[2]",
-)  # fmt: skip
+    doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a "
+    "tuple. >>> lu(A)[2]",
+)
 
 
 def _pivots(x: Any) -> Any:
     from scipy import linalg
 
-    return linalg.lu_factor(x)[1].astype(np.int64) + 1 if x.size else np.zeros((*x.shape[:-2], min(x.shape[-2:])), np.int64)
+    return (
+        linalg.lu_factor(x)[1].astype(np.int64) + 1
+        if x.size
+        else np.zeros((*x.shape[:-2], min(x.shape[-2:])), np.int64)
+    )
 
 
 pivots_of = structural(
     "pivots", "x", _pivots, witness("factors.pivots"), shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), dtype="int",
-    public=False, ulps=0, doc="LAPACK's pivots: the row that each row was exchanged with in turn, counting from 1.",
-)  # fmt: skip
+    public=False, ulps=0, doc="LAPACK's pivots: the row that each row was exchanged with in turn, "
+    "counting from 1.",
+)
 
 
 def _permutation(pivots: Any, n: int) -> Any:
@@ -442,7 +536,7 @@ permutation = structural(
     "permutation", "pivots:index", _permutation, witness("factors.permutation"),
     shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, dtype="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
-)  # fmt: skip
+)
 
 
 def _matrix_of(pivots: Any, n: int, like: Any) -> Any:
@@ -453,14 +547,18 @@ def _pack(lower: Any, upper: Any) -> Any:
     """L and U in one matrix, without the diagonal of L."""
     rows, columns = lower.shape[-2], upper.shape[-1]
     n = max(rows, columns)
-    return column_range(row_range(_pad(tril(lower, k=-1), n) + _pad(upper, n), None, rows), None, columns)
+    return column_range(
+        row_range(_pad(tril(lower, k=-1), n) + _pad(upper, n), None, rows), None, columns
+    )
 
 
 def _solved_by_factors(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     """The z with P @ L @ U @ z = y, or with its transpose in their place."""
     if adjoint:
         half = solve_triangular(transpose_matrix(x), y, upper=False)
-        return matmul(p, solve_triangular(transpose_matrix(x), half, upper=True, unitriangular=True))
+        return matmul(
+            p, solve_triangular(transpose_matrix(x), half, upper=True, unitriangular=True)
+        )
     half = solve_triangular(x, matmul(transpose_matrix(p), y), upper=False, unitriangular=True)
     return solve_triangular(x, half, upper=True)
 
@@ -489,7 +587,9 @@ def torch_lu(x: Any, *, get_infos: bool = False) -> Any:
 
 
 @function(results="P L U")
-def lu_unpack(x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
+def lu_unpack(
+    x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots: bool = True
+) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
     k = min(n, m)
@@ -502,7 +602,9 @@ def lu_unpack(x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots:
 
 @function(backward="LinalgLuSolve")
 def lu_solve(x: Any, pivots: Index, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
-    """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
+    """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of
+    A.
+    """
     p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
     if not left:
         return transpose_matrix(_solved_by_factors(x, p, transpose_matrix(y), not adjoint))

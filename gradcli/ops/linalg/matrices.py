@@ -1,4 +1,6 @@
-"""Common parts of rules about matrices: the last two axes, triangles, diagonals, several results."""
+"""Common parts of rules about matrices: the last two axes, triangles, diagonals, several
+results.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def parts_of(op: Op, *operands: Any, **static: Any) -> tuple[Any, ...]:
 
 def zeros(shape: Shape, like: Any) -> Any:
     """Zeros of any shape, carried as another array is, and without a gradient."""
-    return where(np.ones(shape, dtype=bool), 0.0, like if tuple(like.shape) == tuple(shape) else sum_(like))
+    return where(
+        np.ones(shape, dtype=bool), 0.0, like if tuple(like.shape) == tuple(shape) else sum_(like)
+    )
 
 
 def no_info(x: Any) -> Any:

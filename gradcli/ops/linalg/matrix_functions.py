@@ -33,10 +33,19 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Op, Shape, declare, function, need_axes, room_for, structural, witness
+from gradcli.ops.registry import (
+    Op,
+    Shape,
+    declare,
+    function,
+    need_axes,
+    room_for,
+    structural,
+    witness,
+)
 from gradcli.ops.text import POWER, Form
 
-# -- Inverses and determinants over the last two axes ----------------------------------------------
+# -- Inverses and determinants over the last two axes ---------------------------------------------
 #
 # The multi-precision references of determinants need no division, so that they are right at
 # singular matrices too.
@@ -69,7 +78,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
     "inv inverse", vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves="out", core_dims=(2,),
     domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER),
     numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
-)  # fmt: skip
+)
 def inv(x: Any, *, check_errors: bool = True) -> Any:
     """The inverse of a matrix.
 
@@ -94,7 +103,9 @@ def _minors(x: Any) -> Any:
     """The matrices that are left without a row and a column, one for each pair of these."""
     n = x.shape[-1]
     rest = np.nonzero(~np.eye(n, dtype=bool))[1].reshape(n, max(n - 1, 0))
-    return getitem(x, index=(..., StaticArray(rest[:, None, :, None]), StaticArray(rest[:, None, :])))
+    return getitem(
+        x, index=(..., StaticArray(rest[:, None, :, None]), StaticArray(rest[:, None, :]))
+    )
 
 
 def _signs(x: Any) -> np.ndarray:
@@ -104,16 +115,20 @@ def _signs(x: Any) -> np.ndarray:
 
 
 def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    slopes = sum_(transpose_matrix(adjugate(_minors(x))) * _minors(transpose_matrix(cotangent)), axis=(-2, -1))
+    slopes = sum_(
+        transpose_matrix(adjugate(_minors(x))) * _minors(transpose_matrix(cotangent)), axis=(-2, -1)
+    )
     return (slopes * _signs(x),)
 
 
 @function(
     vjp=_adjugate_vjp, forward=_adjugate, shape=lambda x: square(x, "adjugate"), saves="x out", core_dims=(2,),
     numpy="_adjugate({0})",
-)  # fmt: skip
+)
 def adjugate(x: Any) -> Any:
-    """The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well."""
+    """The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices
+    as well.
+    """
     return transpose_matrix(det(_minors(x)) * _signs(x))
 
 
@@ -131,11 +146,15 @@ det = structural(
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there). >>> log(det(A))",
     numpy="np.linalg.det({0})",
-)  # fmt: skip
+)
 
 
 def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
-    return (as_matrix(cotangent[1]) * transpose_matrix(inv(x, check_errors=False)) if cotangent[1] is not None else None,)
+    return (
+        as_matrix(cotangent[1]) * transpose_matrix(inv(x, check_errors=False))
+        if cotangent[1] is not None
+        else None,
+    )
 
 
 @function(
@@ -143,9 +162,11 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
     saves="x", core_dims=(2,), domain="a regular matrix", backward="LinalgSlogdet",
     extended=Whole("SLOGDET"), numpy="np.linalg.slogdet({0})",
-)  # fmt: skip
+)
 def slogdet(x: Any) -> Any:
-    """The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1]."""
+    """The sign of the determinant and the logarithm of its size, without overflow:
+    slogdet(A)[1].
+    """
     size = det(x)
     return sign(size), log(abs_(size))
 
@@ -188,11 +209,14 @@ def named_slogdet(x: Any) -> Any:
 _A = "x|A|input"
 
 
-_TERMS = 20  # of the series, which are all that long doubles have of a matrix whose norm is at most 1
+# of the series, which are all that long doubles have of a matrix whose norm is at most 1
+_TERMS = 20
 
 
 def _matrix_exp(x: Any) -> Any:
-    """The series of x/2**k, squared k times; SciPy's rational approximation is off by more digits."""
+    """The series of x/2**k, squared k times; SciPy's rational approximation is off by more
+    digits.
+    """
     finite = np.isfinite(x).all(axis=(-2, -1), keepdims=True)
     small = np.where(finite, x, 0).astype(np.result_type(x, np.float64))
     norm = np.abs(small).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=1)
@@ -214,7 +238,7 @@ matrix_exp: Op = structural(
     vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
     saves="x", core_dims=(2,), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!. >>> matrix_exp(A)",
-)  # fmt: skip
+)
 
 
 def _blocks(*parts: Any) -> Any:
@@ -224,24 +248,34 @@ def _blocks(*parts: Any) -> Any:
 
 
 def _matrix_exp_jvp(x: Any, h: Any) -> Any:
-    """The derivative of the matrix exponential in a direction: in the place of h in that of [[x, h], [0, x]] (R. Mathias, 1996)."""
+    """The derivative of the matrix exponential in a direction: in the place of h in that of [[x,
+    h], [0, x]] (R. Mathias, 1996).
+    """
     n = x.shape[-1]
-    return column_range(row_range(matrix_exp(_blocks(x, h, zeros(x.shape, x), x)), None, n), n, None)
+    return column_range(
+        row_range(matrix_exp(_blocks(x, h, zeros(x.shape, x), x)), None, n), n, None
+    )
 
 
-def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
+def _matrix_exp_jvp_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any
+) -> tuple[Any, Any]:
     turned, by_x = transpose_matrix(x), None
     if wanted[0]:
         n, none = x.shape[-1], zeros(x.shape, x)
-        inner = matrix_exp_jvp(_blocks(turned, none, transpose_matrix(h), turned), _blocks(none, cotangent, none, none))
-        by_x = column_range(row_range(inner, None, n), None, n) + column_range(row_range(inner, n, None), n, None)
+        inner = matrix_exp_jvp(
+            _blocks(turned, none, transpose_matrix(h), turned), _blocks(none, cotangent, none, none)
+        )
+        by_x = column_range(row_range(inner, None, n), None, n) + column_range(
+            row_range(inner, n, None), n, None
+        )
     return by_x, matrix_exp_jvp(turned, cotangent) if wanted[1] else None
 
 
 matrix_exp_jvp: Op = function(
     "matrix_exp_jvp", vjp=_matrix_exp_jvp_vjp, forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves="x h", core_dims=(2, 2),
     public=False,
-)(_matrix_exp_jvp)  # fmt: skip
+)(_matrix_exp_jvp)
 
 
 @function(numpy="x, power|n", memory="own")
@@ -294,19 +328,30 @@ def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any
     room_for(*x.shape, count)
     column, exponents = as_column(x), np.arange(1, count)
     ones = where(np.ones((*x.shape, min(count, 1)), dtype=bool), 1.0, column)
-    return concatenate(ones, column**exponents, axis=-1) if increasing else concatenate(column ** exponents[::-1], ones, axis=-1)
+    return (
+        concatenate(ones, column**exponents, axis=-1)
+        if increasing
+        else concatenate(column ** exponents[::-1], ones, axis=-1)
+    )
 
 
 @function("householder_product orgqr", backward="LinalgHouseholderProduct")
 def householder_product(x: Any, tau: Any) -> Any:
-    """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of ones."""
+    """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x
+    below its diagonal of ones.
+    """
     rows, columns = matrix(x.shape, "householder_product")[-2:]
     if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
-        raise ShapeError(f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape {tuple(tau.shape)} do not fit")
+        raise ShapeError(
+            f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape "
+            f"{tuple(tau.shape)} do not fit"
+        )
     below, y = with_unit_diagonal(tril(x, k=-1)), with_unit_diagonal(zeros(x.shape, x))
     for i in reversed(range(tau.shape[-1])):
         vector = column_range(below, i, i + 1)
-        y = y - matmul(as_row(column_range(tau, i, i + 1)) * vector, matmul(transpose_matrix(vector), y))
+        y = y - matmul(
+            as_row(column_range(tau, i, i + 1)) * vector, matmul(transpose_matrix(vector), y)
+        )
     return y
 
 

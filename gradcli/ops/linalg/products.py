@@ -1,4 +1,6 @@
-"""Products of arrays: matrices, vectors, tables and tensors, and sums of products over axes that have names."""
+"""Products of arrays: matrices, vectors, tables and tensors, and sums of products over axes that
+have names.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ def _matmul_shape(x: Shape, y: Shape) -> Shape:
     if not x or not y:
         raise ShapeError("matmul (@) needs arrays of at least one axis; use * with a number")
     if x[-1] != y[max(len(y) - 2, 0)]:
-        raise ShapeError(f"matmul: shapes {x} and {y} do not fit ({x[-1]} columns against {y[max(len(y) - 2, 0)]} rows)")
+        raise ShapeError(
+            f"matmul: shapes {x} and {y} do not fit ({x[-1]} columns against "
+            f"{y[max(len(y) - 2, 0)]} rows)"
+        )
     try:
         batch = np.broadcast_shapes(x[:-2], y[:-2])
     except ValueError:
@@ -48,7 +53,9 @@ def _matmul_shape(x: Shape, y: Shape) -> Shape:
     return (*batch, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
 
 
-def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _matmul_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
+) -> tuple[Any, Any]:
     by_x = by_y = None
     if len(x.shape) == len(y.shape) == 1:
         return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
@@ -70,7 +77,8 @@ def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: A
 
 matmul: Op = structural(
     "matmul", "x y:alike", np.matmul, witness("arrays.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
-    core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others. "
+    core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the "
+    "others. "
     ">>> x @ w + b",
     rounding="terms", ulps=8, dtype="number",
     extended=Whole("MATMUL"),
@@ -78,7 +86,7 @@ matmul: Op = structural(
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product",
     carries=multilinear, axes=axes.matrix_product,
     numpy="({0:term} @ {1:power})",
-)  # fmt: skip
+)
 
 
 @function()
@@ -89,7 +97,9 @@ def dot(x: Any, y: Any) -> Any:
     return matmul(x, y) if len(y.shape) < 3 else tensordot(x, y, axes=(-1, -2))
 
 
-def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _outer_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
+) -> tuple[Any, Any]:
     by_x = reshape(matmul(cotangent, reshape(y, shape=(-1,))), shape=x.shape) if wanted[0] else None
     by_y = reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape) if wanted[1] else None
     return by_x, by_y
@@ -100,7 +110,7 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
     ulps=1, dtype="number",
     carries=multilinear,
     numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
-)  # fmt: skip
+)
 def outer(x: Any, y: Any) -> Any:
     """The table of all products of an entry of x and an entry of y.
 
@@ -113,7 +123,9 @@ def _trace_shape(x: Shape, offset: int, axis1: int, axis2: int) -> Shape:
     return tuple(x[axis] for axis in matrices_last(len(x), axis1, axis2)[:-2])
 
 
-def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> tuple[Any]:
+def _trace_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int
+) -> tuple[Any]:
     order = matrices_last(len(x.shape), axis1, axis2)
     rows, columns = (x.shape[axis] for axis in order[-2:])
     room_for(rows, columns)
@@ -123,8 +135,9 @@ def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1
 @function(
     vjp=_trace_vjp, shape=_trace_shape, dtype="number", rounding="terms", ulps=4,
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
-    torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
-)  # fmt: skip
+    torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, "
+    f"{axis2}).sum(-1)",
+)
 def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The sum of a diagonal of a matrix, or of each one along two axes.
 
@@ -137,16 +150,26 @@ def _product(x: Any, y: Any, left: int, right: int) -> Any:
     """A product that PyTorch has for arrays of these numbers of axes alone."""
     if (len(x.shape), len(y.shape)) != (left, right):
         shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
-        raise ShapeError(f"the product needs arrays of {left} and {right} axes, not the shapes {shapes}")
+        raise ShapeError(
+            f"the product needs arrays of {left} and {right} axes, not the shapes {shapes}"
+        )
     return matmul(x, y)
 
 
 _of_matrices, _of_batches = partial(_product, left=2, right=2), partial(_product, left=3, right=3)
 _of_matrix_and_vector = partial(_product, left=2, right=1)
 for _name, _multiply in (
-    ("mm", _of_matrices), ("mv", _of_matrix_and_vector), ("bmm", _of_batches), ("dot", partial(_product, left=1, right=1)),
-):  # fmt: skip
-    composite(f"torch_{_name}", "x y:alike", _multiply, doc=f"torch.{_name}: the product of arrays of two numbers of axes.")
+    ("mm", _of_matrices),
+    ("mv", _of_matrix_and_vector),
+    ("bmm", _of_batches),
+    ("dot", partial(_product, left=1, right=1)),
+):
+    composite(
+        f"torch_{_name}",
+        "x y:alike",
+        _multiply,
+        doc=f"torch.{_name}: the product of arrays of two numbers of axes.",
+    )
 
 
 @function()
@@ -161,8 +184,14 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
 
     >>> vecdot(x, y)
     """
-    if x.shape and y.shape and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]:
-        raise ShapeError(f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}")
+    if (
+        x.shape
+        and y.shape
+        and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]
+    ):
+        raise ShapeError(
+            f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}"
+        )
     return sum_(x * y, axis=axis)
 
 
@@ -213,24 +242,31 @@ def _declare_sum(name: str, factors: str, multiply: Function, words: str) -> Non
             return scaled
         found = (input if is_number(beta) and beta == 1 else input * beta) + scaled
         if tuple(found.shape) != tuple(product.shape):
-            raise ShapeError(f"an array of shape {tuple(input.shape)} cannot be added to a product of shape {tuple(product.shape)}")
+            raise ShapeError(
+                f"an array of shape {tuple(input.shape)} cannot be added to a product of shape "
+                f"{tuple(product.shape)}"
+            )
         return found
 
     composite(
-        name, f"input {factors} beta:number alpha:number", add, static={"beta": 1, "alpha": 1},
+        name,
+        f"input {factors} beta:number alpha:number",
+        add,
+        static={"beta": 1, "alpha": 1},
         doc=f"beta*input + alpha times {words}; with beta=0 the input is not read.",
-    )  # fmt: skip
+    )
     declare(f"torch:\n{name}(input, {factors.replace(' ', ', ')}, *, beta, alpha)")
 
 
 _declare_sum("addmm", "mat1 mat2", _of_matrices, "a product of matrices")
 _declare_sum("addmv", "mat vec", _of_matrix_and_vector, "a product of a matrix and a vector")
-_declare_sum("addbmm", "batch1 batch2", lambda x, y: sum_(_of_batches(x, y), axis=0), "the sum of a batch's products of matrices")
+_declare_sum("addbmm", "batch1 batch2", lambda x, y: sum_(_of_batches(x, y), axis=0), "the sum of "
+"a batch's products of matrices")
 _declare_sum("baddbmm", "batch1 batch2", _of_batches, "a batch's products of matrices")
 _declare_sum("addr", "vec1 vec2", outer, "the outer product of vectors")
 
 
-# -- The vector product of three-dimensional space -------------------------------------------------
+# -- The vector product of three-dimensional space -----------------------------------------------
 
 
 def _cross_shape(x: Shape, y: Shape) -> Shape:
@@ -239,8 +275,12 @@ def _cross_shape(x: Shape, y: Shape) -> Shape:
     return np.broadcast_shapes(x, y)
 
 
-def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    return vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
+def _vector_product_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
+) -> tuple[Any, Any]:
+    return vector_product(y, cotangent) if wanted[0] else None, vector_product(
+        cotangent, x
+    ) if wanted[1] else None
 
 
 @function(
@@ -248,7 +288,7 @@ def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: A
     vjp=_vector_product_vjp,
     backward="LinalgCross", ulps=4,
     numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
-)  # fmt: skip
+)
 def vector_product(x: Any, y: Any) -> Any:
     """The vector product of vectors along the last axis."""
     (a, b, c), (d, e, f) = ([getitem(v, index=(..., i)) for i in range(3)] for v in (x, y))
@@ -265,7 +305,9 @@ def _in_space(x: Any, y: Any) -> Any:
 
 
 @function(numpy="x|a, y|b, axisa, axisb, axisc, axis")
-def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(
+    x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
     """The vector product along an axis; of two vectors of the plane, its third entry.
 
     >>> cross(x, y)
@@ -286,7 +328,10 @@ def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
         axis = next((i for i, n in enumerate(x.shape) if n == 3), -1)
     place = one_axis(axis, len(x.shape))
     if len(x.shape) != len(y.shape) or (x.shape[place], y.shape[place]) != (3, 3):
-        raise ShapeError(f"linalg.cross needs vectors of 3 entries along one axis, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        raise ShapeError(
+            "linalg.cross needs vectors of 3 entries along one axis, not the shapes "
+            f"{tuple(x.shape)} and {tuple(y.shape)}"
+        )
     return cross(x, y, axis=place)
 
 
@@ -308,31 +353,47 @@ declare(f"""
 """)
 
 
-# -- Sums of products over named axes, made of products of matrices --------------------------------
+# -- Sums of products over named axes, made of products of matrices ------------------------------
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, with "..." spelled out in letters of its own."""
+    """The letters of each operand and of the result, with "..." spelled out in letters of
+    its own.
+    """
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):
         raise ShapeError(f"einsum: {len(terms)} terms in {subscripts!r} for {len(shapes)} operands")
     spare = [chr(c) for c in range(0x3B1, 0x3B1 + 24)]
-    most = max((len(s) - len(t.replace("...", "")) for t, s in zip(terms, shapes, strict=True) if "..." in t), default=0)
+    most = max(
+        (
+            len(s) - len(t.replace("...", ""))
+            for t, s in zip(terms, shapes, strict=True)
+            if "..." in t
+        ),
+        default=0,
+    )
     named = []
     for written, shape in zip(terms, shapes, strict=True):
         term = written.replace("...", "".join(spare[most - (len(shape) - len(written) + 3) : most]))
         if len(term) != len(shape) or not all(c.isalpha() for c in term):
-            raise ShapeError(f"einsum: {term!r} does not name the {len(shape)} axes of an operand of shape {shape}")
+            raise ShapeError(
+                f"einsum: {term!r} does not name the {len(shape)} axes of an operand of shape "
+                f"{shape}"
+            )
         named.append(term)
     letters = "".join(named)
     if arrow:
         result = right.replace("...", "".join(spare[:most]))
     else:
-        result = "".join(spare[:most]) + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in spare[:most]))
+        result = "".join(spare[:most]) + "".join(
+            sorted(c for c in set(letters) if letters.count(c) == 1 and c not in spare[:most])
+        )
     if len(set(result)) != len(result) or not set(result) <= set(letters):
-        raise ShapeError(f"einsum: the result {result!r} of {subscripts!r} does not fit its operands")
+        raise ShapeError(
+            f"einsum: the result {result!r} of {subscripts!r} does not fit its operands"
+        )
     return named, result
 
 
@@ -341,7 +402,9 @@ def _extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
     for term, shape in zip(terms, shapes, strict=True):
         for letter, n in zip(term, shape, strict=True):
             if extents.get(letter, 1) not in (1, n) and n != 1:
-                raise ShapeError(f"einsum: the axes called {letter!r} have {extents[letter]} and {n} entries")
+                raise ShapeError(
+                    f"einsum: the axes called {letter!r} have {extents[letter]} and {n} entries"
+                )
             extents[letter] = max(n, extents.get(letter, 1)) if n else 0
     return extents
 
@@ -354,7 +417,8 @@ class _Named(NamedTuple):
 
 
 def _name_axes(x: Any, term: str, extents: dict[str, int], elsewhere: str) -> _Named:
-    """Each letter once: a repeated one reads a diagonal, and one entry along an axis goes with any number of them.
+    """Each letter once: a repeated one reads a diagonal, and one entry along an axis goes with any
+    number of them.
 
     A letter that stands twice here, and not elsewhere, is that of a trace.
     """
@@ -362,10 +426,18 @@ def _name_axes(x: Any, term: str, extents: dict[str, int], elsewhere: str) -> _N
         while term.count(letter) > 1:
             first, second = term.index(letter), term.rindex(letter)
             if x.shape[first] != x.shape[second]:
-                raise ShapeError(f"einsum: the axes called {letter!r} have {x.shape[first]} and {x.shape[second]} entries")
+                raise ShapeError(
+                    f"einsum: the axes called {letter!r} have {x.shape[first]} and "
+                    f"{x.shape[second]} entries"
+                )
             is_trace = term.count(letter) == 2 and letter not in elsewhere
             x = (trace if is_trace else diagonal)(x, axis1=first, axis2=second)
-            term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter * (not is_trace)
+            term = (
+                term[:first]
+                + term[first + 1 : second]
+                + term[second + 1 :]
+                + letter * (not is_trace)
+            )
     repeated = [letter for letter, n in zip(term, x.shape, strict=True) if n != extents[letter]]
     if not repeated:
         return _Named(x, term)
@@ -391,12 +463,23 @@ def _in_shape(x: Any, shape: Shape) -> Any:
 
 
 def _multiply_over(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
-    """The sum of products of entries over the letters that are not wanted: a product of matrices where both have some of them."""
+    """The sum of products of entries over the letters that are not wanted: a product of matrices
+    where both have some of them.
+    """
     x, y = _sum_letters(x, {*wanted, *y.letters}), _sum_letters(y, {*wanted, *x.letters})
-    extents = {**dict(zip(x.letters, x.array.shape, strict=True)), **dict(zip(y.letters, y.array.shape, strict=True))}
+    extents = {
+        **dict(zip(x.letters, x.array.shape, strict=True)),
+        **dict(zip(y.letters, y.array.shape, strict=True)),
+    }
     both = [letter for letter in x.letters if letter in y.letters]
-    batch, over = "".join(c for c in both if c in wanted), "".join(c for c in both if c not in wanted)
-    rows, columns = "".join(c for c in x.letters if c not in both), "".join(c for c in y.letters if c not in both)
+    batch, over = (
+        "".join(c for c in both if c in wanted),
+        "".join(c for c in both if c not in wanted),
+    )
+    rows, columns = (
+        "".join(c for c in x.letters if c not in both),
+        "".join(c for c in y.letters if c not in both),
+    )
 
     def group(array: Any, *groups: str) -> Any:
         """The axes of each group as one, and none for rows or columns that there are not."""
@@ -411,7 +494,10 @@ def _multiply_over(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
     if not batch and len(rows) == len(columns) == 1:
         return _Named(outer(x.array, y.array), letters)
     left, right = (
-        _in_shape(_arrange_letters(z, [c for c in letters if c in z.letters]), tuple(extents[c] if c in z.letters else 1 for c in letters))
+        _in_shape(
+            _arrange_letters(z, [c for c in letters if c in z.letters]),
+            tuple(extents[c] if c in z.letters else 1 for c in letters),
+        )
         for z in (x, y)
     )
     return _Named(left * right, letters)
@@ -427,10 +513,15 @@ def einsum(*operands: Any, subscripts: str = "") -> Any:
     terms, result = parse_subscripts(subscripts, shapes)
     extents = _extents(terms, shapes)
     elsewhere = [result + "".join((*terms[:i], *terms[i + 1 :])) for i in range(len(terms))]
-    left = [_name_axes(x, term, extents, others) for x, term, others in zip(operands, terms, elsewhere, strict=True)]
+    left = [
+        _name_axes(x, term, extents, others)
+        for x, term, others in zip(operands, terms, elsewhere, strict=True)
+    ]
     while len(left) > 1:
         x = left.pop(0)
-        y = left.pop(next((i for i, other in enumerate(left) if set(other.letters) & set(x.letters)), 0))
+        y = left.pop(
+            next((i for i, other in enumerate(left) if set(other.letters) & set(x.letters)), 0)
+        )
         left.insert(0, _multiply_over(x, y, set(result).union(*(part.letters for part in left))))
     return _arrange_letters(_sum_letters(left[0], result), result)
 
@@ -443,19 +534,32 @@ def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
     """
     if isinstance(axes, int):
         if not 0 <= axes <= min(len(x.shape), len(y.shape)):
-            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
+            raise ShapeError(
+                f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and "
+                f"{tuple(y.shape)}"
+            )
         over = tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
     elif not isinstance(axes, tuple) or len(axes) != 2:
-        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
+        raise ArgumentError(
+            "tensordot: axes must be a number or a pair",
+            help="write axes=([1, 0], [0, 1]) or axes=2",
+        )
     else:
         over = axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
     if [x.shape[a] for a in over[0]] != [y.shape[a] for a in over[1]]:
-        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
+        raise ShapeError(
+            f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}"
+        )
     letters = iter(string.ascii_letters)
     terms = [[next(letters) for _ in z.shape] for z in (x, y)]
     for first, second in zip(*over, strict=True):
         terms[1][second] = terms[0][first]
-    kept = [letter for term, gone in zip(terms, over, strict=True) for i, letter in enumerate(term) if i not in gone]
+    kept = [
+        letter
+        for term, gone in zip(terms, over, strict=True)
+        for i, letter in enumerate(term)
+        if i not in gone
+    ]
     return einsum(x, y, subscripts=f"{''.join(terms[0])},{''.join(terms[1])}->{''.join(kept)}")
 
 

@@ -1,4 +1,6 @@
-"""Eigenvalues of symmetric matrices and singular values, with their vectors, over the last two axes; norms and condition numbers."""
+"""Eigenvalues of symmetric matrices and singular values, with their vectors, over the last two
+axes; norms and condition numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, MistypedArgumentError, ShapeError
+from gradcli.errors import (
+    ArgumentError,
+    EvaluationError,
+    LinAlgError,
+    MistypedArgumentError,
+    ShapeError,
+)
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.carrying import reduced_shape
@@ -31,12 +39,25 @@ from gradcli.ops.linalg.matrices import (
 from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import max_, min_, norm, sum_
-from gradcli.ops.registry import Function, Kink, Op, Shape, axes_of, declare, function, need_axes, structural, witness
+from gradcli.ops.registry import (
+    Function,
+    Kink,
+    Op,
+    Shape,
+    axes_of,
+    declare,
+    function,
+    need_axes,
+    structural,
+    witness,
+)
 from gradcli.ops.structure import output, to_int
 
 # where references are no enclosures
-_EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"
-_EQUAL_SIZES = "where singular values are 0 or equal, to the program's precision: those are the end of an iteration"
+_EQUAL_VALUES = ("where eigenvalues are equal to the program's precision: those are the end of an "
+"iteration")
+_EQUAL_SIZES = ("where singular values are 0 or equal, to the program's precision: those are the "
+"end of an iteration")
 
 
 def _in_double(forward: Function) -> Function:
@@ -44,9 +65,14 @@ def _in_double(forward: Function) -> Function:
 
     def run(x: Any, *settings: Any, **named: Any) -> tuple[Any, ...]:
         if not np.isfinite(x).all():
-            raise EvaluationError("the matrix has entries that are not finite: it has no such decomposition")
+            raise EvaluationError(
+                "the matrix has entries that are not finite: it has no such decomposition"
+            )
         try:
-            return tuple(part.astype(x.dtype) for part in forward(np.asarray(x, np.float64), *settings, **named))
+            return tuple(
+                part.astype(x.dtype)
+                for part in forward(np.asarray(x, np.float64), *settings, **named)
+            )
         except np.linalg.LinAlgError:
             raise LinAlgError("the decomposition of the matrix did not converge") from None
 
@@ -87,9 +113,10 @@ eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh", work=12, ends=_EQUAL_VALUES), vjp=_eigh_vjp, shape=_eigh_shape,
     static={"UPLO": "L"}, results="eigenvalues eigenvectors", saves="out", core_dims=(2,), backward="LinalgEigh", extended=Whole("EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
-    doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
+    doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as "
+    "NumPy has them: a "
     "tuple. One triangle is read, and the gradient is symmetric. >>> eigh(A)[0]",
-)  # fmt: skip
+)
 
 
 @_in_double
@@ -100,10 +127,16 @@ def _svd(x: Any, full_matrices: bool) -> Any:
 def _svd_shape(x: Shape, full_matrices: bool = True) -> tuple[Shape, Shape, Shape]:
     *batch, n, m = matrix(x, "svd")
     k = min(n, m)
-    return (*batch, n, n if full_matrices else k), (*batch, k), (*batch, m if full_matrices else k, m)
+    return (
+        (*batch, n, n if full_matrices else k),
+        (*batch, k),
+        (*batch, m if full_matrices else k, m),
+    )
 
 
-def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
+def _svd_vjp(
+    wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool
+) -> tuple[Any]:
     u, s, vh = (output(out, place=i) for i in range(3))
     by_u, by_s, by_vh = cotangent
     n, m, k = u.shape[-2], vh.shape[-1], s.shape[-1]
@@ -122,7 +155,12 @@ def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, ful
     if by_u is not None and n > k:
         slope = slope + matmul(_orthogonal_part(u, by_u / as_row(s)), vh)
     if by_vh is not None and m > k:
-        slope = slope + matmul(u, transpose_matrix(_orthogonal_part(transpose_matrix(vh), transpose_matrix(by_vh / as_column(s)))))
+        slope = slope + matmul(
+            u,
+            transpose_matrix(
+                _orthogonal_part(transpose_matrix(vh), transpose_matrix(by_vh / as_column(s)))
+            ),
+        )
     return (slope,)
 
 
@@ -139,15 +177,18 @@ svd: Op = structural(
     "svd", "x", _svd, witness("factors.svd", work=12, ends=_EQUAL_SIZES), vjp=_svd_vjp, shape=_svd_shape,
     static={"full_matrices": True}, results="U S Vh", saves="out", core_dims=(2,), backward="LinalgSvd",
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
-    doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
-    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch. >>> svd(A)[1]",
-)  # fmt: skip
+    doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ "
+    "Vt, signs as NumPy "
+    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in "
+    "PyTorch. >>> svd(A)[1]",
+)
 
 
 @function(
     backward="LinalgSvd",
-    kinks=Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),
-)  # fmt: skip
+    kinks=Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of "
+    "LAPACK's singular vectors"),
+)
 def svdvals(x: Any) -> Any:
     """The singular values in descending order.
 
@@ -200,11 +241,12 @@ def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any,
 _MATRIX = "x|A|input"
 
 
-# -- The pseudoinverse of matrices of any rank, and least squares ----------------------------------
+# -- The pseudoinverse of matrices of any rank, and least squares --------------------------------
 
 
 _EPSILON = float(np.finfo(float).eps)
-_OF_LOW_RANK = "where singular values count as zero: the others' vectors are the end of an iteration"
+_OF_LOW_RANK = ("where singular values count as zero: the others' vectors are the end of an "
+"iteration")
 
 
 def _pinv_shape(x: Shape, **_: Any) -> Shape:
@@ -227,20 +269,28 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
     g, pt = transpose_matrix(cotangent), transpose_matrix(out)
     k = matmul(out, g)
     pk = matmul(pt, k)
-    return (pk - matmul(pk, matmul(out, x)) - transpose_matrix(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)
+    return (
+        pk
+        - matmul(pk, matmul(out, x))
+        - transpose_matrix(matmul(k, out))
+        + matmul(matmul(g - matmul(x, k), out), pt),
+    )
 
 
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv", work=2, ends=_OF_LOW_RANK), vjp=_pinv_vjp, shape=_pinv_shape,
     static={"rtol": None, "atol": None}, saves="x out", core_dims=(2,),
     backward="LinalgPinv",
-    doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
+    doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up "
+    "to atol, count as zero, and the "
     "gradient is that at a fixed rank. >>> pinv(A) @ b",
-)  # fmt: skip
+)
 
 
 def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[Any, Any, Any, Any]:
-    """Solution, sums of squared residuals (if there are more rows than columns), rank and singular values."""
+    """Solution, sums of squared residuals (if there are more rows than columns), rank and singular
+    values.
+    """
     right = as_column(y) if vector else y
     solution = matmul(pinv(x, rtol=rtol), right)
     *_, n, m = x.shape
@@ -257,15 +307,19 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
     numpy="x, y|b, rcond",
     scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
     results="solution residuals rank singular_values:", backward="LinalgLstsq",
-)  # fmt: skip
-def lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
+)
+def lstsq(
+    x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None
+) -> tuple[Any, Any, Any, Any]:
     """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than
     columns), the rank of x and its singular values.
 
     >>> lstsq(A, b)[0]
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
+        raise ArgumentError(
+            f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}"
+        )
     return _least_squares(x, y, rcond, len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]))
 
 
@@ -292,7 +346,7 @@ declare(f"""
 """)
 
 
-# -- Norms of vectors and matrices, and condition numbers ------------------------------------------
+# -- Norms of vectors and matrices, and condition numbers ----------------------------------------
 
 
 _LAST = (-2, -1)
@@ -330,12 +384,16 @@ def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
     if ord in (None, "fro"):
         return norm(x, axis=axes, keepdims=keepdims)
     if ord not in _ORDERS:
-        raise ArgumentError(f"a norm of matrices has the order 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, not {ord!r}")
+        raise ArgumentError(
+            f"a norm of matrices has the order 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, not {ord!r}"
+        )
     if 0 in (x.shape[axes[0]], x.shape[axes[1]]):
         return sum_(x, axis=axes, keepdims=keepdims)
     kept = reduced_shape(x.shape, axes, True)
     x = movedim(x, source=axes, destination=_LAST)
-    sizes = svdvals(x) if ord in (2, -2, "nuc") else sum_(abs_(x), axis=-2 if ord in (1, -1) else -1)
+    sizes = (
+        svdvals(x) if ord in (2, -2, "nuc") else sum_(abs_(x), axis=-2 if ord in (1, -1) else -1)
+    )
     choose = sum_ if ord == "nuc" else max_ if ord > 0 else min_
     found = choose(sizes, axis=-1)
     return reshape(found, shape=kept) if keepdims else found
@@ -343,22 +401,33 @@ def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
 
 @function()
 def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm."""
+    """NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a
+    matrix a matrix norm.
+    """
     if isinstance(axis, tuple) and len(axis) > 2:
         raise ShapeError(f"norm works along one or two axes, not {axis}")
     count = len(x.shape) if axis is None else len(axis) if isinstance(axis, tuple) else 1
     if ord is None or count == 1:
         return vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
     if count != 2:
-        raise ShapeError(f"norm of an array of shape {tuple(x.shape)} with ord={ord!r} needs an axis, or two")
+        raise ShapeError(
+            f"norm of an array of shape {tuple(x.shape)} with ord={ord!r} needs an axis, or two"
+        )
     return matrix_norm(x, ord=ord, axis=_LAST if axis is None else axis, keepdims=keepdims)
 
 
 @function(backward="LinalgVectorNorm")
 def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices."""
+    """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm
+    of matrices.
+    """
     if ord == "nuc":
-        return matrix_norm(x, ord=ord, axis=_LAST if axis is None and len(x.shape) == 2 else axis, keepdims=keepdims)
+        return matrix_norm(
+            x,
+            ord=ord,
+            axis=_LAST if axis is None and len(x.shape) == 2 else axis,
+            keepdims=keepdims,
+        )
     return vector_norm(x, ord=None if ord == "fro" else ord, axis=axis, keepdims=keepdims)
 
 

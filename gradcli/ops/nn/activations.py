@@ -1,4 +1,6 @@
-"""Softmax, attention, and activations: what networks apply entry by entry, with PyTorch's choices at kinks."""
+"""Softmax, attention, and activations: what networks apply entry by entry, with PyTorch's choices
+at kinks.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.incomplete import ndtr
 from gradcli.ops.structure import detach
 
-# -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow -------
+# -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow ------
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -65,10 +67,16 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
     return np.reshape(total, reduced_shape(np.shape(x), axis, keepdims))[()]
 
 
-def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
-    # exp(x - out) as shares of their sum: where all are large, rounding has left nothing of the logarithm in out
+def _logsumexp_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
+) -> tuple[Any]:
+    # exp(x - out) as shares of their sum: where all are large, rounding has left nothing of the
+    # logarithm in out
     raised = exp(x - spread(out, x.shape, axis))
-    return (spread(cotangent, x.shape, axis) * chain(raised, 1 / sum_(raised, axis=axis, keepdims=True)),)
+    return (
+        spread(cotangent, x.shape, axis)
+        * chain(raised, 1 / sum_(raised, axis=axis, keepdims=True)),
+    )
 
 
 def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -81,7 +89,9 @@ _LARGEST_EXPONENT = 709.0  # whose exponential is finite
 
 
 def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
-    """log(sum(b*exp(x))) without overflow: what has the factor 0 counts for nothing, however large."""
+    """log(sum(b*exp(x))) without overflow: what has the factor 0 counts for nothing,
+    however large.
+    """
     if b is None:
         return logsumexp(x, axis=axis, keepdims=keepdims)
     counted = where(equal(b, 0), -math.inf, x)
@@ -108,7 +118,7 @@ logsumexp: Op = reduction(
 composite(
     "numpy_logsumexp", "x b?", _log_of_scaled_sum, static={"axis": None, "keepdims": False},
     doc="log(sum(b*exp(x))) of factors b, without overflow.",
-)  # fmt: skip
+)
 
 
 def _softmax_shape(shape: Shape, axis: Any) -> Shape:
@@ -145,10 +155,13 @@ def softmax(x: Any, *, axis: Stated = None) -> Any:
 
 def _log_softmax(x: Any, axis: Any) -> Any:
     apart = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-    # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near to 0 it is
+    # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near
+    # to 0 it is
     largest = apart == 0
     others = np.add.reduce(np.exp(apart) - largest, axis=axis, keepdims=True)
-    return apart - np.log1p(others + (np.add.reduce(largest, axis=axis, keepdims=True, dtype=others.dtype) - 1))
+    return apart - np.log1p(
+        others + (np.add.reduce(largest, axis=axis, keepdims=True, dtype=others.dtype) - 1)
+    )
 
 
 def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
@@ -159,7 +172,8 @@ def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
 
 
 def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and exp(out) near 1
+    # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and
+    # exp(out) near 1
     rest = sum_(cotangent, axis=axis, keepdims=True) - cotangent
     return (-(cotangent * expm1(out) + exp(out) * rest),)
 
@@ -178,14 +192,16 @@ def log_softmax(x: Any, *, axis: Stated = None) -> Any:
 
 
 def _masked_softmax(scores: Any) -> Any:
-    """Return where everything is masked, no value is attended to: the result is 0, as in PyTorch."""
+    """Return where everything is masked, no value is attended to: the result is 0, as in
+    PyTorch.
+    """
     nothing = equal(sum_(where(equal(scores, -math.inf), 0.0, 1.0), axis=-1, keepdims=True), 0)
     return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), axis=-1))
 
 
 @function(
     torch="query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa",
-)  # fmt: skip
+)
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
@@ -209,7 +225,10 @@ def scaled_dot_product_attention(
     for x in (query, key, value):
         need_axes(name, x, 2 + enable_gqa)
     if enable_gqa:  # heads that do not divide into equal groups do not fit each other
-        key, value = (repeat_interleave(x, repeats=query.shape[-3] // x.shape[-3], axis=-3) for x in (key, value))
+        key, value = (
+            repeat_interleave(x, repeats=query.shape[-3] // x.shape[-3], axis=-3)
+            for x in (key, value)
+        )
     rows, columns = query.shape[-2], key.shape[-2]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = matmul(query * factor, swapaxes(key, axis1=-1, axis2=-2))
@@ -222,17 +241,18 @@ def scaled_dot_product_attention(
     return matmul(_masked_softmax(masked), value)
 
 
-# -- Activations, entry by entry -------------------------------------------------------------------
+# -- Activations, entry by entry -----------------------------------------------------------------
 
 
-# -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks -----
+# -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks ---
 
 
 relu = piecewise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
     symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, dtype="number", algebra="extreme",
-    extended=Entrywise((lambda x: np.where(x > 0, 1.0, 0.0),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
+    extended=Entrywise((lambda x: np.where(x > 0, 1.0, 0.0),)), kinks=Kink(lambda x: x == 0, "x = "
+    "0", "0", SAME),
     doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),
     c="g_maximum({0}, 0)",
@@ -241,7 +261,9 @@ relu = piecewise(
 )
 
 
-def _hardtanh_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, min_val: float, max_val: float) -> tuple[Any]:
+def _hardtanh_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, min_val: float, max_val: float
+) -> tuple[Any]:
     return (where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent),)
 
 
@@ -255,14 +277,16 @@ def _hardtanh_in_jax(x: Any, min_val: float, max_val: float) -> Any:
 @function(
     vjp=_hardtanh_vjp, saves="x", ulps=0,
     kinks=noted_kink("x = min_val or x = max_val", "0", Choice("1", _hardtanh_in_jax)),
-)  # fmt: skip
+)
 def hardtanh(x: Any, *, min_val: Number = -1.0, max_val: Number = 1.0) -> Any:
     """x limited to the range from min_val to max_val; the derivative is 0 at both.
 
     >>> hardtanh(x)
     """
     if is_number(min_val) and is_number(max_val) and min_val > max_val:
-        raise ArgumentError(f"hardtanh: min_val ({min_val}) must not be greater than max_val ({max_val})")
+        raise ArgumentError(
+            f"hardtanh: min_val ({min_val}) must not be greater than max_val ({max_val})"
+        )
     return where(less_equal(x, min_val), min_val, where(greater_equal(x, max_val), max_val, x))
 
 
@@ -306,7 +330,9 @@ def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any) -> Any:
     return where(positive, x * scale, expm1(where(positive, 0.0, x) / width) * alpha)
 
 
-def _exponential_slope(cotangent: Any, x: Any, scale: float, alpha: float, width: float) -> tuple[Any]:
+def _exponential_slope(
+    cotangent: Any, x: Any, scale: float, alpha: float, width: float
+) -> tuple[Any]:
     positive = greater(x, 0)
     below = cotangent * exp(where(positive, 0.0, x) / width) * (alpha / width) if alpha else 0.0
     return (where(positive, cotangent * scale, below),)
@@ -315,7 +341,7 @@ def _exponential_slope(cotangent: Any, x: Any, scale: float, alpha: float, width
 @function(
     vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8,
     kinks=noted_kink("x = 0", "alpha", SAME),
-)  # fmt: skip
+)
 def elu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x) - 1) elsewhere.
 
@@ -326,7 +352,7 @@ def elu(x: Any, *, alpha: Number = 1.0) -> Any:
 
 @function(
     vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8,
-)  # fmt: skip
+)
 def celu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
     if is_number(alpha) and not alpha:
@@ -341,7 +367,7 @@ _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 @function(
     vjp=lambda wanted, cotangent, out, x: _exponential_slope(cotangent, x, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
     kinks=noted_kink("x = 0", f"{_SLOPE}, the slope from below", SAME),
-)  # fmt: skip
+)
 def selu(x: Any) -> Any:
     """elu with alpha and a scale that keep mean 0 and variance 1 through many layers."""
     return _exponential_below(x, _SCALE, _SLOPE, 1.0)
@@ -419,12 +445,19 @@ def logsigmoid(x: Any) -> Any:
 
 @function(backward="PreluKernel", kinks=noted_kink("x = 0", "weight"))
 def prelu(x: Any, weight: Any) -> Any:
-    """x where it is positive, weight*x elsewhere; one weight, or one for each channel (the second axis)."""
+    """x where it is positive, weight*x elsewhere; one weight, or one for each channel (the second
+    axis).
+    """
     channels = 1 if len(x.shape) < 2 else x.shape[1]
     if len(weight.shape) > 1 or weight.shape not in ((), (1,), (channels,)):
-        raise ShapeError(f"prelu: one weight or one for each of {channels} channels is wanted, not an array of shape {weight.shape}")
+        raise ShapeError(
+            f"prelu: one weight or one for each of {channels} channels is wanted, not an array of "
+            f"shape {weight.shape}"
+        )
     rest = (1,) * max(0, len(x.shape) - 2)
-    slope = reshape(weight, shape=(*weight.shape, *rest) if len(x.shape) > 1 and weight.shape else ())
+    slope = reshape(
+        weight, shape=(*weight.shape, *rest) if len(x.shape) > 1 and weight.shape else ()
+    )
     return where(greater(x, 0), x, slope * x)
 
 
@@ -433,32 +466,43 @@ def glu(x: Any, *, axis: int = -1) -> Any:
     """One half of the entries along an axis, times the sigmoid of the other."""
     place = one_axis(axis, len(x.shape))
     if not x.shape or x.shape[place] % 2:
-        raise ShapeError(f"glu: an axis with an even number of entries is wanted, not axis {axis} of the shape {tuple(x.shape)}")
+        raise ShapeError(
+            f"glu: an axis with an even number of entries is wanted, not axis {axis} of the shape "
+            f"{tuple(x.shape)}"
+        )
     half = x.shape[place] // 2
     return part_of(x, place, 0, half) * sigmoid(part_of(x, place, half, None))
 
 
 def _implicit(x: Any, axis: int | None) -> int:
-    """PyTorch's axis where none is given: the first one of up to 1 or of 3 axes, else the second."""
+    """PyTorch's axis where none is given: the first one of up to 1 or of 3 axes, else the
+    second.
+    """
     ndim = len(x.shape)
     return one_axis(axis, ndim) if axis is not None else 0 if ndim in (0, 1, 3) else 1
 
 
 @function()
 def torch_softmax(x: Any, *, axis: int | None = None) -> Any:
-    """torch.softmax: exp(x)/sum(exp(x)) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    """torch.softmax: exp(x)/sum(exp(x)) along an axis; by default the first one of up to 1 or of 3
+    axes, else the second.
+    """
     return softmax(x, axis=_implicit(x, axis))
 
 
 @function()
 def torch_log_softmax(x: Any, *, axis: int | None = None) -> Any:
-    """torch.log_softmax: log(softmax(x)) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    """torch.log_softmax: log(softmax(x)) along an axis; by default the first one of up to 1 or of 3
+    axes, else the second.
+    """
     return log_softmax(x, axis=_implicit(x, axis))
 
 
 @function(torch="x, axis, -_stacklevel, -dtype")
 def softmin(x: Any, *, axis: int | None = None) -> Any:
-    """softmax(-x) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    """softmax(-x) along an axis; by default the first one of up to 1 or of 3 axes, else the
+    second.
+    """
     return softmax(-x, axis=_implicit(x, axis))
 
 
@@ -468,15 +512,22 @@ def dropout(x: Any, *, p: float = 0.5, training: bool = True) -> Any:
     if not 0 <= p <= 1:
         raise ArgumentError(f"dropout: the probability p must be from 0 to 1, not {p}")
     if training and p not in (0, 1):
-        raise ArgumentError("dropout draws at random which entries to keep", help="write training=False, or p=0")
+        raise ArgumentError(
+            "dropout draws at random which entries to keep", help="write training=False, or p=0"
+        )
     return x * 0.0 if training and p else x
 
 
 @function(backward="RreluWithNoise")
 def rrelu(x: Any, *, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
-    """leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused."""
+    """leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are
+    refused.
+    """
     if training:
-        raise ArgumentError("rrelu draws its slopes at random", help="write training=False for their mean, or leaky_relu")
+        raise ArgumentError(
+            "rrelu draws its slopes at random",
+            help="write training=False for their mean, or leaky_relu",
+        )
     return leaky_relu(x, negative_slope=(lower + upper) / 2)
 
 

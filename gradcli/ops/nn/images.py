@@ -1,9 +1,11 @@
-"""Images: windows over their axes, convolutions, pooling, and images in other sizes or read at other places.
+"""Images: windows over their axes, convolutions, pooling, and images in other sizes or read at
+other places.
 
-A table says which entry each place of each window along one axis reads, which may lie outside. Windows are read by one table an
-axis; the transpose of reading adds every place back to the entry that it came from. Convolutions are products of filters with windows,
-pooling takes means and largest entries of windows over the last axes, and an entry of an image in another size is a weighted sum of a
-few neighbours along every axis.
+A table says which entry each place of each window along one axis reads, which may lie outside.
+Windows are read by one table an axis; the transpose of reading adds every place back to the entry
+that it came from. Convolutions are products of filters with windows, pooling takes means and
+largest entries of windows over the last axes, and an entry of an image in another size is a
+weighted sum of a few neighbours along every axis.
 """
 
 from __future__ import annotations
@@ -18,7 +20,17 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, reshape, scatter_add, swapaxes, take_along, transpose
+from gradcli.ops.arrays.shapes import (
+    ALL,
+    StaticArray,
+    broadcast_to,
+    getitem,
+    reshape,
+    scatter_add,
+    swapaxes,
+    take_along,
+    transpose,
+)
 from gradcli.ops.elementwise.arithmetic import floor, rint
 from gradcli.ops.elementwise.logic import greater_equal, less_equal, logical_and, where
 from gradcli.ops.linalg.products import matmul
@@ -27,7 +39,7 @@ from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import declare, function, need_axes, noted_kink, room_for
 from gradcli.ops.structure import to_int
 
-# -- Windows ---------------------------------------------------------------------------------------
+# -- Windows --------------------------------------------------------------------------------------
 
 
 Table = np.ndarray  # of shape (windows, places)
@@ -39,7 +51,10 @@ def each(name: str, what: str, value: Any, n: int, least: int = 0) -> tuple[int,
     values = tuple(value) if isinstance(value, tuple) else (value,)
     values = values * n if len(values) == 1 else values
     if len(values) != n or not all(isinstance(v, int) and v >= least for v in values):
-        raise ArgumentError(f"{name}: {what} must be a whole number of at least {least}, or {n} of them, not {value!r}")
+        raise ArgumentError(
+            f"{name}: {what} must be a whole number of at least {least}, or {n} of them, not "
+            f"{value!r}"
+        )
     return values
 
 
@@ -48,24 +63,42 @@ def each_twice(name: str, padding: Any, n: int) -> Around:
     return [(p, p) for p in each(name, "padding", padding, n)]
 
 
-def steps_of(name: str, n: int, kernel_size: Any, stride: Any, dilation: Any = 1) -> list[tuple[int, ...]]:
-    """The sizes of windows along n axes, their strides (the sizes, if there are none) and dilations."""
+def steps_of(
+    name: str, n: int, kernel_size: Any, stride: Any, dilation: Any = 1
+) -> list[tuple[int, ...]]:
+    """The sizes of windows along n axes, their strides (the sizes, if there are none) and
+    dilations.
+    """
     sizes = each(name, "kernel_size", kernel_size, n, 1)
-    return [sizes, sizes if stride in (None, ()) else each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)]
+    return [
+        sizes,
+        sizes if stride in (None, ()) else each(name, "stride", stride, n, 1),
+        each(name, "dilation", dilation, n, 1),
+    ]
 
 
 def sliding(
-    name: str, lengths: Sequence[int], steps: Sequence[tuple[int, ...]], around: Around, ceil_mode: bool = False
+    name: str,
+    lengths: Sequence[int],
+    steps: Sequence[tuple[int, ...]],
+    around: Around,
+    ceil_mode: bool = False,
 ) -> list[Table]:
-    """The tables of windows that slide over padded axes; with ceil_mode, the last one may reach beyond the end if it begins before it."""
+    """The tables of windows that slide over padded axes; with ceil_mode, the last one may reach
+    beyond the end if it begins before it.
+    """
     tables = []
-    for length, (before, after), size, stride, dilation in zip(lengths, around, *steps, strict=True):
+    for length, (before, after), size, stride, dilation in zip(
+        lengths, around, *steps, strict=True
+    ):
         left = length + before + after - dilation * (size - 1) - 1
         windows = (left + (stride - 1 if ceil_mode else 0)) // stride + 1
         if ceil_mode and (windows - 1) * stride >= length + before:
             windows -= 1
         if windows < 1:
-            raise ShapeError(f"{name}: no window of size {steps[0]} fits into the axes {tuple(lengths)}")
+            raise ShapeError(
+                f"{name}: no window of size {steps[0]} fits into the axes {tuple(lengths)}"
+            )
         tables.append(strided_table(windows, size, stride, before, dilation))
     return tables
 
@@ -91,7 +124,9 @@ def within(tables: Sequence[Table], lengths: Sequence[int]) -> list[np.ndarray]:
 
 
 def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
-    """The entries in windows over the last axes: axes of places, then axes of windows, in place of these."""
+    """The entries in windows over the last axes: axes of places, then axes of windows, in place of
+    these.
+    """
     n, lead = len(tables), len(x.shape) - len(tables)
     room_for(*(extent for table in tables for extent in table.shape))
     for i, (table, held) in enumerate(zip(tables, within(tables, x.shape[lead:]), strict=True)):
@@ -104,7 +139,10 @@ def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
 
 
 def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
-    """The transpose of reading windows: an array whose last axes have these lengths. What lies outside is left out."""
+    """The transpose of reading windows: an array whose last axes have these lengths.
+
+    What lies outside is left out.
+    """
     n = len(tables)
     lead = len(places.shape) - 2 * n
     order = (*range(lead), *(lead + i + n * part for i in range(n) for part in range(2)))
@@ -113,13 +151,17 @@ def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
         kept, inside = x.shape[: lead + 2 * i], bool(held.all())
         # what lies outside is added to one entry more, the last
         index = (*(ALL,) * len(kept), StaticArray(np.where(held, tables[i], lengths[i]).T))
-        x = scatter_add(x, index=index, shape=(*kept, lengths[i] + (not inside), *x.shape[len(kept) + 2 :]))
+        x = scatter_add(
+            x, index=index, shape=(*kept, lengths[i] + (not inside), *x.shape[len(kept) + 2 :])
+        )
         x = x if inside else getitem(x, index=(*(ALL,) * len(kept), (0, lengths[i], None)))
     return x
 
 
 def nested_text(entries: str, depth: int) -> str:
-    """Text of an array of that many axes in which all axes but those of the entries have one entry, for examples."""
+    """Text of an array of that many axes in which all axes but those of the entries have one entry,
+    for examples.
+    """
     return "[" * depth + entries + "]" * depth
 
 
@@ -129,48 +171,82 @@ def small_image(n: int) -> str:
 
 
 @function(torch="x, kernel_size, dilation, padding, stride", backward="Im2Col")
-def unfold(x: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(
+    x: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Any:
     """The entries in each window of images, one window a column.
 
     >>> F.unfold([[x, y]], 2)
     """
     need_axes("unfold", x, 3, 4)
-    tables = sliding("unfold", x.shape[-2:], steps_of("unfold", 2, kernel_size, stride, dilation), each_twice("unfold", padding, 2))
+    tables = sliding(
+        "unfold",
+        x.shape[-2:],
+        steps_of("unfold", 2, kernel_size, stride, dilation),
+        each_twice("unfold", padding, 2),
+    )
     windows, places = (math.prod(t.shape[i] for t in tables) for i in (0, 1))
     return reshape(read(x, tables, 0.0), shape=(*x.shape[:-3], x.shape[-3] * places, windows))
 
 
 @function(backward="Col2Im")
-def fold(x: Any, *, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def fold(
+    x: Any,
+    *,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Any:
     """Images from the entries in windows, added up where windows overlap: the transpose of unfold.
 
     >>> F.fold([x, y], (1, 4), (1, 2))
     """
     lengths = each("fold", "output_size", output_size, 2, 1)
-    tables = sliding("fold", lengths, steps_of("fold", 2, kernel_size, stride, dilation), each_twice("fold", padding, 2))
+    tables = sliding(
+        "fold",
+        lengths,
+        steps_of("fold", 2, kernel_size, stride, dilation),
+        each_twice("fold", padding, 2),
+    )
     places, windows = (tuple(t.shape[i] for t in tables) for i in (1, 0))
-    if len(x.shape) not in (2, 3) or x.shape[-2] % math.prod(places) or x.shape[-1] != math.prod(windows):
-        raise ShapeError(f"fold: an array of shape {tuple(x.shape)} does not hold {math.prod(windows)} windows of {places}")
+    if (
+        len(x.shape) not in (2, 3)
+        or x.shape[-2] % math.prod(places)
+        or x.shape[-1] != math.prod(windows)
+    ):
+        raise ShapeError(
+            f"fold: an array of shape {tuple(x.shape)} does not hold {math.prod(windows)} windows "
+            f"of {places}"
+        )
     lead = (*x.shape[:-2], x.shape[-2] // math.prod(places))
     return add_up(reshape(x, shape=(*lead, *places, *windows)), tables, lengths)
 
 
-# -- Convolutions ----------------------------------------------------------------------------------
+# -- Convolutions --------------------------------------------------------------------------------
 
 
 def _batch(name: str, x: Any, weight: Any, n: int, place: int, groups: int = 1) -> Any:
-    """Images with their batch axis, their channels fitting those of the filters, which are along one of their first axes."""
+    """Images with their batch axis, their channels fitting those of the filters, which are along
+    one of their first axes.
+    """
     need_axes(name, x, n + 1, n + 2)
     need_axes(f"the weight of {name}", weight, n + 2, n + 2)
     if x.shape[-n - 1] != weight.shape[place] * groups:
-        raise ShapeError(f"{name}: images of {x.shape[-n - 1]} channels do not fit filters for {weight.shape[place] * groups}")
+        raise ShapeError(
+            f"{name}: images of {x.shape[-n - 1]} channels do not fit filters for "
+            f"{weight.shape[place] * groups}"
+        )
     return x if len(x.shape) == n + 2 else reshape(x, shape=(1, *x.shape))
 
 
 def _finish(name: str, result: Any, bias: Any, n: int, batched: bool) -> Any:
     if bias is not None:
         if tuple(bias.shape) != (result.shape[1],):
-            raise ShapeError(f"{name}: a bias of shape {tuple(bias.shape)} for {result.shape[1]} channels")
+            raise ShapeError(
+                f"{name}: a bias of shape {tuple(bias.shape)} for {result.shape[1]} channels"
+            )
         result = result + reshape(bias, shape=(-1, *(1,) * n))
     return result if batched else reshape(result, shape=result.shape[1:])
 
@@ -182,7 +258,9 @@ def _channels_per_group(name: str, groups: int, channels: int) -> int:
     return channels // groups
 
 
-def _around(name: str, padding: Any, sizes: tuple[int, ...], strides: tuple[int, ...], gaps: tuple[int, ...]) -> Around:
+def _around(
+    name: str, padding: Any, sizes: tuple[int, ...], strides: tuple[int, ...], gaps: tuple[int, ...]
+) -> Around:
     """The padding before and after each axis."""
     if not isinstance(padding, str):
         return each_twice(name, padding or 0, len(sizes))
@@ -190,7 +268,9 @@ def _around(name: str, padding: Any, sizes: tuple[int, ...], strides: tuple[int,
         raise ArgumentError(f"{name}: padding must be 'same', 'valid' or numbers, not {padding!r}")
     if padding == "same" and any(stride != 1 for stride in strides):
         raise ArgumentError(f"{name}: padding='same' needs a stride of 1")
-    total = [gap * (size - 1) if padding == "same" else 0 for size, gap in zip(sizes, gaps, strict=True)]
+    total = [
+        gap * (size - 1) if padding == "same" else 0 for size, gap in zip(sizes, gaps, strict=True)
+    ]
     return [(t // 2, t - t // 2) for t in total]
 
 
@@ -201,47 +281,90 @@ def _convolutions(n: int) -> None:
 
     @function(name, backward="Convolution", example=f"F.{name}({example})")
     def convolution(
-        input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = None, dilation: Any = 1, groups: int = 1
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        *,
+        stride: Any = 1,
+        padding: Any = None,
+        dilation: Any = 1,
+        groups: int = 1,
     ) -> Any:
         """The cross-correlation of images with filters, as layers of networks compute it."""
         images = _batch(name, input, weight, n, 1, groups)
         filters, per_group = _channels_per_group(name, groups, weight.shape[0]), weight.shape[1]
-        steps = tuple(weight.shape[2:]), each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
+        steps = (
+            tuple(weight.shape[2:]),
+            each(name, "stride", stride, n, 1),
+            each(name, "dilation", dilation, n, 1),
+        )
         tables = sliding(name, images.shape[2:], steps, _around(name, padding, *steps))
         columns = read(images, tables, 0.0)
         places, windows = math.prod(steps[0]), tuple(columns.shape[n + 2 :])
-        rows = reshape(columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows)))
+        rows = reshape(
+            columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows))
+        )
         products = matmul(reshape(weight, shape=(groups, filters, per_group * places)), rows)
         result = reshape(products, shape=(images.shape[0], weight.shape[0], *windows))
         return _finish(name, result, bias, n, len(input.shape) == n + 2)
 
     @function(transposed, backward="Convolution", example=f"F.{transposed}({example})")
     def transpose(
-        input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        *,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
         dilation: Any = 1,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """The transpose of a convolution by its images: it adds multiples of the filters up."""
         images = _batch(transposed, input, weight, n, 0)
-        per_group, channels = _channels_per_group(transposed, groups, weight.shape[0]), groups * weight.shape[1]
+        per_group, channels = (
+            _channels_per_group(transposed, groups, weight.shape[0]),
+            groups * weight.shape[1],
+        )
         sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
-        steps, gaps = each(transposed, "stride", stride, n, 1), each(transposed, "dilation", dilation, n, 1)
-        around, further = each(transposed, "padding", padding, n), each(transposed, "output_padding", output_padding, n)
+        steps, gaps = (
+            each(transposed, "stride", stride, n, 1),
+            each(transposed, "dilation", dilation, n, 1),
+        )
+        around, further = (
+            each(transposed, "padding", padding, n),
+            each(transposed, "output_padding", output_padding, n),
+        )
         if any(f >= max(step, gap) for f, step, gap in zip(further, steps, gaps, strict=True)):
-            raise ArgumentError(f"{transposed}: output_padding must be smaller than the stride or the dilation")
+            raise ArgumentError(
+                f"{transposed}: output_padding must be smaller than the stride or the dilation"
+            )
         lengths = tuple(
             (count - 1) * step + gap * (size - 1) + 1 + f - 2 * p
-            for count, step, gap, size, f, p in zip(windows, steps, gaps, sizes, further, around, strict=True)
+            for count, step, gap, size, f, p in zip(
+                windows, steps, gaps, sizes, further, around, strict=True
+            )
         )
         if min(lengths) < 1:
-            raise ShapeError(f"{transposed}: nothing is left of axes of {windows} entries with a padding of {around}")
+            raise ShapeError(
+                f"{transposed}: nothing is left of axes of {windows} entries with a padding of "
+                f"{around}"
+            )
         rows = reshape(images, shape=(images.shape[0], groups, per_group, math.prod(windows)))
         filters = swapaxes(reshape(weight, shape=(groups, per_group, -1)), axis1=1, axis2=2)
-        columns = reshape(matmul(filters, rows), shape=(images.shape[0], channels, *sizes, *windows))
-        tables = [strided_table(*along) for along in zip(windows, sizes, steps, around, gaps, strict=True)]
-        return _finish(transposed, add_up(columns, tables, lengths), bias, n, len(input.shape) == n + 2)
+        columns = reshape(
+            matmul(filters, rows), shape=(images.shape[0], channels, *sizes, *windows)
+        )
+        tables = [
+            strided_table(*along) for along in zip(windows, sizes, steps, around, gaps, strict=True)
+        ]
+        return _finish(
+            transposed, add_up(columns, tables, lengths), bias, n, len(input.shape) == n + 2
+        )
 
 
-# -- Pooling -----------------------------------------------------------------------------------------
+# -- Pooling
+# -----------------------------------------------------------------------------------------
 
 
 def _spatial_shape(name: str, x: Any, n: int) -> tuple[int, ...]:
@@ -250,14 +373,31 @@ def _spatial_shape(name: str, x: Any, n: int) -> tuple[int, ...]:
 
 
 def _windows(
-    name: str, x: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    name: str,
+    x: Any,
+    n: int,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
 ) -> tuple[list[Table], list[np.ndarray]]:
     """Tables of pooling windows, and how many places each has within the padded axes."""
-    lengths, steps, around = _spatial_shape(name, x, n), steps_of(name, n, kernel_size, stride, dilation), each_twice(name, padding, n)
+    lengths, steps, around = (
+        _spatial_shape(name, x, n),
+        steps_of(name, n, kernel_size, stride, dilation),
+        each_twice(name, padding, n),
+    )
     if any(2 * pad > size for (pad, _), size in zip(around, steps[0], strict=True)):
-        raise ArgumentError(f"{name}: the padding may be at most half of the kernel_size, not {padding} of {kernel_size}")
+        raise ArgumentError(
+            f"{name}: the padding may be at most half of the kernel_size, not {padding} of "
+            f"{kernel_size}"
+        )
     tables = sliding(name, lengths, steps, around, ceil_mode)
-    return tables, [(table < length + pad).sum(axis=1) for table, length, (pad, _) in zip(tables, lengths, around, strict=True)]
+    return tables, [
+        (table < length + pad).sum(axis=1)
+        for table, length, (pad, _) in zip(tables, lengths, around, strict=True)
+    ]
 
 
 def _sum_windows(x: Any, tables: Sequence[Table]) -> Any:
@@ -281,15 +421,21 @@ def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
     places = np.reshape(read(numbers, tables, 0.0), shape[len(lead) :])
     index = take_along(np.broadcast_to(places, shape), first, axis=len(lead))
     result = (*lead, *windows)
-    return reshape(take_along(entries, first, axis=len(lead)), shape=result), to_int(reshape(index, shape=result))
+    return reshape(take_along(entries, first, axis=len(lead)), shape=result), to_int(
+        reshape(index, shape=result)
+    )
 
 
 def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
     lengths = _spatial_shape(name, x, n)
     wanted = tuple(output_size) if isinstance(output_size, tuple) else (output_size,) * n
     if len(wanted) == n:
-        wanted = tuple(length if w is None else w for w, length in zip(wanted, lengths, strict=True))
-    return [adaptive(*pair) for pair in zip(lengths, each(name, "output_size", wanted, n), strict=True)]
+        wanted = tuple(
+            length if w is None else w for w, length in zip(wanted, lengths, strict=True)
+        )
+    return [
+        adaptive(*pair) for pair in zip(lengths, each(name, "output_size", wanted, n), strict=True)
+    ]
 
 
 def covering_means(x: Any, tables: Sequence[Table]) -> Any:
@@ -307,27 +453,48 @@ def _pooling(n: int) -> None:
         return f"F.{name}({small_image(n)}, {size})"
 
     average, largest = f"avg_pool{n}d", f"max_pool{n}d"
-    averaged = "input, kernel_size, stride, padding, ceil_mode, count_include_pad" + ", divisor_override" * (n > 1)
+    averaged = (
+        "input, kernel_size, stride, padding, ceil_mode, count_include_pad"
+        + ", divisor_override" * (n > 1)
+    )
 
     @function(average, torch=averaged, example=example(average))
     def means(
-        input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+        input: Any,
+        *,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
         divisor_override: Any = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """The means of windows over the last axes."""
         tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
         if divisor_override == 0:
             raise ArgumentError(f"{average}: divisor_override must not be 0")
         whole = reduce(np.multiply.outer, counts if count_include_pad else _inside(input, tables))
-        return _sum_windows(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
+        return _sum_windows(input, tables) / (
+            whole.astype(float) if divisor_override is None else float(divisor_override)
+        )
 
     @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
     def extremes(
-        input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+        input: Any,
+        *,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> Any:  # fmt: skip
-        """The largest entries of windows over the last axes; with return_indices, also their places."""
-        values, places = _largest(input, _windows(largest, input, n, kernel_size, stride, padding, dilation, ceil_mode)[0])
+    ) -> Any:
+        """The largest entries of windows over the last axes; with return_indices, also their
+        places.
+        """
+        values, places = _largest(
+            input, _windows(largest, input, n, kernel_size, stride, padding, dilation, ceil_mode)[0]
+        )
         return (values, places) if return_indices else values
 
     @function(f"adaptive_{average}", example=example(f"adaptive_{average}"))
@@ -337,8 +504,8 @@ def _pooling(n: int) -> None:
 
     @function(f"adaptive_{largest}", kinks=_FIRST, example=example(f"adaptive_{largest}"))
     def covering_extremes(input: Any, *, output_size: Any, return_indices: bool = False) -> Any:
-        """The largest entries of windows over the last axes, so many that the result has output_size; with return_indices, also their
-        places.
+        """The largest entries of windows over the last axes, so many that the result has
+        output_size; with return_indices, also their places.
         """
         values, places = _largest(input, _covering(f"adaptive_{largest}", input, n, output_size))
         return (values, places) if return_indices else values
@@ -351,7 +518,8 @@ def _pooling(n: int) -> None:
     """)
 
 
-# -- Images in other sizes ---------------------------------------------------------------------------
+# -- Images in other sizes
+# ---------------------------------------------------------------------------
 
 
 _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
@@ -370,28 +538,43 @@ def _neighbours(at: Any, cubic: bool) -> list[tuple[Any, Any]]:
     """The whole coordinates around others, two of them or four, and their weights."""
     below = floor(at)
     t = at - below
-    return [(below + k, weight) for k, weight in (enumerate(_cubic_weights(t), -1) if cubic else enumerate((1 - t, t)))]
+    return [
+        (below + k, weight)
+        for k, weight in (enumerate(_cubic_weights(t), -1) if cubic else enumerate((1 - t, t)))
+    ]
 
 
 def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corners: bool) -> Any:
-    """An axis in another size. The centres of the results lie evenly among those of the entries, whose ends are ends if corners."""
+    """An axis in another size.
+
+    The centres of the results lie evenly among those of the entries, whose ends are ends if
+    corners.
+    """
     length, at = x.shape[axis], np.arange(size, dtype=float)
     step = (length - 1) / max(size - 1, 1) if corners else 1 / scale if scale else length / size
     if mode.startswith("nearest"):
-        at = ((at + 0.5 * (mode != "nearest")) * step).astype(np.float32)  # in single precision, as in PyTorch, so that 2.9999999 is 3
+        at = ((at + 0.5 * (mode != "nearest")) * step).astype(
+            np.float32
+        )  # in single precision, as in PyTorch, so that 2.9999999 is 3
         pairs: list[tuple[Any, Any]] = [(np.floor(at), None)]
     else:
         at = at * step if corners else (at + 0.5) * step - 0.5
         pairs = _neighbours(at if mode == "bicubic" else np.maximum(at, 0), mode == "bicubic")
     rest, terms = (1,) * (len(x.shape) - axis - 1), []
     for place, weight in pairs:
-        entries = getitem(x, index=(*(ALL,) * axis, StaticArray(np.clip(place, 0, length - 1).astype(int))))
+        entries = getitem(
+            x, index=(*(ALL,) * axis, StaticArray(np.clip(place, 0, length - 1).astype(int)))
+        )
         terms.append(entries if weight is None else entries * weight.reshape(-1, *rest))
     return reduce(add, terms)
 
 
-def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
-    """The lengths of the result's axes, and the factors by which places are computed (None: from the lengths)."""
+def _sizes(
+    x: Any, size: Any, scale_factor: Any, recompute: bool
+) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
+    """The lengths of the result's axes, and the factors by which places are computed (None: from
+    the lengths).
+    """
     n = len(x.shape) - 2
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate: give either size or scale_factor")
@@ -399,10 +582,16 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple
         return each("interpolate", "size", size, n, 1), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, tuple) else (scale_factor,) * n
     if len(factors) != n or not all(isinstance(f, (int, float)) and f > 0 for f in factors):
-        raise ArgumentError(f"interpolate: scale_factor must be a positive number or {n} of them, not {scale_factor!r}")
+        raise ArgumentError(
+            f"interpolate: scale_factor must be a positive number or {n} of them, not "
+            f"{scale_factor!r}"
+        )
     lengths = tuple(math.floor(m * f) for m, f in zip(x.shape[2:], factors, strict=True))
     if not all(lengths):
-        raise ShapeError(f"interpolate: the scale_factor {scale_factor!r} leaves nothing of an array of shape {tuple(x.shape)}")
+        raise ShapeError(
+            f"interpolate: the scale_factor {scale_factor!r} leaves nothing of an array of shape "
+            f"{tuple(x.shape)}"
+        )
     return lengths, (None,) * n if recompute else factors
 
 
@@ -424,12 +613,19 @@ def interpolate(
         raise ArgumentError(f"interpolate: mode must be one of {', '.join(_MODES)}, not {mode!r}")
     n = len(input.shape) - 2
     if n not in ((_AXES[mode],) if mode in _AXES else (1, 2, 3)) or not all(input.shape[1:]):
-        raise ShapeError(f"interpolate: mode {mode!r} does not take an array of shape {tuple(input.shape)}")
+        raise ShapeError(
+            f"interpolate: mode {mode!r} does not take an array of shape {tuple(input.shape)}"
+        )
     if mode not in _AXES and align_corners is not None:
-        raise ArgumentError("interpolate: align_corners goes with the modes linear, bilinear, bicubic and trilinear only")
+        raise ArgumentError(
+            "interpolate: align_corners goes with the modes linear, bilinear, bicubic and "
+            "trilinear only"
+        )
     lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
     if mode == "area":
-        return covering_means(input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)])
+        return covering_means(
+            input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)]
+        )
     for axis, (wanted, scale) in enumerate(zip(lengths, scales, strict=True), 2):
         room_for(4, wanted)
         input = _resample(input, axis, wanted, scale, mode, bool(align_corners))
@@ -459,7 +655,9 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     r = downscale_factor
     need_axes("pixel_unshuffle", input, 3)
     *lead, height, width = input.shape
-    parts = transpose(reshape(input, shape=(math.prod(lead), height // r, r, width // r, r)), axes=(0, 2, 4, 1, 3))
+    parts = transpose(
+        reshape(input, shape=(math.prod(lead), height // r, r, width // r, r)), axes=(0, 2, 4, 1, 3)
+    )
     return reshape(parts, shape=(*lead[:-1], lead[-1] * r * r, height // r, width // r))
 
 
@@ -480,7 +678,9 @@ _SAMPLING_MODES = ("bilinear", "nearest")
 
 
 def _within(at: Any, length: int, padding: str) -> Any:
-    """Coordinates brought back to the border of the image, as the padding says; constant on its border and beyond."""
+    """Coordinates brought back to the border of the image, as the padding says; constant on its
+    border and beyond.
+    """
     if padding == "zeros":
         return at
     return where(less_equal(at, 0), 0.0, where(greater_equal(at, length - 1), length - 1.0, at))
@@ -497,14 +697,21 @@ def _entries(x: Any, places: list[Any]) -> Any:
         flat = flat * length + place
     index = to_int(rint(where(inside, flat, 0.0)))
     images, channels, points = x.shape[0], x.shape[1], index.shape[1]
-    spread = broadcast_to(reshape(index, shape=(images, 1, points)), shape=(images, channels, points))
+    spread = broadcast_to(
+        reshape(index, shape=(images, 1, points)), shape=(images, channels, points)
+    )
     found = take_along(reshape(x, shape=(images, channels, math.prod(lengths))), spread, axis=2)
     return where(reshape(inside, shape=(images, 1, points)), found, 0.0)
 
 
 @function()
 def grid_sample(
-    input: Any, grid: Any, *, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+    input: Any,
+    grid: Any,
+    *,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
 ) -> Any:
     """Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.
 
@@ -512,10 +719,21 @@ def grid_sample(
     """
     x = input
     n = len(x.shape) - 2
-    if n not in (2, 3) or len(grid.shape) != n + 2 or grid.shape[-1] != n or grid.shape[0] != x.shape[0] or not all(x.shape[1:]):
-        raise ShapeError(f"grid_sample: an array of shape {tuple(x.shape)} and a grid of shape {tuple(grid.shape)} do not fit")
+    if (
+        n not in (2, 3)
+        or len(grid.shape) != n + 2
+        or grid.shape[-1] != n
+        or grid.shape[0] != x.shape[0]
+        or not all(x.shape[1:])
+    ):
+        raise ShapeError(
+            f"grid_sample: an array of shape {tuple(x.shape)} and a grid of shape "
+            f"{tuple(grid.shape)} do not fit"
+        )
     if mode not in _SAMPLING_MODES or padding_mode not in _PADDINGS:
-        raise ArgumentError(f"grid_sample: mode {mode!r} with padding_mode {padding_mode!r} is not supported")
+        raise ArgumentError(
+            f"grid_sample: mode {mode!r} with padding_mode {padding_mode!r} is not supported"
+        )
     corners, lengths = bool(align_corners), tuple(x.shape[2:])
     points = reshape(grid, shape=(grid.shape[0], math.prod(grid.shape[1:-1]), n))
     taps = []  # along each axis, the places to read and their weights
@@ -526,7 +744,11 @@ def grid_sample(
         taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
     terms = []
     for corner in itertools.product(*taps):
-        weights = [reshape(weight, shape=(weight.shape[0], 1, weight.shape[1])) for _, weight in corner if weight is not None]
+        weights = [
+            reshape(weight, shape=(weight.shape[0], 1, weight.shape[1]))
+            for _, weight in corner
+            if weight is not None
+        ]
         terms.append(reduce(mul, weights, _entries(x, [place for place, _ in corner])))
     return reshape(reduce(add, terms), shape=(*x.shape[:2], *grid.shape[1:-1]))
 
@@ -539,10 +761,17 @@ def affine_grid(theta: Any, *, size: Any, align_corners: bool | None = None) -> 
     """
     n = len(size) - 2 if isinstance(size, tuple) else 0
     if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
-        raise ShapeError(f"affine_grid: matrices of shape {tuple(theta.shape)} do not fit the size {size}")
+        raise ShapeError(
+            f"affine_grid: matrices of shape {tuple(theta.shape)} do not fit the size {size}"
+        )
     room_for(2, n + 1, *size[2:])
-    lines = [np.linspace(-1, 1, m) * (1 if align_corners else (m - 1) / m) if m > 1 else np.zeros(1) for m in size[2:]]
-    base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], axis=-1).reshape(-1, n + 1)
+    lines = [
+        np.linspace(-1, 1, m) * (1 if align_corners else (m - 1) / m) if m > 1 else np.zeros(1)
+        for m in size[2:]
+    ]
+    base = np.stack(
+        [*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], axis=-1
+    ).reshape(-1, n + 1)
     return reshape(matmul(base, swapaxes(theta, axis1=1, axis2=2)), shape=(size[0], *size[2:], n))
 
 

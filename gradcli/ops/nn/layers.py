@@ -1,4 +1,6 @@
-"""Layers of networks: linear and bilinear maps, tables of vectors, normalizations; and the modules that have no parameters of their own."""
+"""Layers of networks: linear and bilinear maps, tables of vectors, normalizations; and the modules
+that have no parameters of their own.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from gradcli.ops.linalg.products import einsum, matmul
 from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
-from gradcli.ops.registry import Number, declare, function, is_number, need_axes, room_for, structural, witness
+from gradcli.ops.registry import (
+    Number,
+    declare,
+    function,
+    is_number,
+    need_axes,
+    room_for,
+    structural,
+    witness,
+)
 from gradcli.ops.structure import detach
 
 
@@ -55,18 +66,24 @@ def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any
     rows, width = weight.shape
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
-            raise ArgumentError(f"embedding: padding_idx must be an index of the {rows} rows, not {padding_idx}")
+            raise ArgumentError(
+                f"embedding: padding_idx must be an index of the {rows} rows, not {padding_idx}"
+            )
         weight = where(np.arange(rows)[:, None] == padding_idx % rows, detach(weight), weight)
     index = reshape(class_labels(input, classes=rows, ignored=None), shape=(-1, 1))
     chosen = take_along(weight, broadcast_to(index, shape=(index.shape[0], width)), axis=0)
     return reshape(chosen, shape=(*input.shape, width))
 
 
-# -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes --------------
+# -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes ------------
 
 
-def _standardized_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, eps: float) -> tuple[Any]:
-    scale = rsqrt(mean(square(x - mean(x, axis=axis, keepdims=True)), axis=axis, keepdims=True) + eps)
+def _standardized_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, eps: float
+) -> tuple[Any]:
+    scale = rsqrt(
+        mean(square(x - mean(x, axis=axis, keepdims=True)), axis=axis, keepdims=True) + eps
+    )
     along = mean(cotangent * out, axis=axis, keepdims=True)
     return (scale * (cotangent - mean(cotangent, axis=axis, keepdims=True) - out * along),)
 
@@ -109,26 +126,40 @@ machine_epsilon = structural(
     extended=Entrywise((None,), lambda x, epsilon: epsilon, epsilon=True),
     doc="The distance from 1 to the next number of x's precision.",
     numpy="np.finfo(np.float64).eps",
-)  # fmt: skip
+)
 
 
 def _by_channel(x: Any, *parameters: Any) -> list[Any]:
-    """Parameters with one entry for each channel (the second axis), so that they broadcast against x."""
+    """Parameters with one entry for each channel (the second axis), so that they broadcast against
+    x.
+    """
     channels = x.shape[1] if len(x.shape) > 1 else x.shape[0]
     rest = (1,) * max(0, len(x.shape) - 2)
     return [None if p is None else reshape(p, shape=(channels, *rest)) for p in parameters]
 
 
 def _channelwise(
-    name: str, x: Any, running: tuple[Any, Any], parameters: tuple[Any, Any], axes: tuple[int, ...], of_input: bool, eps: Any,
-) -> Any:  # fmt: skip
-    """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias, by statistics of the input over axes, or running ones."""
+    name: str,
+    x: Any,
+    running: tuple[Any, Any],
+    parameters: tuple[Any, Any],
+    axes: tuple[int, ...],
+    of_input: bool,
+    eps: Any,
+) -> Any:
+    """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias, by statistics of
+    the input over axes, or running ones.
+    """
     if of_input and math.prod(x.shape[a] for a in axes) == 1:
-        raise ShapeError(f"{name}: more than one value per channel is wanted, not the shape {tuple(x.shape)}")
+        raise ShapeError(
+            f"{name}: more than one value per channel is wanted, not the shape {tuple(x.shape)}"
+        )
     if of_input:
         found = _normalize(x, axes, eps)
     elif any(statistic is None for statistic in running):
-        raise ArgumentError(f"{name}: running_mean and running_var are needed without statistics of the input")
+        raise ArgumentError(
+            f"{name}: running_mean and running_var are needed without statistics of the input"
+        )
     else:
         centre, spread = _by_channel(x, *running)
         found = (x - centre) * rsqrt(spread + eps)
@@ -137,70 +168,121 @@ def _channelwise(
 
 @function(backward="NativeBatchNorm")
 def batch_norm(
-    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None, *, training: bool = False,
-    momentum: Any = 0.1, eps: Number = 1e-5,
-) -> Any:  # fmt: skip
-    """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch (training), or
-    running_mean and running_var.
+    x: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    *,
+    training: bool = False,
+    momentum: Any = 0.1,
+    eps: Number = 1e-5,
+) -> Any:
+    """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance
+    are those of the batch (training), or running_mean and running_var.
     """
     if is_number(eps) and (eps < 0 or (training and not eps)):
         raise ArgumentError(f"batch_norm: eps must be positive, not {eps}")
     if len(x.shape) < 2 and x.shape != (0,):
-        raise ShapeError(f"batch_norm: an input with channels along axis 1 is wanted, not the shape {tuple(x.shape)}")
+        raise ShapeError(
+            "batch_norm: an input with channels along axis 1 is wanted, not the shape "
+            f"{tuple(x.shape)}"
+        )
     axes = (0, *range(2, len(x.shape)))
-    return _channelwise("batch_norm", x, (running_mean, running_var), (weight, bias), axes, training, eps)
+    return _channelwise(
+        "batch_norm", x, (running_mean, running_var), (weight, bias), axes, training, eps
+    )
 
 
 @function(torch="x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps")
 def instance_norm(
-    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None, *, use_input_stats: bool = True,
-    momentum: Any = 0.1, eps: Number = 1e-5,
-) -> Any:  # fmt: skip
-    """(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias."""
+    x: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    *,
+    use_input_stats: bool = True,
+    momentum: Any = 0.1,
+    eps: Number = 1e-5,
+) -> Any:
+    """(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight,
+    plus bias.
+    """
     axes = tuple(range(2, len(x.shape)))
-    return _channelwise("instance_norm", x, (running_mean, running_var), (weight, bias), axes, use_input_stats, eps)
+    return _channelwise(
+        "instance_norm", x, (running_mean, running_var), (weight, bias), axes, use_input_stats, eps
+    )
 
 
 @function(
     torch="x, normalized_shape, weight, bias, eps",
     backward="NativeLayerNorm",
 )
-def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: Number = 1e-5) -> Any:
+def layer_norm(
+    x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: Number = 1e-5
+) -> Any:
     """(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.
 
     >>> layer_norm(x, normalized_shape=(3,))
     """
-    return _affine(_normalize(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
+    return _affine(
+        _normalize(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps),
+        weight,
+        bias,
+    )
 
 
 @function(torch="x, normalized_shape, weight, eps")
 def rms_norm(x: Any, weight: Any = None, *, normalized_shape: Any, eps: Number = None) -> Any:
-    """x/sqrt(mean of squares + eps) over the last axes, times weight; eps is by default the precision's."""
+    """x/sqrt(mean of squares + eps) over the last axes, times weight; eps is by default the
+    precision's.
+    """
     axes = _last_axes("rms_norm", x, normalized_shape, weight)
-    return _affine(x * rsqrt(mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)), weight, None)
+    return _affine(
+        x
+        * rsqrt(
+            mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)
+        ),
+        weight,
+        None,
+    )
 
 
 @function(torch="x, num_groups, weight, bias, eps", backward="NativeGroupNorm")
-def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int, eps: Number = 1e-5) -> Any:
-    """(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias."""
+def group_norm(
+    x: Any, weight: Any = None, bias: Any = None, *, num_groups: int, eps: Number = 1e-5
+) -> Any:
+    """(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight,
+    plus bias.
+    """
     if len(x.shape) < 2 or num_groups < 1 or x.shape[1] % num_groups:
-        raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
+        raise ShapeError(
+            f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into "
+            f"{num_groups} groups"
+        )
     extent = math.prod(x.shape[1:]) // num_groups
     groups = _normalize(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
     return _affine(reshape(groups, shape=x.shape), *_by_channel(x, weight, bias))
 
 
 @function()
-def local_response_norm(x: Any, *, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0) -> Any:
+def local_response_norm(
+    x: Any, *, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0
+) -> Any:
     """x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels."""
     need_axes("local_response_norm", x, 3)
     if 0 in x.shape:
         return x
     channels, before = x.shape[1], size // 2
     room_for(channels, channels)
-    behind = np.arange(channels) - np.arange(channels)[:, None] + before  # how far a channel lies behind where a window begins
+    behind = (
+        np.arange(channels) - np.arange(channels)[:, None] + before
+    )  # how far a channel lies behind where a window begins
     squares = reshape(square(x), shape=(x.shape[0], channels, -1))
-    total = reshape(matmul(where((behind >= 0) & (behind < size), 1.0, 0.0), squares), shape=x.shape)
+    total = reshape(
+        matmul(where((behind >= 0) & (behind < size), 1.0, 0.0), squares), shape=x.shape
+    )
     return x / (total * (alpha / size) + k) ** beta
 
 
@@ -210,7 +292,7 @@ declare("""
 """)
 
 
-# -- Modules of torch.nn: each is a function of torch.nn.functional that keeps arguments -----------
+# -- Modules of torch.nn: each is a function of torch.nn.functional that keeps arguments ---------
 
 
 _REDUCED = "size_average, reduce, reduction"
@@ -279,19 +361,26 @@ declare_classes(TORCH, f"""
     UpsamplingBilinear2d(size, scale_factor) = upsample_bilinear
 """)
 for _n in (1, 2, 3):
-    declare_classes(TORCH, f"""
+    declare_classes(
+        TORCH,
+        f"""
         Dropout{_n}d(p, -inplace) = dropout{_n}d
         MaxPool{_n}d({_PLACED}, dilation, return_indices, ceil_mode) = max_pool{_n}d
         AdaptiveAvgPool{_n}d(output_size) = adaptive_avg_pool{_n}d
         AdaptiveMaxPool{_n}d(output_size, return_indices) = adaptive_max_pool{_n}d
         AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{", divisor_override" * (_n > 1)}) = avg_pool{_n}d
-    """)
+    """,
+    )
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
 for _n in (1, 2, 3):
     _twice = {"pad": 2 * _n}
     declare_class(TORCH, f"ZeroPad{_n}d", "pad|padding", "pad", repeated=_twice)
     declare_class(TORCH, f"ConstantPad{_n}d", "pad|padding, value", "pad", repeated=_twice)
-    for _mode, _word in (("reflect", "Reflection"), ("replicate", "Replication"), ("circular", "Circular")):
+    for _mode, _word in (
+        ("reflect", "Reflection"),
+        ("replicate", "Replication"),
+        ("circular", "Circular"),
+    ):
         declare_class(TORCH, f"{_word}Pad{_n}d", "pad|padding", "pad", repeated=_twice, mode=_mode)
 
 _DRAWN = "nn.{} has parameters of its own, which are drawn at random; bind them, and write"
@@ -322,7 +411,7 @@ or give the running mean and variance
 """)
 
 
-# -- What jax.nn and jax.lax call functions, and the few that no other library has -----------------
+# -- What jax.nn and jax.lax call functions, and the few that no other library has ---------------
 
 
 @function()

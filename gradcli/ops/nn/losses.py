@@ -1,7 +1,8 @@
 """Distances between points, and losses, averaged, summed, or left one by one.
 
-Of equal points every distance has the gradient 0. By the largest coordinate (p = inf), coordinates that are equally
-large share the gradient evenly; PyTorch's cdist and pdist give each of them all of it, which no subgradient does.
+Of equal points every distance has the gradient 0. By the largest coordinate (p = inf), coordinates
+that are equally large share the gradient evenly; PyTorch's cdist and pdist give each of them all of
+it, which no subgradient does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, take_along
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
-from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, maximum, minimum, where
+from gradcli.ops.elementwise.logic import (
+    clip,
+    equal,
+    greater,
+    greater_equal,
+    maximum,
+    minimum,
+    where,
+)
 from gradcli.ops.nn.activations import _log_softmax, log_softmax, relu
 from gradcli.ops.reductions.cumulative import cumprod
 from gradcli.ops.reductions.sums import mean, norm, sum_
@@ -46,7 +55,9 @@ from gradcli.ops.structure import detach, to_int, with_values
 
 
 def held_at(x: Any, low: float) -> Any:
-    """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under no_grad)."""
+    """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under
+    no_grad).
+    """
     return with_values(x, maximum(x, low))
 
 
@@ -85,7 +96,10 @@ def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) ->
     """
     _positive(p)
     if len(x.shape) < 2 or len(y.shape) < 2 or x.shape[-1] != y.shape[-1]:
-        raise ShapeError(f"cdist needs rows of equally many coordinates, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        raise ShapeError(
+            f"cdist needs rows of equally many coordinates, not the shapes {tuple(x.shape)} and "
+            f"{tuple(y.shape)}"
+        )
     points = reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
     others = reshape(y, shape=(*y.shape[:-2], 1, *y.shape[-2:]))
     return _between(points - others, p)
@@ -123,11 +137,13 @@ def renorm(x: Any, *, p: float, axis: int, maxnorm: float) -> Any:
     if not p > 0 or not maxnorm >= 0:
         raise ArgumentError("renorm: p must be positive and maxnorm not negative")
     along = one_axis(axis, len(x.shape))
-    lengths = norm(x, ord=float(p), axis=tuple(a for a in range(len(x.shape)) if a != along), keepdims=True)
+    lengths = norm(
+        x, ord=float(p), axis=tuple(a for a in range(len(x.shape)) if a != along), keepdims=True
+    )
     return x * where(greater(lengths, maxnorm), maxnorm / (lengths + 1e-7), 1.0)
 
 
-# -- Directions and distances of vectors along an axis ---------------------------------------------
+# -- Directions and distances of vectors along an axis -------------------------------------------
 
 
 _AT_ZERO = (noted_kink("a vector of zeros", "the length has the slope 0"),)
@@ -151,7 +167,9 @@ def cosine_similarity(x1: Any, x2: Any, *, axis: int = 1, eps: float = 1e-8) -> 
 
 
 @function(torch="x1, x2, p, eps, keepdims", kinks=_AT_ZERO)
-def pairwise_distance(x1: Any, x2: Any, *, p: float = 2.0, eps: Number = 1e-6, keepdims: bool = False) -> Any:
+def pairwise_distance(
+    x1: Any, x2: Any, *, p: float = 2.0, eps: Number = 1e-6, keepdims: bool = False
+) -> Any:
     """The p-norm of x1 - x2 + eps along the last axis.
 
     >>> pairwise_distance(x, y)
@@ -169,7 +187,7 @@ def normalize(x: Any, *, p: float = 2.0, axis: Any = 1, eps: Number = 1e-12) -> 
     return x / clip(_row_norm(x, p, axis), eps, None)
 
 
-# -- Losses ----------------------------------------------------------------------------------------
+# -- Losses --------------------------------------------------------------------------------------
 
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -187,24 +205,44 @@ def total(losses: Any, reduction: str) -> Any:
 
 
 def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
-    """Register a loss by its definition, as `function` does; ``torch`` is PyTorch's order of all parameters.
+    """Register a loss by its definition, as `function` does; ``torch`` is PyTorch's order of all
+    parameters.
 
-    The definition gives the loss of every entry, or takes ``reduction`` itself. PyTorch's older size_average and reduce say what
-    reduction says: mean, or else sum, or else none.
+    The definition gives the loss of every entry, or takes ``reduction`` itself. PyTorch's older
+    size_average and reduce say what reduction says: mean, or else sum, or else none.
     """
 
     def define(body: Function) -> Any:
         static = body.__kwdefaults__ or {}
         reduces = "reduction" in static
 
-        def reducing(*arrays: Any, reduction: str, size_average: bool | None, reduce: bool | None, **rest: Any) -> Any:
+        def reducing(
+            *arrays: Any,
+            reduction: str,
+            size_average: bool | None,
+            reduce: bool | None,
+            **rest: Any,
+        ) -> Any:
             if size_average is not None or reduce is not None:
-                reduction = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
-            return body(*arrays, reduction=reduction, **rest) if reduces else total(body(*arrays, **rest), reduction)
+                reduction = (
+                    "none"
+                    if reduce is not None and not reduce
+                    else "mean"
+                    if size_average is None or size_average
+                    else "sum"
+                )
+            return (
+                body(*arrays, reduction=reduction, **rest)
+                if reduces
+                else total(body(*arrays, **rest), reduction)
+            )
 
         made = composite(
-            body.__name__, signature_of(body), reducing,
-            doc=body.__doc__ or "", static={**static, "reduction": "mean", "size_average": None, "reduce": None},
+            body.__name__,
+            signature_of(body),
+            reducing,
+            doc=body.__doc__ or "",
+            static={**static, "reduction": "mean", "size_average": None, "reduce": None},
             **record,
         )
         declare(f"torch:\n{made.name}({torch})")
@@ -253,10 +291,12 @@ def huber_loss(input: Any, target: Any, *, delta: Number = 1.0) -> Any:
 
 @loss("input, target, size_average, reduce, reduction, log_target")
 def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str = "mean") -> Any:
-    """target*(log(target) - input), the input being log-probabilities, the target too if log_target; 'batchmean' divides by the first
-    extent.
+    """target*(log(target) - input), the input being log-probabilities, the target too if
+    log_target; 'batchmean' divides by the first extent.
     """
-    losses = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    losses = (
+        exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    )
     if reduction != "batchmean":
         return total(losses, reduction)
     return sum_(losses) / input.shape[0] if input.shape else losses
@@ -275,9 +315,12 @@ declare("""
 
 
 @loss("input, target, var, full, eps, reduction, size_average, reduce")
-def gaussian_nll_loss(input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6) -> Any:
-    """(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full. A variance below eps counts as eps, and its gradient is that at
-    eps.
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6
+) -> Any:
+    """(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full.
+
+    A variance below eps counts as eps, and its gradient is that at eps.
     """
     if var.shape and var.shape == input.shape[:-1]:
         var = reshape(var, shape=(*var.shape, 1))
@@ -287,9 +330,11 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, *, full: bool = False, 
 
 
 @loss("input, target, log_input, full, size_average, eps, reduce, reduction")
-def poisson_nll_loss(input: Any, target: Any, *, log_input: bool = True, full: bool = False, eps: Number = 1e-8) -> Any:
-    """exp(input) - target*input, or input - target*log(input + eps) where the input is no logarithm; if full, Stirling's approximation
-    of log(target!) more where the target is above 1.
+def poisson_nll_loss(
+    input: Any, target: Any, *, log_input: bool = True, full: bool = False, eps: Number = 1e-8
+) -> Any:
+    """exp(input) - target*input, or input - target*log(input + eps) where the input is no
+    logarithm; if full, Stirling's approximation of log(target!) more where the target is above 1.
     """
     losses = exp(input) - target * input if log_input else input - target * log(input + eps)
     if not full:
@@ -316,24 +361,30 @@ def _bernoulli(x: Any, y: Any) -> Any:
     return -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST))
 
 
-def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _bernoulli_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
+) -> tuple[Any, Any]:
     by_x = cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)) if wanted[0] else None
-    return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[1] else None
+    return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[
+        1
+    ] else None
 
 
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("arrays.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
     saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1",
-    doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
-    "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
+    doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a "
+    "logarithm is at least -100, and the "
+    "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the "
+    "limited logarithms (PyTorch's is infinite "
     "at 0 and 1). >>> bernoulli_nll([0.2, 0.7], [0, 1])",
     definition=_bernoulli,
-)  # fmt: skip
+)
 
 
 @loss(
     "input, target, weight, size_average, reduce, reduction", domain="0 <= input <= 1",
-)  # fmt: skip
+)
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
     """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's.
 
@@ -348,8 +399,12 @@ def _bernoulli_of_logits(x: Any, y: Any) -> Any:
     return y * (np.maximum(-x, 0) + rest) + (1 - y) * (np.maximum(x, 0) + rest)
 
 
-def _bernoulli_of_logits_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """sigmoid(x) - y without its cancellation, for 1 - sigmoid(x) is sigmoid(-x); and softplus(-x) - softplus(x), which is -x."""
+def _bernoulli_of_logits_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
+) -> tuple[Any, Any]:
+    """sigmoid(x) - y without its cancellation, for 1 - sigmoid(x) is sigmoid(-x); and softplus(-x)
+    - softplus(x), which is -x.
+    """
     by_x = cotangent * (sigmoid(x) * (1 - y) - sigmoid(-x) * y) if wanted[0] else None
     return by_x, -cotangent * x if wanted[1] else None
 
@@ -362,8 +417,10 @@ def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
 
 @loss(
     "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
-)  # fmt: skip
-def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None) -> Any:
+)
+def binary_cross_entropy_with_logits(
+    input: Any, target: Any, weight: Any = None, pos_weight: Any = None
+) -> Any:
     """-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; averaged, summed or
     not, by reduction.
 
@@ -379,8 +436,12 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
 
 @loss("input, target, weight, size_average, reduce, reduction")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None) -> Any:
-    """binary_cross_entropy_with_logits, averaged over the last axis; the target is broadcast to the input."""
-    losses = binary_cross_entropy_with_logits(input, broadcast_to(target, shape=input.shape), weight, reduction="none")
+    """binary_cross_entropy_with_logits, averaged over the last axis; the target is broadcast to the
+    input.
+    """
+    losses = binary_cross_entropy_with_logits(
+        input, broadcast_to(target, shape=input.shape), weight, reduction="none"
+    )
     axis = len(input.shape) - 1  # of the classes, which a weight may have more axes than
     return sum_(losses, axis=axis) / input.shape[axis] if input.shape else losses
 
@@ -393,7 +454,9 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
     if ignored is not None:
         labels = np.where(labels == ignored, 0, labels)
     if (wrong := labels[(labels < 0) | (labels >= classes)]).size:
-        raise LabelError(f"the label {wrong.flat[0]} is none of the {classes} classes, which are counted from 0")
+        raise LabelError(
+            f"the label {wrong.flat[0]} is none of the {classes} classes, which are counted from 0"
+        )
     return labels[()]
 
 
@@ -401,29 +464,40 @@ class_labels = flat(
     "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, dtype="int",
     static={"classes": 1, "ignored": None}, public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
-    numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
+    numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, "
+    "np.int64)",
     torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
-)  # fmt: skip
+)
 
 
 def _class_axis(scores: Shape, labels: Shape) -> int:
-    """The axis of the classes (the second one, or the only one), along which labels of shape () or (N, ...) are."""
+    """The axis of the classes (the second one, or the only one), along which labels of shape () or
+    (N, ...) are.
+    """
     axis = min(1, len(scores) - 1)
     if not scores or labels != (*scores[:axis], *scores[axis + 1 :]):
-        raise ShapeError(f"labels of shape {tuple(labels)} do not fit scores of shape {tuple(scores)}, with classes along axis 1")
+        raise ShapeError(
+            f"labels of shape {tuple(labels)} do not fit scores of shape {tuple(scores)}, with "
+            "classes along axis 1"
+        )
     return axis
 
 
 def label_places(x: Any, target: Any, ignored: int | None = None) -> tuple[int, Any]:
     """The axis of the classes, and labels along it."""
     axis = _class_axis(x.shape, target.shape)
-    return axis, expand_dims(class_labels(target, classes=x.shape[axis], ignored=ignored), axis=axis)
+    return axis, expand_dims(
+        class_labels(target, classes=x.shape[axis], ignored=ignored), axis=axis
+    )
 
 
 def _by_class(axis: int, weight: Any, like: Any) -> Any:
     """One weight for each class, along the axis of the classes."""
     if weight.shape != (like.shape[axis],):
-        raise ShapeError(f"one weight for each of {like.shape[axis]} classes is wanted, not an array of shape {tuple(weight.shape)}")
+        raise ShapeError(
+            f"one weight for each of {like.shape[axis]} classes is wanted, not an array of shape "
+            f"{tuple(weight.shape)}"
+        )
     return reshape(weight, shape=(-1, *(1,) * (len(like.shape) - axis - 1)))
 
 
@@ -441,33 +515,58 @@ def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
     kept, logarithms = np.not_equal(target, ignored), _log_softmax(input, axis)
     labels = _class_labels(np.where(kept, target, 0), input.shape[axis], None)
     rows = logarithms if axis == input.ndim - 1 else np.moveaxis(logarithms, axis, -1)
-    losses = np.where(kept, -rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(labels.shape), 0)
+    losses = np.where(
+        kept,
+        -rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(
+            labels.shape
+        ),
+        0,
+    )
     if reduction == "none":
         return losses[()]
     loss = np.add.reduce(losses, axis=None)
     return loss if reduction == "sum" else loss / loss.dtype.type(np.count_nonzero(kept))
 
 
-def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str) -> tuple[Any, None]:
+def _label_nll_vjp(
+    wanted: Any, cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str
+) -> tuple[Any, None]:
     axis = min(1, len(input.shape) - 1)
     skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    column, classes = (*input.shape[:axis], 1, *input.shape[axis + 1 :]), np.arange(input.shape[axis])
-    labels = equal(reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1)))
-    return reshape(where(skipped, 0.0, share), shape=column) * where(labels, expm1(logarithms), exp(logarithms)), None
+    column, classes = (
+        (*input.shape[:axis], 1, *input.shape[axis + 1 :]),
+        np.arange(input.shape[axis]),
+    )
+    labels = equal(
+        reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1))
+    )
+    return reshape(where(skipped, 0.0, share), shape=column) * where(
+        labels, expm1(logarithms), exp(logarithms)
+    ), None
 
 
 @function(
     vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", public=False,
     rounding=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
-)  # fmt: skip
+)
 def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any:
     """nll_loss of log_softmax(input), without weights."""
-    return _nll(log_softmax(input, axis=_class_axis(input.shape, target.shape)), target, None, ignored, reduction)
+    return _nll(
+        log_softmax(input, axis=_class_axis(input.shape, target.shape)),
+        target,
+        None,
+        ignored,
+        reduction,
+    )
 
 
-def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: Any = 0.0) -> Any:
-    """The losses of log-probabilities; their mean is weighted by the classes' weights, without ignored labels."""
+def _nll(
+    x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: Any = 0.0
+) -> Any:
+    """The losses of log-probabilities; their mean is weighted by the classes' weights, without
+    ignored labels.
+    """
     check_reduction(reduction)
     axis, places = label_places(x, target, ignore_index)
     weighted = x if weight is None else x * _by_class(axis, weight, x)
@@ -477,14 +576,25 @@ def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, sm
     losses = where(ignored, 0.0, losses)
     if reduction != "mean":
         return total(losses, reduction)
-    masses = 1.0 if weight is None else reshape(take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=target.shape)
+    masses = (
+        1.0
+        if weight is None
+        else reshape(take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=target.shape)
+    )
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
 
 @loss("input, target, weight, size_average, ignore_index, reduce, reduction")
-def nll_loss(input: Any, target: Index, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
-    """-input at the labels, the input being log-probabilities with the classes along the second axis; the mean is weighted by the
-    classes' weights, and leaves out the label ignore_index.
+def nll_loss(
+    input: Any,
+    target: Index,
+    weight: Any = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Any:
+    """-input at the labels, the input being log-probabilities with the classes along the second
+    axis; the mean is weighted by the classes' weights, and leaves out the label ignore_index.
     """
     return _nll(input, target, weight, ignore_index, reduction)
 
@@ -492,9 +602,15 @@ def nll_loss(input: Any, target: Index, weight: Any = None, *, ignore_index: int
 @loss(
     "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
     backward="NllLoss",
-)  # fmt: skip
+)
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Number = 0.0
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: Number = 0.0,
 ) -> Any:
     """nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. label_smoothing is
     shared evenly by all classes.
@@ -502,7 +618,9 @@ def cross_entropy(
     >>> cross_entropy([1.5, -0.3, 0.2], 0)
     """
     if is_number(label_smoothing) and not 0 <= label_smoothing <= 1:
-        raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")
+        raise ArgumentError(
+            f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}"
+        )
     if not input.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
     axis, plain = min(1, len(input.shape) - 1), is_number(label_smoothing) and not label_smoothing
@@ -512,7 +630,9 @@ def cross_entropy(
     scores = log_softmax(input, axis=axis)
     if target.shape != input.shape:
         return _nll(scores, target, weight, ignore_index, reduction, label_smoothing)
-    shares = target if plain else target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
+    shares = (
+        target if plain else target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
+    )
     weighted = scores if weight is None else scores * _by_class(axis, weight, input)
     return total(-sum_(shares * weighted, axis=axis), reduction)
 
@@ -544,7 +664,9 @@ def _above(x: Any, low: float = 0.0) -> Any:
 def hinge_embedding_loss(input: Any, target: Any, *, margin: Number = 1.0) -> Any:
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     target = detach(target)
-    return where(equal(target, 1), 0.0, _above(margin - input)) + where(equal(target, -1), 0.0, input)
+    return where(equal(target, 1), 0.0, _above(margin - input)) + where(
+        equal(target, -1), 0.0, input
+    )
 
 
 @loss(f"input1, input2, target, margin, {_REDUCED}", kinks=_FREE)
@@ -561,9 +683,18 @@ def soft_margin_loss(input: Any, target: Any) -> Any:
 
 @loss(f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}", kinks=_FREE)
 def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, *, margin: Number = 1.0, p: float = 2.0, eps: Number = 1e-6, swap: bool = False
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    margin: Number = 1.0,
+    p: float = 2.0,
+    eps: Number = 1e-6,
+    swap: bool = False,
 ) -> Any:
-    """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
+    """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor
+    and positive counts.
+    """
     if is_number(margin) and margin <= 0:
         raise ArgumentError(f"triplet_margin_loss: the margin must be greater than 0, not {margin}")
     near, far = (pairwise_distance(anchor, other, p=p, eps=eps) for other in (positive, negative))
@@ -581,45 +712,72 @@ _EPSILON = float(np.float32(1e-12))  # a float32 in PyTorch
 
 @loss(f"input1, input2, target, margin, {_REDUCED}", kinks=_FREE)
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, *, margin: Number = 0.0) -> Any:
-    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1; 1e-12 is added to squared lengths."""
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1; 1e-12 is added to
+    squared lengths.
+    """
     x, y = input1, input2
-    if len(x.shape) not in (1, 2) or len(target.shape) != len(x.shape) - 1 or len(y.shape) != len(x.shape):
-        raise ShapeError("cosine_embedding_loss: rows of vectors and a target for each are wanted, or two vectors and a number")
+    if (
+        len(x.shape) not in (1, 2)
+        or len(target.shape) != len(x.shape) - 1
+        or len(y.shape) != len(x.shape)
+    ):
+        raise ShapeError(
+            "cosine_embedding_loss: rows of vectors and a target for each are wanted, or two "
+            "vectors and a number"
+        )
     lengths = sqrt((sum_(x * x, axis=-1) + _EPSILON) * (sum_(y * y, axis=-1) + _EPSILON))
     cosine = sum_(x * y, axis=-1) / lengths
     target = detach(target)
-    return where(equal(target, 1), 1 - cosine, 0.0) + where(equal(target, -1), _above(cosine - margin), 0.0)
+    return where(equal(target, 1), 1 - cosine, 0.0) + where(
+        equal(target, -1), _above(cosine - margin), 0.0
+    )
 
 
 _AT_MARGIN = (noted_kink("exactly at the margin", "0"),)
 
 
 @loss(f"input, target, p, margin, weight, {_REDUCED}", kinks=_AT_MARGIN)
-def multi_margin_loss(input: Any, target: Index, weight: Any = None, *, p: int = 1, margin: Number = 1.0) -> Any:
-    """The sum of max(0, margin - x[label] + x[i])**p over the other classes i, over the number of classes."""
+def multi_margin_loss(
+    input: Any, target: Index, weight: Any = None, *, p: int = 1, margin: Number = 1.0
+) -> Any:
+    """The sum of max(0, margin - x[label] + x[i])**p over the other classes i, over the number of
+    classes.
+    """
     if p not in (1, 2):
         raise ArgumentError(f"multi_margin_loss: p must be 1 or 2, not {p}")
     x = input if input.shape else reshape(input, shape=(1,))
     target = reshape(target, shape=()) if len(x.shape) == 1 and target.shape == (1,) else target
     axis, places = label_places(x, target)
-    others = where(equal(places, np.arange(x.shape[axis])), 0.0, relu(margin - take_along(x, places, axis=axis) + x))
+    others = where(
+        equal(places, np.arange(x.shape[axis])),
+        0.0,
+        relu(margin - take_along(x, places, axis=axis) + x),
+    )
     terms = others if p == 1 else others * others
     if weight is not None:
-        terms = terms * reshape(take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=places.shape)
+        terms = terms * reshape(
+            take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=places.shape
+        )
     return sum_(terms, axis=axis) / x.shape[axis]
 
 
 @loss(f"input, target, {_REDUCED}", kinks=_AT_MARGIN)
 def multilabel_margin_loss(input: Any, target: Index) -> Any:
-    """The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and classes i that are no label, over the
-    number of classes.
+    """The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and
+    classes i that are no label, over the number of classes.
     """
     x, target = (v if v.shape else reshape(v, shape=(1,)) for v in (input, target))
     if target.shape != x.shape or len(x.shape) > 2:
-        raise ShapeError(f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}")
+        raise ShapeError(
+            f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}"
+        )
     classes = x.shape[-1]
-    listed = cumprod(where(greater_equal(target, 0), 1.0, 0.0), axis=-1)  # up to the first negative label
-    labels = class_labels(to_int(where(equal(listed, 0), 0.0, target)), classes=classes, ignored=None)
+    listed = cumprod(
+        where(greater_equal(target, 0), 1.0, 0.0), axis=-1
+    )  # up to the first negative label
+    labels = class_labels(
+        to_int(where(equal(listed, 0), 0.0, target)), classes=classes, ignored=None
+    )
     listed = expand_dims(listed, axis=-1)
     matches = where(equal(expand_dims(labels, axis=-1), np.arange(classes)), listed, 0.0)
     others = where(equal(sum_(matches, axis=-2, keepdims=True), 0), listed, 0.0)

@@ -1,4 +1,6 @@
-"""Running sums and products, and their companions: the gradients of prod and cumprod, right with zeros too."""
+"""Running sums and products, and their companions: the gradients of prod and cumprod, right with
+zeros too.
+"""
 
 from __future__ import annotations
 
@@ -44,33 +46,47 @@ def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
 
 
 def _running(combine: Function, x: Any, axis: int | None) -> Any:
-    """A running reduction: that of pairs of neighbours stands at every other place, and each place between takes one entry more."""
+    """A running reduction: that of pairs of neighbours stands at every other place, and each place
+    between takes one entry more.
+    """
     if axis is None or not x.shape:
         return _running(combine, vector_of(x), 0)
     place, n = axis % len(x.shape), x.shape[axis]
     if n < 2:
         return x
-    pairs = _running(combine, combine(part_of(x, place, None, n - n % 2, 2), part_of(x, place, 1, None, 2)), place)
+    pairs = _running(
+        combine,
+        combine(part_of(x, place, None, n - n % 2, 2), part_of(x, place, 1, None, 2)),
+        place,
+    )
     between = combine(part_of(pairs, place, None, (n - 1) // 2), part_of(x, place, 2, None, 2))
     order = np.argsort([*range(0, n, 2), *range(1, n, 2)])
-    return rows_of(concatenate(part_of(x, place, None, 1), between, pairs, axis=place), order, place)
+    return rows_of(
+        concatenate(part_of(x, place, None, 1), between, pairs, axis=place), order, place
+    )
 
 
 def _running_text(function: str) -> Function:
-    return lambda shapes, axis: f"{function}({{0}}, {axis})" if axis is not None and shapes[0] else f"{function}(np.ravel({{0}}), 0)"
+    return lambda shapes, axis: (
+        f"{function}({{0}}, {axis})"
+        if axis is not None and shapes[0]
+        else f"{function}(np.ravel({{0}}), 0)"
+    )
 
 
 @function(
     vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, rounding="partial sums", ulps=8, dtype="number",
     extended=Whole("CUMSUM"), numpy=_running_text("np.cumsum"),
-)  # fmt: skip
+)
 def cumsum(x: Any, *, axis: int | None = None) -> Any:
     """Running sums along an axis (of all entries in order by default)."""
     return _running(add, x, axis)
 
 
 def exclusive_products(x: Any, axis: Any) -> Any:
-    """Each entry's product of all the others along axes, by running products from both ends, so that zeros do no harm."""
+    """Each entry's product of all the others along axes, by running products from both ends, so
+    that zeros do no harm.
+    """
     axes = axes_of(axis, len(x.shape))
     rows = rows_along(x, axes)
     if not rows.shape[-1]:
@@ -88,20 +104,22 @@ def _delay(x: Any, axis: int, first: Any) -> Any:
 
 
 def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
-    # Linear in the entries and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i = P_{i-1} S_i,
-    # with P the running product; S is itself the registered operation `reversed_horner`.
+    # Linear in the entries and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i = P_{i-1}
+    # S_i, with P the running product; S is itself the registered operation `reversed_horner`.
     if axis is None or not x.shape:
         flat = vector_of(x)
         return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
     if not x.shape[axis]:
         return (cotangent,)
-    return (_delay(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis),)
+    return (
+        _delay(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis),
+    )
 
 
 @function(
     vjp=_cumprod_vjp, forward=np.cumprod, shape=_running_shape, parts=None, saves="x out", ulps=8, algebra="product of entries",
     carries=carrying.product_of_entries, rounding=carrying.product_rounds, dtype="number", numpy=_running_text("np.cumprod"),
-)  # fmt: skip
+)
 def cumprod(x: Any, *, axis: int | None = None) -> Any:
     """Running products along an axis; its gradient is right with zeros among the entries."""
     return _running(mul, x, axis)
@@ -117,19 +135,28 @@ def _horner(c: Any, x: Any, axis: int) -> Any:
     return np.moveaxis(out, 0, axis)
 
 
-def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
+def _horner_vjp(
+    wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
+) -> tuple[Any, Any]:
     # The transpose runs forwards: T_i = t_i + x_i T_{i-1}; dc = T and dx_i = T_{i-1} S_i.
     none = part_of(x, axis, 0, 1) * 0.0
-    forwards = flip(reversed_horner(flip(cotangent, axis=axis), _delay(flip(x, axis=axis), axis, none), axis=axis), axis=axis)
+    forwards = flip(
+        reversed_horner(
+            flip(cotangent, axis=axis), _delay(flip(x, axis=axis), axis, none), axis=axis
+        ),
+        axis=axis,
+    )
     return forwards, _delay(forwards, axis, none) * out
 
 
 @function(
     vjp=_horner_vjp, forward=_horner, shape=lambda c, x, axis: np.broadcast_shapes(c, x), parts=None, public=False, saves="x out",
     ulps=8, carries=carrying.product_of_entries, rounding=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
-)  # fmt: skip
+)
 def reversed_horner(c: Any, x: Any, *, axis: int = 0) -> Any:
-    """S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod."""
+    """S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of
+    cumprod.
+    """
     shape = np.broadcast_shapes(c.shape, x.shape)
     c, x = broadcast_to(c, shape=shape), broadcast_to(x, shape=shape)
     n = shape[axis]
@@ -151,7 +178,8 @@ def _logcumsumexp_of_entries(x: Any, axis: int) -> Any:
 
 
 def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
-    # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is positive.
+    # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is
+    # positive.
     if not x.shape or not x.shape[axis]:
         return (cotangent,)
     before = _delay(out, axis, part_of(out, axis, 0, 1))
@@ -163,7 +191,7 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
     vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carrying.ordered_shape, parts=_logcumsumexp_of_entries,
     saves="x out", carries=(), ulps=8,
     rounding=carrying.running_rounds,
-)  # fmt: skip
+)
 def logcumsumexp(x: Any, *, axis: int) -> Any:
     """log(cumsum(exp(x))) along an axis, without overflow.
 

@@ -1,7 +1,8 @@
 """Order: sorting, order statistics, and the entries they choose.
 
-What is chosen is an operation of whole numbers (`argsort` and its like), which is not differentiated; the entries
-at these indices are. So one entry takes the gradient of each result, the first of equal ones.
+What is chosen is an operation of whole numbers (`argsort` and its like), which is not
+differentiated; the entries at these indices are. So one entry takes the gradient of each result,
+the first of equal ones.
 """
 
 from __future__ import annotations
@@ -20,7 +21,18 @@ from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, where
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
-from gradcli.ops.registry import REQUIRED, Function, Op, axes_of, declare, function, noted_kink, one_axis, structural, witness
+from gradcli.ops.registry import (
+    REQUIRED,
+    Function,
+    Op,
+    axes_of,
+    declare,
+    function,
+    noted_kink,
+    one_axis,
+    structural,
+    witness,
+)
 from gradcli.ops.structure import to_int
 from gradcli.ops.text import reduced_text
 
@@ -42,13 +54,13 @@ argmax = structural(
     "argmax", "x", _first, witness("arrays.argmax"), shape=reduced_shape, static=AXES, dtype="int", ulps=0, carries=carrying.largest_place,
     kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
     numpy=partial(reduced_text, "np.argmax"),
-)  # fmt: skip
+)
 
 
 @function(
     forward=partial(_first, best=np.argmin), shape=reduced_shape, dtype="int", ulps=0, parts=None, kinks=TIES,
     numpy=partial(reduced_text, "np.argmin"),
-)  # fmt: skip
+)
 def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The index of the (first) smallest entry. Not differentiated."""
     return argmax(-x, axis=axis, keepdims=keepdims)
@@ -71,16 +83,21 @@ def _argsort_text(shapes: Any, axis: int | None, descending: bool) -> str:
         return f"np.argsort({{0}}, axis={axis}, stable=True)"
     if axis is None or not shapes[0]:
         return ""
-    return f"({shapes[0][axis] - 1} - np.flip(np.argsort(np.flip({{0}}, {axis}), axis={axis}, stable=True), {axis}))"
+    return (
+        f"({shapes[0][axis] - 1} - np.flip(np.argsort(np.flip({{0}}, {axis}), axis={axis}, "
+        f"stable=True), {axis}))"
+    )
 
 
 argsort = structural(
     "argsort", "x", _argsort, witness("arrays.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
     ulps=0, carries=carrying.sorted_places, kinks=TIES,
-    doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
+    doc="The indices that sort along an axis, equal entries in their order, NaN last. Not "
+    "differentiated.",
     numpy=_argsort_text,
-    torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",
-)  # fmt: skip
+    torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, "
+    f"descending={descending}, stable=True)",
+)
 
 
 def _argcummax(x: Any, axis: int) -> Any:
@@ -95,7 +112,7 @@ def _argcummax(x: Any, axis: int) -> Any:
 argcummax = structural(
     "argcummax", "x", _argcummax, witness("arrays.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
-)  # fmt: skip
+)
 
 PAIR = "values indices"
 
@@ -104,7 +121,9 @@ PAIR = "values indices"
 def torch_sort(x: Any, *, axis: Any = -1, descending: bool = False, stable: bool = False) -> Any:
     """torch.sort: the entries in order along an axis, and their indices."""
     order = argsort(x, axis=axis, descending=descending)
-    return take_along(vector_of(x) if axis is None else x, order, axis=-1 if axis is None else axis), order
+    return take_along(
+        vector_of(x) if axis is None else x, order, axis=-1 if axis is None else axis
+    ), order
 
 
 @function(kinks=TIES)
@@ -131,16 +150,24 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> None:
     def body(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
         if y is not None:
             if keepdims or axis is not None:
-                raise MistypedArgumentError(f"{reduce.name} of two arrays takes neither an axis nor keepdims")
+                raise MistypedArgumentError(
+                    f"{reduce.name} of two arrays takes neither an axis nor keepdims"
+                )
             return pair(x, y)
         if axis is None:
             if keepdims:
-                raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
+                raise ArgumentError(
+                    "keepdims (keepdim) needs the argument axis (dim) here",
+                    help="write amax(x, keepdim=True)",
+                )
             return reduce(x)
         place = one_axis(axis, len(x.shape))
         return take_chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
 
-    body.__doc__ = f"torch.{reduce.name}: of all entries; of two arrays; or along an axis, then with the indices."
+    body.__doc__ = (
+        f"torch.{reduce.name}: of all entries; of two arrays; or along an axis, then "
+        "with the indices."
+    )
     function(f"torch_{reduce.name}", results=PAIR, kinks=TIES)(body)
 
 
@@ -189,7 +216,7 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
     return take_along(x, index, axis=place), index
 
 
-# -- Medians and quantiles: entries of a certain rank, and what lies between two of them -----------
+# -- Medians and quantiles: entries of a certain rank, and what lies between two of them ---------
 
 
 def _lower_median(x: Any, ignore_nan: bool) -> Any:
@@ -205,9 +232,10 @@ lower_median = structural(
     public=False, dtype="number", static={"ignore_nan": False},
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=noted_kink("several entries equal to the median", "shared evenly among them"),
-    doc="torch.median of all entries: the lower one of two in the middle; of those that are numbers, if NaN is ignored.",
+    doc="torch.median of all entries: the lower one of two in the middle; of those that are "
+    "numbers, if NaN is ignored.",
     carries=(),
-)  # fmt: skip
+)
 
 
 def _valid(x: Any, axis: int) -> Any:
@@ -216,7 +244,9 @@ def _valid(x: Any, axis: int) -> Any:
 
 
 @function(memory="own", results=PAIR, kinks=TIES)
-def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False, ignore_nan: bool = False) -> Any:
+def torch_median(
+    x: Any, *, axis: Any = None, keepdims: bool = False, ignore_nan: bool = False
+) -> Any:
     """torch.median: the lower one of the middle entries; along an axis with its index."""
     if axis is None:
         if keepdims:
@@ -229,7 +259,9 @@ def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False, ignore_nan
     # NaN is sorted last: it is the median unless it is ignored
     rank = floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
     rank = where(less(rank, 0), n - 1.0, rank)
-    return take_chosen(x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims)
+    return take_chosen(
+        x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims
+    )
 
 
 METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
@@ -237,7 +269,13 @@ METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 @function(kinks=TIES)
 def quantile(
-    x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear", percent: bool = False,
+    x: Any,
+    q: Any,
+    *,
+    axis: Any = None,
+    keepdims: bool = False,
+    interpolation: str = "linear",
+    percent: bool = False,
     ignore_nan: bool = False,
 ) -> Any:
     """The quantiles of the entries (that are numbers) at q from 0 to 1, or in percent, interpolated between the two nearest entries. The
@@ -247,7 +285,10 @@ def quantile(
     """
     q = q / 100 if percent else q
     if interpolation not in METHODS:
-        raise ArgumentError(f"quantile: the interpolation must be one of {', '.join(METHODS)}, not {interpolation!r}")
+        raise ArgumentError(
+            f"quantile: the interpolation must be one of {', '.join(METHODS)}, not "
+            f"{interpolation!r}"
+        )
     if len(q.shape) > 1:
         raise ArgumentError("quantile: q must be a number or an array of one axis")
     rows = rows_along(x, axes_of(axis, len(x.shape)))
@@ -257,18 +298,26 @@ def quantile(
     ordered = sort(rows, axis=-1)
     valid = _valid(rows, -1)
     ranks = (vector_of(q) if q.shape else q) * (
-        where(less(valid, 1), math.nan, valid - 1) if ignore_nan else where(less(valid, n), math.nan, n - 1.0)
+        where(less(valid, 1), math.nan, valid - 1)
+        if ignore_nan
+        else where(less(valid, n), math.nan, n - 1.0)
     )
     rounded = {"lower": floor, "higher": ceil, "nearest": rint}.get(interpolation)
     if rounded is not None:
         found = _take_rank(ordered, rounded(ranks))
     else:
         whole, upper = floor(ranks), ceil(ranks)
-        if interpolation == "linear":  # at an entry the slope by q is that to the next one; of infinite ones only what is between counts
+        if (
+            interpolation == "linear"
+            # at an entry the slope by q is that to the next one; of infinite ones only what is between
+            # counts
+        ):
             after = where(less(whole, n - 1.0), whole + 1, ranks)
             upper = where(isfinite(_take_rank(ordered, after)), after, upper)
         below = _take_rank(ordered, whole)
-        found = below + (_take_rank(ordered, upper) - below) * (0.5 if interpolation == "midpoint" else ranks - whole)
+        found = below + (_take_rank(ordered, upper) - below) * (
+            0.5 if interpolation == "midpoint" else ranks - whole
+        )
     shape = reduced_shape(x.shape, axis, keepdims)
     if not q.shape:
         return reshape(found, shape=shape)
@@ -277,7 +326,10 @@ def quantile(
 
 
 def _take_rank(ordered: Any, rank: Any) -> Any:
-    """Entries by their rank; the last one, a NaN, where the rank is NaN. A rank below 0 is none, as of a share below 0."""
+    """Entries by their rank; the last one, a NaN, where the rank is NaN.
+
+    A rank below 0 is none, as of a share below 0.
+    """
     last = ordered.shape[-1] - 1.0
     place = to_int(where(isnan(rank), last, where(less(rank, 0), last + 1, rank)))
     return take_along(ordered, place, axis=-1)

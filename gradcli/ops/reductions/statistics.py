@@ -1,4 +1,6 @@
-"""Covariances, correlations and other statistics of samples, as NumPy, PyTorch and scipy.stats have them."""
+"""Covariances, correlations and other statistics of samples, as NumPy, PyTorch and scipy.stats have
+them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, laid_along, reshape, transpose
+from gradcli.ops.arrays.shapes import (
+    StaticArray,
+    broadcast_to,
+    getitem,
+    laid_along,
+    reshape,
+    transpose,
+)
 from gradcli.ops.carrying import count
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
@@ -26,9 +35,12 @@ def _observations(x: Any) -> Any:
 
 
 @function(
-    numpy="x|m, y, rowvar, bias, ddof, -fweights, -aweights, -dtype", torch="x, *, ddof|correction, -fweights, -aweights"
-)  # fmt: skip
-def cov(x: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Number = None) -> Any:
+    numpy="x|m, y, rowvar, bias, ddof, -fweights, -aweights, -dtype", torch="x, *, "
+    "ddof|correction, -fweights, -aweights"
+)
+def cov(
+    x: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Number = None
+) -> Any:
     """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default); infinite or not a number
     where the observations are too few.
 
@@ -37,7 +49,10 @@ def cov(x: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof:
     rows = [_observations(v) for v in (x, y) if v is not None]
     if not rowvar:  # as NumPy has it: a second array of one row is one variable
         columns = [len(x.shape) > 1, *(r.shape[0] != 1 for r in rows[1:])]
-        rows = [transpose(r, axes=(1, 0)) if turned else r for r, turned in zip(rows, columns, strict=True)]
+        rows = [
+            transpose(r, axes=(1, 0)) if turned else r
+            for r, turned in zip(rows, columns, strict=True)
+        ]
     samples = concatenate(*rows, axis=0) if len(rows) > 1 else rows[0]
     deviation = _away(samples, 1)
     products = matmul(deviation, transpose(deviation, axes=(1, 0)))
@@ -70,9 +85,16 @@ def average(x: Any, weights: Any = None, *, axis: Any = None, keepdims: bool = F
         return mean(x, axis=axis, keepdims=keepdims)
     if tuple(weights.shape) != tuple(x.shape):
         if axis is None or tuple(weights.shape) != (x.shape[one_axis(axis, len(x.shape))],):
-            raise ShapeError(f"average: weights of shape {tuple(weights.shape)} for an array of shape {tuple(x.shape)}")
-        weights = broadcast_to(laid_along(weights, one_axis(axis, len(x.shape)), len(x.shape)), shape=x.shape)
-    return sum_(x * weights, axis=axis, keepdims=keepdims) / sum_(weights, axis=axis, keepdims=keepdims)
+            raise ShapeError(
+                f"average: weights of shape {tuple(weights.shape)} for an array of shape "
+                f"{tuple(x.shape)}"
+            )
+        weights = broadcast_to(
+            laid_along(weights, one_axis(axis, len(x.shape)), len(x.shape)), shape=x.shape
+        )
+    return sum_(x * weights, axis=axis, keepdims=keepdims) / sum_(
+        weights, axis=axis, keepdims=keepdims
+    )
 
 
 @function(numpy="x, axis, -out, keepdims")
@@ -81,7 +103,7 @@ def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims)
 
 
-# -- Statistics of scipy.stats: scores, moments, entropy of shares, correlation --------------------
+# -- Statistics of scipy.stats: scores, moments, entropy of shares, correlation ------------------
 
 
 def _away(x: Any, axis: Any) -> Any:
@@ -148,7 +170,10 @@ def stats_entropy(pk: Any, qk: Any = None, base: Any = None, *, axis: Any = 0) -
 def pearsonr(x: Any, y: Any) -> Any:
     """scipy.stats.pearsonr: the correlation of two samples, as statistic."""
     if x.shape != y.shape or len(x.shape) != 1:
-        raise ShapeError(f"pearsonr needs two vectors of the same length, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        raise ShapeError(
+            f"pearsonr needs two vectors of the same length, not the shapes {tuple(x.shape)} and "
+            f"{tuple(y.shape)}"
+        )
     one, other = _away(x, None), _away(y, None)
     return (sum_(one * other) / sqrt(sum_(square(one)) * sum_(square(other))),)
 

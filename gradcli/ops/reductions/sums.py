@@ -50,7 +50,8 @@ from gradcli.ops.text import product_in_torch, reduced_text
 # -- Reductions as NumPy's keywords widen them: of the entries where a mask holds, beginning with a
 # number, around a given mean.
 #
-# Each is the form that NumPy has of the operation, for calls with ``where``, ``initial`` or ``mean``.
+# Each is the form that NumPy has of the operation, for calls with ``where``, ``initial`` or
+# ``mean``.
 
 
 def is_truth(mask: Any) -> bool:
@@ -83,17 +84,35 @@ def _keep(x: Any, chosen: Any, otherwise: float) -> Any:
 
 
 def _how_many(x: Any, chosen: Any, axis: Any, keepdims: bool) -> Any:
-    return count(tuple(x.shape), axis) if chosen is None else sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
+    return (
+        count(tuple(x.shape), axis)
+        if chosen is None
+        else sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
+    )
 
 
 def _begin_with(
-    reduce: Op, unit: float, combine: Function, x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool, without_nan: bool
+    reduce: Op,
+    unit: float,
+    combine: Function,
+    x: Any,
+    mask: Any,
+    initial: Any,
+    axis: Any,
+    keepdims: bool,
+    without_nan: bool,
 ) -> Any:
     """A reduction of the chosen entries and a first number: of none it is that number."""
-    chosen, start = _mask_of_counted(reduce.name, x, mask, without_nan), initial if initial is None else one_number(reduce.name, initial)
+    chosen, start = (
+        _mask_of_counted(reduce.name, x, mask, without_nan),
+        initial if initial is None else one_number(reduce.name, initial),
+    )
     if math.isinf(unit):
         if start is None and not without_nan:
-            raise ArgumentError(f"{reduce.name} of the entries where a mask holds needs initial=, its value where there are none")
+            raise ArgumentError(
+                f"{reduce.name} of the entries where a mask holds needs initial=, its value where "
+                "there are none"
+            )
         if start is not None and not count(tuple(x.shape), axis):
             return broadcast_to(start, shape=reduced_shape(tuple(x.shape), axis, keepdims))
     result = reduce(_keep(x, chosen, unit), axis=axis, keepdims=keepdims)
@@ -105,15 +124,30 @@ def _begin_with(
 def _average(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, without_nan: bool) -> Any:
     """The mean of the chosen entries."""
     chosen = _mask_of_counted(name, x, mask, without_nan)
-    return sum_(_keep(x, chosen, 0.0), axis=axis, keepdims=keepdims) / _how_many(x, chosen, axis, keepdims)
+    return sum_(_keep(x, chosen, 0.0), axis=axis, keepdims=keepdims) / _how_many(
+        x, chosen, axis, keepdims
+    )
 
 
-def variation(name: str, root: bool, x: Any, mask: Any, axis: Any, keepdims: bool, ddof: float, without_nan: bool = False) -> Any:
+def variation(
+    name: str,
+    root: bool,
+    x: Any,
+    mask: Any,
+    axis: Any,
+    keepdims: bool,
+    ddof: float,
+    without_nan: bool = False,
+) -> Any:
     """The variance (or its root) of the chosen entries."""
     chosen = _mask_of_counted(name, x, mask, without_nan)
     kept, n = _keep(x, chosen, 0.0), _how_many(x, chosen, axis, True)
     apart = _keep(kept - sum_(kept, axis=axis, keepdims=True) / n, chosen, 0.0)
-    result = norm(apart, axis=axis, keepdims=keepdims) if root else sum_(square(apart), axis=axis, keepdims=keepdims)
+    result = (
+        norm(apart, axis=axis, keepdims=keepdims)
+        if root
+        else sum_(square(apart), axis=axis, keepdims=keepdims)
+    )
     left = n - ddof if chosen is None else reshape(n - ddof, shape=tuple(result.shape))
     left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
     return result / (sqrt(left) if root else left)
@@ -123,7 +157,9 @@ AXES = {"axis": None, "keepdims": False}
 
 
 def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
-    """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
+    """A reduction's result (or its cotangent), reshaped so that it broadcasts against the
+    operand.
+    """
     if not reduction.shape or len(reduction.shape) == len(shape):  # its axes were kept
         return reduction
     return reshape(reduction, shape=reduced_shape(shape, axis, True))
@@ -133,15 +169,34 @@ def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None
     """Register the form of a reduction that takes NumPy's further keywords."""
     signature = operands + " ddof:number" * bool(static)
     static = {**AXES, "without_nan": False, **static}
-    composite(f"numpy_{op.name}", signature, body, static=static, doc=f"{op.doc} With NumPy's keywords, or without NaN.")
+    composite(
+        f"numpy_{op.name}",
+        signature,
+        body,
+        static=static,
+        doc=f"{op.doc} With NumPy's keywords, or without NaN.",
+    )
 
 
-def reduction(names: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
+def reduction(
+    names: str, forward: Function, reference: Function, vjp: Function, **record: Any
+) -> Op:
     static = {**AXES, **record.pop("static", {})}
-    return structural(names, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced_shape, static=static, **record)
+    return structural(
+        names,
+        record.pop("signature", "x"),
+        forward,
+        reference,
+        vjp=vjp,
+        shape=reduced_shape,
+        static=static,
+        **record,
+    )
 
 
-def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+def _sum_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
+) -> tuple[Any]:
     return (broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),)
 
 
@@ -157,7 +212,9 @@ _with_keywords(sum_, "x where? initial?", partial(_begin_with, sum_, 0.0, add))
 
 @function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
 def sum_to(x: Any, *, shape: Shape) -> Any:
-    """The sum over the axes along which broadcasting would have repeated an array of the given shape."""
+    """The sum over the axes along which broadcasting would have repeated an array of the given
+    shape.
+    """
     old, wanted = tuple(x.shape), tuple(shape)
     lead = len(old) - len(wanted)
     if lead < 0 or any(n not in (1, whole) for n, whole in zip(wanted, old[lead:], strict=True)):
@@ -170,14 +227,16 @@ def sum_to(x: Any, *, shape: Shape) -> Any:
     return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
 
 
-def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+def _mean_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
+) -> tuple[Any]:
     return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
 
 
 @function(
     vjp=_mean_vjp, shape=reduced_shape, algebra="mean", rounding="terms", ulps=4,
     refuses=pytorch.only_floats,
-)  # fmt: skip
+)
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean of the entries.
 
@@ -189,23 +248,32 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 _with_keywords(mean, "x where?", partial(_average, "mean"))
 
 
-def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
+def _var_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float
+) -> tuple[Any]:
     n = count(x.shape, axis)
-    return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)),)
+    return (
+        spread(cotangent, x.shape, axis)
+        * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)),
+    )
 
 
 @function(
     vjp=_var_vjp, shape=reduced_shape, saves="x", refuses=pytorch.only_floats,
     ulps=8,
-)  # fmt: skip
+)
 def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
-    """The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1)."""
+    """The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's
+    correction: 1).
+    """
     n = count(x.shape, axis)
     deviation = x - sum_(x, axis=axis, keepdims=True) / n
     return sum_(square(deviation), axis=axis, keepdims=keepdims) / max(difference(n, ddof), 0)
 
 
-def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
+def _std_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float
+) -> tuple[Any]:
     n = count(x.shape, axis)
     spread_out = spread(out, x.shape, axis)
     slope = (x - mean(x, axis=axis, keepdims=True)) / (max(difference(n, ddof), 0) * spread_out)
@@ -216,7 +284,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced_shape, saves="x out", ulps=8, extended=extended.STD,
     refuses=pytorch.only_floats,
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
-)  # fmt: skip
+)
 def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The standard deviation, the square root of var."""
     return sqrt(var.definition(x, axis=axis, keepdims=keepdims, ddof=ddof))
@@ -226,7 +294,9 @@ _with_keywords(var, "x where?", partial(variation, "var", False), ddof=0)
 _with_keywords(std, "x where?", partial(variation, "std", True), ddof=0)
 
 
-def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+def _prod_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
+) -> tuple[Any]:
     return (spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis),)
 
 
@@ -242,32 +312,55 @@ prod: Op = reduction(
 _with_keywords(prod, "x where? initial?", partial(_begin_with, prod, 1.0, mul))
 
 
-def equal_to_result_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
-    """The gradient of a result that is one of the entries: shared evenly by the entries equal to it."""
+def equal_to_result_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
+) -> tuple[Any]:
+    """The gradient of a result that is one of the entries: shared evenly by the entries equal to
+    it.
+    """
     best = spread(out, x.shape, axis)
     chosen = logical_or(equal(x, best), logical_and(isnan(x), isnan(best)))
     return (_share(spread(cotangent, x.shape, axis), chosen, axis),)
 
 
 def _share(cotangent: Any, chosen: Any, axis: Any) -> Any:
-    """A cotangent in even parts to the entries chosen; to the others nothing goes back, however large it is."""
+    """A cotangent in even parts to the entries chosen; to the others nothing goes back, however
+    large it is.
+    """
     return where(chosen, cotangent / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=True), 0.0)
 
 
-def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pair: Op, example: str = "", **record: Any) -> Op:
+def _extreme(
+    name: str,
+    word: str,
+    forward: Function,
+    rule: Any,
+    unit: float,
+    pair: Op,
+    example: str = "",
+    **record: Any,
+) -> Op:
     def check(x: Any, axis: Any, keepdims: bool) -> Any:
         if not np.size(x) and not count(np.shape(x), axis):
             raise EvaluationError("the largest or smallest of no entries does not exist")
         return forward(x, axis=axis, keepdims=keepdims)
 
     made: Op = reduction(
-        f"{name} a{name}", check, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", ulps=0, dtype="number",
+        f"{name} a{name}",
+        check,
+        witness(f"arrays.{name}_"),
+        equal_to_result_vjp,
+        saves="x out",
+        ulps=0,
+        dtype="number",
         kinks=noted_kink(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python. "
-        f"{example}", axes=axes.Reduction(rule),
-        carries=(), numpy=partial(reduced_text, f"np.a{name}"),
+        f"{example}",
+        axes=axes.Reduction(rule),
+        carries=(),
+        numpy=partial(reduced_text, f"np.a{name}"),
         **record,
-    )  # fmt: skip
+    )
     _with_keywords(made, "x where? initial?", partial(_begin_with, made, unit, pair))
     return made
 
@@ -286,7 +379,9 @@ def _scaled_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return root if keepdims else reshape(root, shape=reduced_shape(x.shape, axis, False))
 
 
-def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+def _norm_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool
+) -> tuple[Any]:
     best, scale = spread(out, x.shape, axis), spread(cotangent, x.shape, axis)
     if ord == 0:
         return (None,)
@@ -304,7 +399,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced_shape, parts=_scaled_norm,
     saves="x out", ulps=4, carries=carrying.norm_errors, rounding=carrying.norm_rounds,
     kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
-)  # fmt: skip
+)
 def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:
     """The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. Of a matrix without ord,
     the Frobenius norm.
@@ -319,10 +414,14 @@ def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -
         return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
     if ord == 1:
         return sum_(abs_(x), axis=axis, keepdims=keepdims)
-    return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** exactly(f"(1/{ord!r})", lambda m: 1 / m.mpf(ord))
+    return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** exactly(
+        f"(1/{ord!r})", lambda m: 1 / m.mpf(ord)
+    )
 
 
-def _correct(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
+def _correct(
+    op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None
+) -> Any:
     ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     axis = None if axis == () else axis
     if not is_number(ddof):
@@ -330,20 +429,35 @@ def _correct(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, c
     return op(x, axis=axis, keepdims=keepdims, ddof=ddof)
 
 
-def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
-    return _correct(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
+def _with_mean(
+    op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None
+) -> Any:
+    return _correct(op, x, axis, unbiased, keepdims, correction), mean(
+        x, axis=None if axis == () else axis, keepdims=keepdims
+    )
 
 
 for _op in (var, std):
-    _parameters: dict[str, Any] = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
+    _parameters: dict[str, Any] = {
+        "axis": None,
+        "unbiased": None,
+        "keepdims": False,
+        "correction": None,
+    }
     composite(
-        f"torch_{_op.name}", "x correction:number", partial(_correct, _op), static=_parameters,
+        f"torch_{_op.name}",
+        "x correction:number",
+        partial(_correct, _op),
+        static=_parameters,
         doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
-    )  # fmt: skip
+    )
     composite(
-        f"{_op.name}_mean", "x correction:number", partial(_with_mean, _op), static=_parameters,
+        f"{_op.name}_mean",
+        "x correction:number",
+        partial(_with_mean, _op),
+        static=_parameters,
         doc=f"{_op.name} and mean in one, as in PyTorch.",
-    )  # fmt: skip
+    )
 _SPREAD = "x, axis@unbiased, unbiased, keepdims, *, correction"
 _VARIED = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean; without_nan=True"
 declare(f"""

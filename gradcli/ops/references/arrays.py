@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-# -- Arrays of scalars as lists of their entries in order --------------------------------------------
+# -- Arrays of scalars as lists of their entries in order
+# --------------------------------------------
 
 
 Array = np.ndarray
@@ -21,7 +22,8 @@ Matrix = np.ndarray
 def over_batches(function: Callable[..., Any], shape: Callable[..., Any]) -> Callable[..., Any]:
     """Lift a function of matrices of scalars over leading axes.
 
-    ``shape`` is the shape that it makes of those of its matrices, or a list of shapes where it has several results.
+    ``shape`` is the shape that it makes of those of its matrices, or a list of shapes where it has
+    several results.
     """
 
     def reference(m: Any, *arrays: Any, **static: Any) -> Any:
@@ -30,7 +32,9 @@ def over_batches(function: Callable[..., Any], shape: Callable[..., Any]) -> Cal
         alike = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in arrays]
         shapes = shape(*(a.shape[-2:] for a in arrays), **static)
         several = isinstance(shapes, list)
-        results = tuple(np.empty((*batch, *s), dtype=object) for s in (shapes if several else [shapes]))
+        results = tuple(
+            np.empty((*batch, *s), dtype=object) for s in (shapes if several else [shapes])
+        )
         for place in np.ndindex(batch):
             found = function(m, *(a[place] for a in alike), **static)
             for result, part in zip(results, found if several else (found,), strict=True):
@@ -62,7 +66,10 @@ def pick(x: Any, places: Any) -> Array:
 
 
 def which(axis: Any, ndim: int) -> list[int]:
-    """The axes that are meant, counted from the first; all of them by None. A number has no axis but that of its one entry."""
+    """The axes that are meant, counted from the first; all of them by None.
+
+    A number has no axis but that of its one entry.
+    """
     if axis is None:
         return list(range(ndim))
     named = list(axis) if isinstance(axis, (tuple, list)) else [axis]
@@ -82,7 +89,10 @@ def reduce_lines(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], 
 def replace_lines(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -> Array:
     """Each line along an axis replaced by another, which may be shorter or longer."""
     lines = np.asarray(x, dtype=object).swapaxes(axis, -1)
-    made = [change(line) for line in lines.reshape(math.prod(lines.shape[:-1]), lines.shape[-1]).tolist()]
+    made = [
+        change(line)
+        for line in lines.reshape(math.prod(lines.shape[:-1]), lines.shape[-1]).tolist()
+    ]
     length = len(made[0]) if made else lines.shape[-1]
     return array([v for line in made for v in line], (*lines.shape[:-1], length)).swapaxes(axis, -1)
 
@@ -109,7 +119,9 @@ def _of_matrices(m: Any, x: Matrix, y: Matrix) -> Matrix:
         whole: Matrix = found[0]
         return whole
     columns = y.T.tolist()
-    return array([inner(m, row, column) for row in x.tolist() for column in columns], (len(x), len(columns)))
+    return array(
+        [inner(m, row, column) for row in x.tolist() for column in columns], (len(x), len(columns))
+    )
 
 
 def matmul(m: Any, x: Any, y: Any) -> Any:
@@ -120,7 +132,7 @@ def matmul(m: Any, x: Any, y: Any) -> Any:
     return found if np.ndim(x) > 1 else found[..., 0, :] if np.ndim(y) > 1 else found[..., 0]
 
 
-# -- References of single functions that take more than a line -------------------------------------
+# -- References of single functions that take more than a line -----------------------------------
 
 
 def machine_epsilon(m: Any, x: Any) -> Array:
@@ -129,7 +141,8 @@ def machine_epsilon(m: Any, x: Any) -> Array:
 
 
 def bernoulli_nll(m: Any, x: Any, y: Any) -> Array:
-    """The definition; very near 0 and 1 its value as a constant, and the slope that PyTorch chooses.
+    """The definition; very near 0 and 1 its value as a constant, and the slope that PyTorch
+    chooses.
 
     PyTorch's bounds are -100 of a logarithm, and 1e-12, in float32, of the denominator of a slope.
     """
@@ -142,18 +155,26 @@ def bernoulli_nll(m: Any, x: Any, y: Any) -> Array:
         at = m.plain(p)
         if not 0 <= at <= 1 or at * (1 - at) >= narrowest:
             return -(t * m.log(p) + (1 - t) * m.log(1 - p))
-        return -(t * held_log(at) + (1 - t) * held_log(1 - at)) + (at - m.plain(t)) / narrowest * (p - at)
+        return -(t * held_log(at) + (1 - t) * held_log(1 - at)) + (at - m.plain(t)) / narrowest * (
+            p - at
+        )
 
     return array([entry(p, t) for p, t in zip(entries(x), entries(y), strict=True)], np.shape(x))
 
 
 def polygamma(m: Any, x: Any, n: int) -> Any:
-    """The n-th derivative of digamma. Far to the left by reflection (DLMF 5.15.6), as mpmath counts every pole on the way."""
+    """The n-th derivative of digamma.
+
+    Far to the left by reflection (DLMF 5.15.6), as mpmath counts every pole on the way.
+    """
     if not n or x > -50 or not m.isfinite(x):
         return m.psi(n, x)
     if x == m.nint(x):
         return m.psi(n, -1)
-    slopes = {1: 1}  # of the cotangent as a polynomial in it, by its powers: (c**k)' = -k*c**(k - 1) - k*c**(k + 1)
+    slopes = {
+        1: 1
+        # of the cotangent as a polynomial in it, by its powers: (c**k)' = -k*c**(k - 1) - k*c**(k + 1)
+    }
     for _ in range(n):
         before, slopes = slopes, {}
         for power, factor in before.items():
@@ -164,7 +185,7 @@ def polygamma(m: Any, x: Any, n: int) -> Any:
     return (-1) ** n * m.psi(n, 1 - x) - m.pi ** (n + 1) * turned
 
 
-# -- Operations that move entries: which entry stands where ----------------------------------------
+# -- Operations that move entries: which entry stands where --------------------------------------
 
 
 def same(m: Any, x: Any, **_: Any) -> Any:
@@ -186,20 +207,31 @@ def transpose(m: Any, x: Any, axes: Any) -> Array:
 def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
     """The entries of one array after those of the other, where the axis comes first."""
     lined = [np.moveaxis(np.asarray(x, object), axis, 0) for x in arrays]
-    joined = array([v for x in lined for v in entries(x)], [sum(map(len, lined)), *lined[0].shape[1:]])
+    joined = array(
+        [v for x in lined for v in entries(x)], [sum(map(len, lined)), *lined[0].shape[1:]]
+    )
     return np.moveaxis(joined, 0, axis)
 
 
 def _numbers(shape: Sequence[int], index: Sequence[Any]) -> Any:
-    """The numbers of the entries of x[index] among those of x: what an index means is NumPy's to say."""
+    """The numbers of the entries of x[index] among those of x: what an index means is NumPy's to
+    say.
+    """
     numbers = np.arange(math.prod(shape)).reshape(tuple(shape))
-    return numbers[tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)]
+    return numbers[
+        tuple(
+            slice(*part) if isinstance(part, tuple) else getattr(part, "array", part)
+            for part in index
+        )
+    ]
 
 
 def _sums(m: Any, places: Any, values: Any, shape: Sequence[int]) -> Array:
     """Zeros of a shape with values added at the numbers of their places."""
     sums: dict[int, Any] = {}
-    for place, value in zip(np.ravel(places).tolist(), entries(broadcast_to(m, values, np.shape(places))), strict=True):
+    for place, value in zip(
+        np.ravel(places).tolist(), entries(broadcast_to(m, values, np.shape(places))), strict=True
+    ):
         sums[place] = sums[place] + value if place in sums else value
     return array([sums.get(place, m.zero) for place in range(math.prod(shape))], shape)
 
@@ -217,7 +249,9 @@ def _columns(index: Any, shape: Sequence[int], axis: int) -> Any:
     if not shape:
         return np.asarray(index, int) * 0
     numbers = np.arange(math.prod(shape)).reshape(tuple(shape))
-    others = numbers[tuple(slice(None if a == axis % len(shape) else n) for a, n in enumerate(np.shape(index)))]
+    others = numbers[
+        tuple(slice(None if a == axis % len(shape) else n) for a, n in enumerate(np.shape(index)))
+    ]
     return np.take_along_axis(others, np.asarray(index, int), axis)
 
 
@@ -229,7 +263,7 @@ def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
     return _sums(m, _columns(index, shape, axis), x, shape)
 
 
-# -- Reductions: what one scalar is made of many, line by line -------------------------------------
+# -- Reductions: what one scalar is made of many, line by line -----------------------------------
 
 
 def by_rows(make: Callable[[Any, list[Any]], Any]) -> Callable[..., Array]:
@@ -307,7 +341,9 @@ logsumexp = by_rows(logarithm_of_sum)
 
 
 def median_from_below(m: Any, x: Any, ignore_nan: bool) -> Array:
-    """The lower one of the middle entries among those that are numbers; NaN if none is, or one is not and NaN is not ignored."""
+    """The lower one of the middle entries among those that are numbers; NaN if none is, or one is
+    not and NaN is not ignored.
+    """
     numbers = sorted((v for v in entries(x) if m.plain(v) == m.plain(v)), key=m.plain)
     if not numbers or not (ignore_nan or len(numbers) == np.size(x)):
         return number(m.nan)

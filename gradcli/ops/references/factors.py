@@ -1,7 +1,9 @@
-"""References of factors of matrices and of equations, by the textbook algorithms on scalars of any kind.
+"""References of factors of matrices and of equations, by the textbook algorithms on scalars of any
+kind.
 
-Each is a finite composition of + - * / and square roots, so that derivatives can be taken through it. Which of several vectors LAPACK
-returns (a sign, a basis of what is left over) is read off LAPACK's own result; no number is.
+Each is a finite composition of + - * / and square roots, so that derivatives can be taken through
+it. Which of several vectors LAPACK returns (a sign, a basis of what is left over) is read off
+LAPACK's own result; no number is.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from gradcli.errors import EvaluationError
 from gradcli.ops.references.arrays import Matrix, matmul, over_batches, replace_lines, total
 
 GUARD = 6  # digits that rounding may take
-_FEW = 3  # rows up to which single steps are as good as functions of whole matrices, and exact where numbers are
+# rows up to which single steps are as good as functions of whole matrices, and exact where numbers
+# are
+_FEW = 3
 
 
 def plainly(m: Any, x: Matrix) -> Matrix:
@@ -44,14 +48,19 @@ _DIGITS_LEFT = 40  # of the working precision, to rounding in many steps
 
 
 def rounding(m: Any, size: Any) -> Any:
-    """Return what numbers of a size may differ by, and be equal for all that a program's precision can tell."""
+    """Return what numbers of a size may differ by, and be equal for all that a program's precision
+    can tell.
+    """
     if m.splits:
         return size * m.m.mpf(10) ** (_DIGITS_LEFT - m.m.dps)
     return size * m.m.mpf(64 * float(np.finfo(m.precision).eps))
 
 
 def whole(m: Any, name: str, x: Matrix) -> tuple[Matrix, ...]:
-    """A function of a whole matrix that is the end of an iteration. Raises ArithmeticError where scalars are expressions."""
+    """A function of a whole matrix that is the end of an iteration.
+
+    Raises ArithmeticError where scalars are expressions.
+    """
     found: tuple[Matrix, ...] | None = m.of_matrices(name, x)
     if found is None:
         raise ArithmeticError("an iteration has no formula")
@@ -87,7 +96,9 @@ def determinant(m: Any, x: Matrix) -> Any:
     for count in range(1, n + 1):
         row, smaller, minors = x[n - count], minors, {}
         for columns in combinations(range(n), count):
-            terms = [row[c] * smaller[columns[:i] + columns[i + 1 :]] for i, c in enumerate(columns)]
+            terms = [
+                row[c] * smaller[columns[:i] + columns[i + 1 :]] for i, c in enumerate(columns)
+            ]
             minors[columns] = total(m, [-term if i % 2 else term for i, term in enumerate(terms)])
     return minors[tuple(range(n))]
 
@@ -105,8 +116,8 @@ def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
 
 
 def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
-    """The factors L and U in one matrix, the order of its rows, by the largest entry of each column, and the exchanges,
-    from 1.
+    """The factors L and U in one matrix, the order of its rows, by the largest entry of each
+    column, and the exchanges, from 1.
     """
     x, order, pivots = x.copy(), np.arange(len(x)), list[int]()
     for k in range(min(x.shape)):
@@ -121,7 +132,9 @@ def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
 
 
 def complete_basis(m: Any, basis: Matrix, others: Matrix) -> Matrix:
-    """A library's vectors, to full precision orthogonal to a basis and to each other: columns without a history."""
+    """A library's vectors, to full precision orthogonal to a basis and to each other: columns
+    without a history.
+    """
     found = plainly(m, basis)
     for candidate in others.T:
         vector = np.array([m.one * float(v) for v in candidate], dtype=object)
@@ -144,7 +157,9 @@ def exponential(m: Any, x: Matrix) -> Matrix:
 
 
 def _clusters(m: Any, values: Any) -> list[list[int]]:
-    """The places of values in ascending order, those together that are equal to the program's precision."""
+    """The places of values in ascending order, those together that are equal to the program's
+    precision.
+    """
     plain = [m.plain(v) for v in values]
     close = rounding(m, max(map(abs, plain), default=0))
     found: list[list[int]] = []
@@ -165,12 +180,18 @@ def _turn(m: Any, clusters: list[list[int]], like: Matrix, vectors: Matrix) -> N
     for places in clusters:
         overlap = plainly(m, vectors[:, places]).T @ like[:, start : start + len(places)]
         several = len(places) > 1
-        turn = complete_basis(m, np.empty((len(places), 0), dtype=object), overlap) if several else np.where(overlap < 0, -m.one, m.one)
+        turn = (
+            complete_basis(m, np.empty((len(places), 0), dtype=object), overlap)
+            if several
+            else np.where(overlap < 0, -m.one, m.one)
+        )
         vectors[:, places] = vectors[:, places] @ turn
         start += len(places)
 
 
-def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any] = lambda value: value) -> tuple[Matrix, Matrix]:
+def symmetric_eigen(
+    m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any] = lambda value: value
+) -> tuple[Matrix, Matrix]:
     """Eigenvalues in ascending order, and eigenvectors turned towards others.
 
     sizes  what is told apart of values
@@ -181,7 +202,9 @@ def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any]
     clusters = _clusters(m, m.map(sizes, values))
     _turn(m, clusters, like, v)
     for places in clusters:
-        if len(places) > 1:  # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
+        if (
+            len(places) > 1
+        ):  # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
             m.note_approximation("eigh")
             vectors = plainly(m, v[:, places])
             values[places] = (vectors * (x @ vectors)).sum(axis=0)
@@ -190,10 +213,11 @@ def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any]
 
 
 def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """U (of no meaning for values of 0), singular values in descending order, and V turned towards others.
+    """U (of no meaning for values of 0), singular values in descending order, and V turned towards
+    others.
 
-    They are those of x.T @ x, there being no more columns than rows. What is zero to the precision of m becomes a square root of
-    zero, which has no derivative.
+    They are those of x.T @ x, there being no more columns than rows. What is zero to the precision
+    of m becomes a square root of zero, which has no derivative.
     """
     tiny = largest(m, x) ** 2 * m.m.mpf(10) ** (GUARD - m.m.dps)
 
@@ -219,7 +243,6 @@ def _same(*shapes: Any, **_: Any) -> Any:
     return shapes[-1]
 
 
-
 def substitute(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
     """The z with x @ z = y, row by row."""
     found, n = y.copy(), len(y)
@@ -240,7 +263,9 @@ def _solve_matrices(m: Any, x: Any, y: Any) -> Any:
 
 
 def solve(m: Any, x: Any, y: Any) -> Any:
-    return _solve_matrices(m, x, y[:, None])[..., 0] if np.ndim(y) == 1 else _solve_matrices(m, x, y)
+    return (
+        _solve_matrices(m, x, y[:, None])[..., 0] if np.ndim(y) == 1 else _solve_matrices(m, x, y)
+    )
 
 
 def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
@@ -252,7 +277,11 @@ def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         factors = without_derivatives(m, factors, x)
     k, row, column = min(n, columns), np.arange(n)[:, None], np.arange(columns)
     lower = np.where(row > column, factors, np.where(row == column, m.one, m.zero))
-    return np.where(row == order, m.one, m.zero), lower[:, :k], np.where(row > column, m.zero, factors)[:k]
+    return (
+        np.where(row == order, m.one, m.zero),
+        lower[:, :k],
+        np.where(row > column, m.zero, factors)[:k],
+    )
 
 
 lu = over_batches(_lu, lambda x: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
@@ -291,9 +320,11 @@ cholesky = over_batches(_cholesky, _same)
 
 
 def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
-    """Orthonormal columns Q and upper triangular R with x = Q @ R, by the method of Gram and Schmidt, signs as LAPACK has them.
+    """Orthonormal columns Q and upper triangular R with x = Q @ R, by the method of Gram and
+    Schmidt, signs as LAPACK has them.
 
-    Where a column depends on those before it, that of a library takes its place, and there are no derivatives.
+    Where a column depends on those before it, that of a library takes its place, and there are no
+    derivatives.
     """
     like, signs = np.linalg.qr(floats(m, x))
     columns = x.shape[1]
@@ -308,7 +339,11 @@ def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
             r[j, j] = m.sqrt(square) * (-1 if signs[j, j] < 0 else 1)
             q[:, j] = q[:, j] / r[j, j]
         else:
-            q[:, j], r[j, j], dependent = complete_basis(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero, True
+            q[:, j], r[j, j], dependent = (
+                complete_basis(m, q[:, :j], like[:, j : j + 1])[:, 0],
+                m.zero,
+                True,
+            )
     return (without_derivatives(m, q, x), without_derivatives(m, r, x)) if dependent else (q, r)
 
 
@@ -322,7 +357,9 @@ matrix_exp = over_batches(exponential, _same)
 
 
 def _eigh(m: Any, x: Matrix, UPLO: Any) -> tuple[Matrix, Matrix]:
-    return symmetric_eigen(m, symmetric(m, x, UPLO.upper() == "U"), np.linalg.eigh(floats(m, x), UPLO)[1])
+    return symmetric_eigen(
+        m, symmetric(m, x, UPLO.upper() == "U"), np.linalg.eigh(floats(m, x), UPLO)[1]
+    )
 
 
 eigh = over_batches(_eigh, lambda x, UPLO: [x[:1], x])
@@ -339,7 +376,9 @@ def _svd(m: Any, x: Matrix, full_matrices: bool) -> tuple[Matrix, Matrix, Matrix
 
 
 def _tall_svd(m: Any, x: Matrix, u: Matrix, v: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """The square U, the singular values and V of a matrix with no more columns than rows, turned like a library's."""
+    """The square U, the singular values and V of a matrix with no more columns than rows, turned
+    like a library's.
+    """
     left, sizes, right = singular_values(m, x, v)
     rank = sum(m.plain(s) != 0 for s in sizes)
     left = left[:, :rank]
@@ -358,7 +397,11 @@ svd = over_batches(_svd, _svd_shapes)
 
 
 def _pinv(m: Any, x: Matrix, rtol: Any, atol: Any) -> Matrix:
-    relative = (0.0 if atol else max(x.shape) * float(np.finfo(m.precision).eps)) if rtol is None else float(rtol)
+    relative = (
+        (0.0 if atol else max(x.shape) * float(np.finfo(m.precision).eps))
+        if rtol is None
+        else float(rtol)
+    )
     tall = x.shape[0] >= x.shape[1]
     found = pseudoinverse(m, x if tall else x.T, relative, float(atol or 0))
     return found if tall else found.T
@@ -368,14 +411,21 @@ pinv = over_batches(_pinv, lambda x, **_: x[::-1])
 
 
 def pseudoinverse(m: Any, x: Matrix, rtol: float, atol: float) -> Matrix:
-    """Return the pseudoinverse of the matrix of fixed rank that is nearest to first order: x @ v @ inv(u.T @ x @ v) @ u.T @ x."""
+    """Return the pseudoinverse of the matrix of fixed rank that is nearest to first order: x @ v @
+    inv(u.T @ x @ v) @ u.T @ x.
+    """
     _, rough, like = np.linalg.svd(floats(m, x), full_matrices=False)
-    if x.size and rough[-1] > max(2 * atol, 2 * rtol * rough[0], 1e-9 * rough[0]):  # no doubt about the rank
+    if x.size and rough[-1] > max(
+        2 * atol, 2 * rtol * rough[0], 1e-9 * rough[0]
+    ):  # no doubt about the rank
         return eliminate(m, x.T @ x, x.T)
     u, sizes, v = singular_values(m, plainly(m, x), like.T)
     rank = sum(s > max(m.m.mpf(atol), rtol * sizes[0]) for s in sizes)
     u, v = u[:, :rank], v[:, :rank]
     left, right = x @ v, u.T @ x
     middle = u.T @ left
-    found: Matrix = eliminate(m, right @ right.T, right).T @ (middle @ eliminate(m, left.T @ left, left.T)) + m.zero
+    found: Matrix = (
+        eliminate(m, right @ right.T, right).T @ (middle @ eliminate(m, left.T @ left, left.T))
+        + m.zero
+    )
     return found

@@ -1,4 +1,6 @@
-"""Gamma functions, the logistic function, sums of exponentials; and counting, continued to real numbers."""
+"""Gamma functions, the logistic function, sums of exponentials; and counting, continued to real
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,22 @@ from gradcli.ops.constants import LN2, LN_PI
 from gradcli.ops.elementwise.exponential import exp, expm1
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.registry import Function, Kink, OfSciPy, Op, declare, elementwise, function, nodes_for, piecewise, witness
+from gradcli.ops.registry import (
+    Function,
+    Kink,
+    OfSciPy,
+    Op,
+    declare,
+    elementwise,
+    function,
+    nodes_for,
+    piecewise,
+    witness,
+)
 from gradcli.ops.text import number_in_c
 
-_FAR = -100.0  # beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
+# beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
+_FAR = -100.0
 
 
 def _polygamma(x: Any, n: int) -> Any:
@@ -28,7 +42,11 @@ def _polygamma(x: Any, n: int) -> Any:
         return special.digamma(x)
     far = (np.asarray(x) < _FAR) & np.isfinite(x)
     found = special.polygamma(n, np.where(far, 1 - x, x))
-    return np.where(far, (-1) ** n * found - _cotangent_slope(np.where(far, x, np.nan), n), found)[()] if far.any() else found[()]
+    return (
+        np.where(far, (-1) ** n * found - _cotangent_slope(np.where(far, x, np.nan), n), found)[()]
+        if far.any()
+        else found[()]
+    )
 
 
 def _cotangent_slope(x: Any, n: int) -> Any:
@@ -55,7 +73,8 @@ polygamma: Op = elementwise(
     domain="x is not 0, -1, -2, ...",
     written="polygamma({n}, {x})",
     latex=r"\psi^{{({n})}}\left({x}\right)",
-    doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number. "
+    doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one "
+    "that is a whole number. "
     ">>> polygamma(1, x)",
     ulps=16,
     carries=(-math.inf, 0.0),
@@ -87,6 +106,7 @@ gamma = elementwise(
     ulps=10,
     carries=(-math.inf, 0.0, 1.4616321449683622),
 )
+
 
 def _lgamma_reference(m: Any, x: Any) -> Any:
     return m.log(abs(m.gamma(x))) if x < 0 else m.loggamma(x)
@@ -120,7 +140,7 @@ def _sigmoid_slope(out: Any, x: Any) -> Any:
 @function(
     "sigmoid expit", forward=_sigmoid, partials=(_sigmoid_slope,), saves="x out", carries=(),
     numpy="special.expit({0})", torch="torch.sigmoid({0})",
-)  # fmt: skip
+)
 def sigmoid(x: Any) -> Any:
     """1/(1 + exp(-x)), accurate in both tails.
 
@@ -129,12 +149,15 @@ def sigmoid(x: Any) -> Any:
     return 1 / (1 + exp(-x))
 
 
-# Functions whose derivative code commonly takes from the result, where digits of it cancel: 1 - y*y of y = tanh(x).
+# Functions whose derivative code commonly takes from the result, where digits of it cancel: 1 - y*y
+# of y = tanh(x).
 BY_RESULT = (expm1, tanh, sigmoid)
 
 
 def _larger(m: Any, x: Any, y: Any) -> Any:
-    """The larger of two numbers; where enclosures leave it open which it is, a number that holds both."""
+    """The larger of two numbers; where enclosures leave it open which it is, a number that holds
+    both.
+    """
     return getattr(m, "maximum", max)(x, y)
 
 
@@ -182,7 +205,9 @@ def _softplus_of(x: Any, beta: Any, threshold: float) -> Any:
 def _softplus_in_c(beta: float, threshold: float) -> str:
     scale, limit = number_in_c(beta), number_in_c(threshold)
     curve = "g_softplus({0})" if beta == 1 else f"(g_softplus({{0}} * {scale}) / {scale})"
-    return curve if threshold == math.inf else f"g_choose({{0}} * {scale} > {limit}, {{0}}, {curve})"
+    return (
+        curve if threshold == math.inf else f"g_choose({{0}} * {scale} > {limit}, {{0}}, {curve})"
+    )
 
 
 softplus: Op = piecewise(
@@ -196,12 +221,15 @@ softplus: Op = piecewise(
     saves="x",
     ulps=4,
     extended=extended.BODY,
-    kinks=Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),
-    doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20). >>> softplus(x)",
+    kinks=Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of "
+    "the curve"),
+    doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold "
+    "(PyTorch's is 20). >>> softplus(x)",
     definition=_softplus_of,
     carries=(),
     c=_softplus_in_c,
-    numpy=lambda shapes, **given: f"_softplus({{0}}, {', '.join(repr(float(x)) for x in given.values() if x != math.inf)})",
+    numpy=lambda shapes, **given: f"_softplus({{0}}, "
+    f"{', '.join(repr(float(x)) for x in given.values() if x != math.inf)})",
 )
 
 declare("""
@@ -212,7 +240,7 @@ declare("""
 """)
 
 
-# -- Counting: factorials, binomial coefficients, beta, multivariate gamma, zeta -------------------
+# -- Counting: factorials, binomial coefficients, beta, multivariate gamma, zeta -----------------
 
 
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
@@ -220,7 +248,8 @@ declare("""
 
 
 def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
-    """A function that sympy does not have, or has no limits of: its derivative by the last argument, and by those before one order more.
+    """A function that sympy does not have, or has no limits of: its derivative by the last
+    argument, and by those before one order more.
 
     The static parameters are these orders, which are 0 where there are none.
 
@@ -246,16 +275,24 @@ def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
             orders[place - 1] += 1
             return self.func(*values, *orders)
 
-        fields = {"fdiff": fdiff, "by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers)}
+        fields = {
+            "fdiff": fdiff,
+            "by_mpmath": staticmethod(value),
+            "_imp_": staticmethod(of_numbers),
+        }
         if formula is not None:
             fields["formula"] = staticmethod(formula)
-        return type(name, (s.Function,), fields)(*arguments, *(static.values() or (0,) * (count - 1)))
+        return type(name, (s.Function,), fields)(
+            *arguments, *(static.values() or (0,) * (count - 1))
+        )
 
     return symbolic
 
 
 def next_order(factor: Any = 1) -> Any:
-    """Return the slope of a function whose derivative is that of the next order, but for a factor."""
+    """Return the slope of a function whose derivative is that of the next order, but for a
+    factor.
+    """
     return lambda s, function, values, orders: factor * function(*values, orders[0] + 1)
 
 
@@ -263,12 +300,18 @@ _STEPS = 12  # by which the argument is moved before the series is used
 
 
 def _stirling(x: Any, y: Any, n: int) -> Any:
-    """The terms with Bernoulli's numbers of what polygamma(n, x) gains to x + y, far from 0; of lgamma for n = -1."""
+    """The terms with Bernoulli's numbers of what polygamma(n, x) gains to x + y, far from 0; of
+    lgamma for n = -1.
+    """
     from scipy import special
 
     numbers = enumerate(special.bernoulli(22)[2::2], 1)
-    factors = ((k, number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)) for k, number in numbers)
-    return -((-1) ** n) * sum(factor * _difference_of_powers(x, y, 2 * k + n) for k, factor in factors)
+    factors = (
+        (k, number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)) for k, number in numbers
+    )
+    return -((-1) ** n) * sum(
+        factor * _difference_of_powers(x, y, 2 * k + n) for k, factor in factors
+    )
 
 
 def _rise(x: Any, y: Any, n: int) -> Any:
@@ -277,7 +320,9 @@ def _rise(x: Any, y: Any, n: int) -> Any:
     step, far = np.maximum(y, -start), start + _STEPS
     sign = -((-1) ** n) * math.factorial(n)
     total = sign * sum(_difference_of_powers(start + j, step, n + 1) for j in range(_STEPS))
-    total = total + (np.log1p(step / far) if n == 0 else sign / n * _difference_of_powers(far, step, n))
+    total = total + (
+        np.log1p(step / far) if n == 0 else sign / n * _difference_of_powers(far, step, n)
+    )
     total = total + sign / 2 * _difference_of_powers(far, step, n + 1) + _stirling(far, step, n)
     plain = _polygamma(x + y, n) - _polygamma(x, n)
     return np.where((x > 0) & (x + y > 0), total, plain)[()]
@@ -285,7 +330,7 @@ def _rise(x: Any, y: Any, n: int) -> Any:
 
 def _difference_of_powers(x: Any, y: Any, power: int) -> Any:
     """(x + y)**-power - x**-power, without cancellation."""
-    return x**-float(power) * np.expm1(-power * np.log1p(y / x))
+    return x ** -float(power) * np.expm1(-power * np.log1p(y / x))
 
 
 def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
@@ -297,7 +342,9 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
 
 
 def _rise_errors(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, n: int) -> Any:
-    """The change of what rises or falls with each operand, as far as both digammas are of positive numbers."""
+    """The change of what rises or falls with each operand, as far as both digammas are of positive
+    numbers.
+    """
     corners = [m.abs(m.at(x + i * e, y + j * f) - out) for i in (-1.0, 1.0) for j in (-1.0, 1.0)]
     inside = m.logical_and(m.greater(x, e), m.greater(x + y, e + f))
     return m.where(inside, m.max(corners, axis=0), math.inf)
@@ -308,7 +355,8 @@ psi_rise: Op = elementwise(
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
     symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, public=False, ulps=16,
     written={
-        (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
+        (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - "
+        "polygamma(1, {x}))",
     },
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
@@ -319,24 +367,35 @@ psi_rise: Op = elementwise(
 
 
 def _betaln(x: Any, y: Any) -> Any:
-    """lgamma of the smaller operand, less what lgamma gains from the larger one to the sum: by Stirling's series."""
+    """lgamma of the smaller operand, less what lgamma gains from the larger one to the sum: by
+    Stirling's series.
+    """
     from scipy import special
 
     small, large = np.minimum(x, y), np.maximum(x, y)
     step, start = np.maximum(small, 0), np.maximum(large, 0)
     gain = -sum(np.log1p(step / (start + j)) for j in range(_STEPS))
     far = start + _STEPS
-    gain = gain + (far - 0.5) * np.log1p(step / far) + step * (np.log(far + step) - 1) + _stirling(far, step, -1)
+    gain = (
+        gain
+        + (far - 0.5) * np.log1p(step / far)
+        + step * (np.log(far + step) - 1)
+        + _stirling(far, step, -1)
+    )
     return np.where(small > 0, lgamma(step) - gain, special.betaln(x, y))[()]
 
 
 def _in_double(forward: Function) -> Function:
-    """The same in double precision: gamma functions overflow float32 where their ratios are moderate, or lose its digits."""
+    """The same in double precision: gamma functions overflow float32 where their ratios are
+    moderate, or lose its digits.
+    """
 
     @functools.wraps(forward)
     def run(*operands: Any) -> Any:
         kind = np.result_type(*operands, np.float32)
-        return np.asarray(forward(*[np.asarray(x, np.float64) for x in operands])).astype(kind, copy=False)[()]
+        return np.asarray(forward(*[np.asarray(x, np.float64) for x in operands])).astype(
+            kind, copy=False
+        )[()]
 
     return run
 
@@ -380,7 +439,8 @@ betaln = elementwise(
 binomial = elementwise(
     "binomial binom comb", "n k", _binomial, "binomial",
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
-    symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
+    symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k "
+    "out",
     domain="n > -1 and -1 < k < n + 1",
     doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)", ulps=400,
     numpy="special.binom({0}, {1})",
@@ -426,11 +486,18 @@ def _zeta(x: Any, q: Any) -> Any:
     first, far = np.equal(q, 1), np.greater(x, 1)
     finite = np.minimum(x, 1e10)  # SciPy has no limits at infinity, nor NaN for negative q
     found = np.where(first, special.zeta(x), special.zeta(finite, np.where(q > 0, q, np.nan)))
-    return found if (first | far).all() else np.where(first | far, found, _zeta_slope(np.where(first | far, np.nan, x), q, 0))[()]
+    return (
+        found
+        if (first | far).all()
+        else np.where(first | far, found, _zeta_slope(np.where(first | far, np.nan, x), q, 0))[()]
+    )
 
 
 def _zeta_slope(x: Any, q: Any, n: int) -> Any:
-    """Entry by entry by mpmath, at as many digits as a result has zeros before it: SciPy has none of these."""
+    """Entry by entry by mpmath, at as many digits as a result has zeros before it:
+
+    SciPy has none of these.
+    """
     from mpmath import workprec, zeta
 
     def at(x: float, q: float) -> float:
@@ -451,7 +518,9 @@ def _zeta_rounds(m: Any, out: Any, x: Any, q: Any) -> Any:
 def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
     if not q > 0:
         return m.nan
-    with m.workprec(m.prec + int(min(1200, max(0, x * m.mag(q))))):  # mpmath's is accurate beside 1, not beside its result
+    with m.workprec(
+        m.prec + int(min(1200, max(0, x * m.mag(q))))
+    ):  # mpmath's is accurate beside 1, not beside its result
         value = m.zeta(x, q, n)
     return +value
 
@@ -477,7 +546,8 @@ hurwitz_zeta: Op = elementwise(
     symbolic=_zeta_symbolic, domain="x > -5 and q > 0, or q = 1", ulps=300,
     rounding=_zeta_rounds,
     written="zeta({x}, {q})", latex=r"\zeta\left({x}, {q}\right)",
-    doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
+    doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its "
+    "continuation.",
     numpy="special.zeta({0}, {1})",
 )
 

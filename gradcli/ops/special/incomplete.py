@@ -1,4 +1,6 @@
-"""Error functions, and incomplete gamma and beta functions with their derivatives by all parameters, to any order."""
+"""Error functions, and incomplete gamma and beta functions with their derivatives by all
+parameters, to any order.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,17 @@ def _erfcx(x: Any, n: int) -> Any:
     from scipy import special
 
     x = np.asarray(x)
-    before, near = np.full(x.shape, float(TWO_BY_SQRT_PI), dtype=x.dtype), special.erfcx(np.minimum(x, 1.0))
+    before, near = (
+        np.full(x.shape, float(TWO_BY_SQRT_PI), dtype=x.dtype),
+        special.erfcx(np.minimum(x, 1.0)),
+    )
     for k in range(1, n + 1):
         before, near = near, before / (2 * k) - x / k * near
     far, ratio = special.erfcx(np.maximum(x, 1.0)), np.zeros_like(x)
     for k in range(_TERMS if n and np.any(x > 1) else 0, 0, -1):
-        ratio = 1 / (2 * np.maximum(x, 1.0) + 2 * (k + 1) * ratio)  # of the k-th integral to the one before it
+        ratio = 1 / (
+            2 * np.maximum(x, 1.0) + 2 * (k + 1) * ratio
+        )  # of the k-th integral to the one before it
         far = far * ratio if k <= n else far
     return np.where(x > 1, far, near)[()]
 
@@ -72,8 +79,10 @@ erfcx_integral: Op = elementwise(
     "erfcx_integral", "x", _erfcx, _erfcx_reference, lambda out, x, n: -2 * (n + 1) * erfcx_integral(x, n=n + 1),
     symbolic=_erfcx_symbolic, static={"n": 1}, public=False, ulps=500,
     written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
-    latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
-    doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
+    latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} "
+    r"\operatorname{{erfcx}}\left({x}\right)\right)"},
+    doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives "
+    "never cancel.",
     carries=(),
 )
 
@@ -81,7 +90,7 @@ erfcx_integral: Op = elementwise(
 @function(
     forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
     carries=(),
-)  # fmt: skip
+)
 def erfcx(x: Any) -> Any:
     """exp(x**2)*erfc(x), without underflow."""
     return exp(x * x) * erfc(x)
@@ -89,12 +98,13 @@ def erfcx(x: Any) -> Any:
 
 erfinv = elementwise(
     "erfinv", "x", OfSciPy("erfinv"), "erfinv", lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
-    saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.",
+    saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is "
+    "its derivative.",
     carries=(-1.0, 1.0),
 )
 
 
-# -- Probabilities: the normal distribution, log-odds, entropy -------------------------------------
+# -- Probabilities: the normal distribution, log-odds, entropy -----------------------------------
 
 
 def _ndtr(x: Any) -> Any:
@@ -120,7 +130,7 @@ def _log_ndtr(x: Any) -> Any:
 @function(
     forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
     numpy="special.ndtr({0})",
-)  # fmt: skip
+)
 def ndtr(x: Any) -> Any:
     """The probability that a standard normal variable is below x, accurate in the tail."""
     return erfc(-x / SQRT_2) / 2
@@ -162,7 +172,7 @@ def erfcinv(x: Any) -> Any:
 @function(
     forward=OfSciPy("logit"), partials=(lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))),), saves="x out", domain="0 <= x <= 1",
     carries=(0.0, 1.0),
-)  # fmt: skip
+)
 def logit(x: Any) -> Any:
     """The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative."""
     return log(x / (1 - x))
@@ -177,7 +187,7 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
 @function(
     forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
     domain="x >= 0", backward="SpecialEntr", extended=extended.BODY, ulps=3, carries=(0.0, 0.36787944117144233),
-)  # fmt: skip
+)
 def entr(x: Any) -> Any:
     """-x*log(x), and 0 at x = 0, where the derivative is infinite."""
     return where(less(x, 0), -math.inf, -xlogy(x, x))
@@ -189,20 +199,30 @@ declare("""
 """)
 
 
-# -- Incomplete gamma and beta functions -----------------------------------------------------------
+# -- Incomplete gamma and beta functions ---------------------------------------------------------
 
 
 # -- How a value is differentiated by parameters in floats: an integral of the density's derivative.
 
 
 def _factor(slope: Function, n: int, k: int = 0) -> Any:
-    """Return what n derivatives by one parameter and k by another multiply exp(f) by; those of f are ``slope(i, j)``."""
+    """Return what n derivatives by one parameter and k by another multiply exp(f) by; those of f
+    are ``slope(i, j)``.
+    """
     if n:
         return sum(
-            math.comb(n - 1, p) * math.comb(k, q) * _factor(slope, n - 1 - p, k - q) * slope(p + 1, q)
-            for p in range(n) for q in range(k + 1)
+            math.comb(n - 1, p)
+            * math.comb(k, q)
+            * _factor(slope, n - 1 - p, k - q)
+            * slope(p + 1, q)
+            for p in range(n)
+            for q in range(k + 1)
         )
-    return sum(math.comb(k - 1, q) * _factor(slope, 0, k - 1 - q) * slope(0, q + 1) for q in range(k)) if k else 1.0
+    return (
+        sum(math.comb(k - 1, q) * _factor(slope, 0, k - 1 - q) * slope(0, q + 1) for q in range(k))
+        if k
+        else 1.0
+    )
 
 
 _STEP = 1 / 8
@@ -212,8 +232,12 @@ _WEIGHTS = _STEP * _POINTS * (1 + np.exp(-_STEPS))
 
 
 def _integral(integrand: Function, scale: Any) -> Any:
-    """The integral from 0 to infinity by the double exponential rule, of what changes no faster than in steps of the scale."""
-    return scale * sum(weight * integrand(scale * point) for point, weight in zip(_POINTS, _WEIGHTS, strict=True))
+    """The integral from 0 to infinity by the double exponential rule, of what changes no faster
+    than in steps of the scale.
+    """
+    return scale * sum(
+        weight * integrand(scale * point) for point, weight in zip(_POINTS, _WEIGHTS, strict=True)
+    )
 
 
 def _psi(n: int, x: Any) -> Any:
@@ -221,7 +245,9 @@ def _psi(n: int, x: Any) -> Any:
 
 
 def _gamma_slope(a: Any) -> Callable[[Any], Function]:
-    """Derivatives by a of the density's logarithm, where that of x is given: the others are the same at all points, and computed once."""
+    """Derivatives by a of the density's logarithm, where that of x is given: the others are the
+    same at all points, and computed once.
+    """
     psi = cache(lambda n: _psi(n, a))
     return lambda logarithm: lambda i, _: (logarithm if i == 1 else 0.0) - psi(i - 1)
 
@@ -234,7 +260,12 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
         return outside[()]
     a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
     far = x > a + 1
-    low, high, front, slope = np.where(far, 0.5 * a, x), np.where(far, x, a + 2), lgamma(a), _gamma_slope(a)
+    low, high, front, slope = (
+        np.where(far, 0.5 * a, x),
+        np.where(far, x, a + 2),
+        lgamma(a),
+        _gamma_slope(a),
+    )
 
     def below(u: Any) -> Any:  # in place of the integrand's x stands low*exp(-u)
         logarithm = np.log(low) - u
@@ -249,7 +280,9 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
 
 
 def _derivative_by_parameters(name: str, function: Any, orders: Any) -> Any:
-    """A derivative by parameters: by their series, where scalars have them, and by mpmath's differences at as many digits as they take."""
+    """A derivative by parameters: by their series, where scalars have them, and by mpmath's
+    differences at as many digits as they take.
+    """
 
     def at(m: Any, *arguments: Any) -> Any:
         *parameters, x = arguments
@@ -259,16 +292,25 @@ def _derivative_by_parameters(name: str, function: Any, orders: Any) -> Any:
             return enclosed(name, counts, *arguments)
         if not any(counts):
             return function(m, *parameters, x)
-        lost = sum(count * abs(m.mag(value)) for count, value in zip(counts, parameters, strict=True))  # by steps as small as these
+        lost = sum(
+            count * abs(m.mag(value)) for count, value in zip(counts, parameters, strict=True)
+        )  # by steps as small as these
         with m.workprec(m.prec + 40 + 2 * lost):
-            value = m.diff(lambda *where: function(m, *where, x), tuple(parameters), tuple(counts), relative=True)
+            value = m.diff(
+                lambda *where: function(m, *where, x),
+                tuple(parameters),
+                tuple(counts),
+                relative=True,
+            )
         return +value
 
     return at
 
 
 def _regularized_gamma(sign: int) -> Function:
-    """The reference of P(a, x) (sign 1) or Q(a, x), and of its n-th derivative by a: by the smaller of the two."""
+    """The reference of P(a, x) (sign 1) or Q(a, x), and of its n-th derivative by a: by the smaller
+    of the two.
+    """
 
     def reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
         if a <= 0 or x < 0:
@@ -277,7 +319,9 @@ def _regularized_gamma(sign: int) -> Function:
             return m.one if not n and (x > 0) == (sign > 0) else m.zero
         is_far = bool(x > a + 1)
         name, start = ("gammaincc", ()) if is_far else ("gammainc", (0,))
-        found = _derivative_by_parameters(name, lambda m, a, x: m.gammainc(a, *start, x, regularized=True), (n,))(m, a, x)
+        found = _derivative_by_parameters(
+            name, lambda m, a, x: m.gammainc(a, *start, x, regularized=True), (n,)
+        )(m, a, x)
         return found if is_far == (sign < 0) else -found if n else 1 - found
 
     return reference
@@ -290,7 +334,9 @@ def _density_in_sympy(sign: int) -> Any:
     def slope(s: Any, function: Any, values: Any, orders: Any) -> Any:
         a, x = values
         at = s.Dummy(positive=True)
-        return sign * s.diff(s.exp((at - 1) * s.log(x) - x - s.loggamma(at)), at, orders[0]).subs(at, a)
+        return sign * s.diff(s.exp((at - 1) * s.log(x) - x - s.loggamma(at)), at, orders[0]).subs(
+            at, a
+        )
 
     return slope
 
@@ -312,7 +358,7 @@ gammainc_slope: Op = elementwise(
 @function(
     forward=OfSciPy("gammainc"), partials=(lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x)), ulps=200,
     domain="a > 0 and x >= 0", carries=((0.0,), (0.0,)),
-)  # fmt: skip
+)
 def gammainc(a: Any, x: Any) -> Any:
     """The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.
 
@@ -331,7 +377,9 @@ gammaincc: Op = elementwise(
 
 
 def _beta_slope(a: Any, b: Any) -> Callable[[Any, Any], Function]:
-    """Derivatives by a and b of the density's logarithm, where those of x and 1 - x are given: the others are computed once."""
+    """Derivatives by a and b of the density's logarithm, where those of x and 1 - x are given: the
+    others are computed once.
+    """
 
     @cache
     def same(i: int, j: int) -> Any:
@@ -353,7 +401,9 @@ def _below(n: int, k: int, a: Any, b: Any, x: Any) -> Any:
 
     def integrand(u: Any) -> Any:  # in place of the integrand's x stands x*exp(-u)
         logarithm, rest = np.log(x) - u, np.log(1 - x - x * np.expm1(-u))
-        return np.exp(a * logarithm + (b - 1) * rest - front) * _factor(slope(logarithm, rest), n, k)
+        return np.exp(a * logarithm + (b - 1) * rest - front) * _factor(
+            slope(logarithm, rest), n, k
+        )
 
     return _integral(integrand, 1 / (a + (b + 1) * x / (1 - x)))
 
@@ -378,7 +428,9 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
         return m.zero if n or k or not x else m.one
 
     def below(a: Any, b: Any, x: Any) -> Any:
-        """Sum the hypergeometric series whose terms are all positive: mpmath's own function fails where b is a whole number."""
+        """Sum the hypergeometric series whose terms are all positive: mpmath's own function fails
+        where b is a whole number.
+        """
         return m.power(x, a) * m.power(1 - x, b) / (a * m.beta(a, b)) * m.hyp2f1(a + b, 1, a + 1, x)
 
     def part(m: Any, a: Any, b: Any, x: Any) -> Any:
@@ -390,7 +442,13 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
 def _beta_in_sympy(s: Any, function: Any, values: Any, orders: Any) -> Any:
     p, q, x = values
     a, b = s.Dummy(positive=True), s.Dummy(positive=True)
-    logarithm = (a - 1) * s.log(x) + (b - 1) * s.log(1 - x) - s.loggamma(a) - s.loggamma(b) + s.loggamma(a + b)
+    logarithm = (
+        (a - 1) * s.log(x)
+        + (b - 1) * s.log(1 - x)
+        - s.loggamma(a)
+        - s.loggamma(b)
+        + s.loggamma(a + b)
+    )
     return s.diff(s.exp(logarithm), a, orders[0], b, orders[1]).subs({a: p, b: q})
 
 
@@ -406,7 +464,8 @@ betainc_slope: Op = elementwise(
     lambda out, a, b, x, n, k: beta_density(a, b, x, n, k),
     symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy), static={"n": 1, "k": 0}, public=False,
     ulps=4000,
-    domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
+    domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a and b, "
+    "n and k times.",
 )
 
 
@@ -417,7 +476,7 @@ betainc_slope: Op = elementwise(
         lambda out, a, b, x: beta_density(a, b, x),
     ),
     ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", carries=((0.0,), (0.0,), (0.0, 1.0)),
-)  # fmt: skip
+)
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.
 

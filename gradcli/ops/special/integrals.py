@@ -1,4 +1,6 @@
-"""Further functions of scipy.special: transformations, robust losses, polynomials, integrals that have names, Bessel functions."""
+"""Further functions of scipy.special: transformations, robust losses, polynomials, integrals that
+have names, Bessel functions.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,18 @@ from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
 from gradcli.ops.elementwise.trigonometric import cos, cosh, sinh
-from gradcli.ops.registry import REQUIRED, Kink, OfSciPy, Op, composite, declare, elementwise, function, is_number, nodes_for
+from gradcli.ops.registry import (
+    REQUIRED,
+    Kink,
+    OfSciPy,
+    Op,
+    composite,
+    declare,
+    elementwise,
+    function,
+    is_number,
+    nodes_for,
+)
 from gradcli.ops.special.gamma import gamma, in_sympy, lgamma, next_order, softplus
 
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
@@ -34,7 +47,9 @@ def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float]) -> An
     return np.where(np.less(x, -_FAR), far, near)[()]
 
 
-def _hypergeometric_reference(m: Any, x: Any, above: tuple[float, ...], below: tuple[float], n: int = 0) -> Any:
+def _hypergeometric_reference(
+    m: Any, x: Any, above: tuple[float, ...], below: tuple[float], n: int = 0
+) -> Any:
     """Or its n-th derivative."""
     if len(above) == 2 and x > 1:
         return m.nan
@@ -44,7 +59,11 @@ def _hypergeometric_reference(m: Any, x: Any, above: tuple[float, ...], below: t
 
 
 def _in_sympy(s: Any, x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
-    return in_sympy("hypergeometric", lambda m, x, n: _hypergeometric_reference(m, x, above, below, n), next_order())(s, x, n=0)
+    return in_sympy(
+        "hypergeometric",
+        lambda m, x, n: _hypergeometric_reference(m, x, above, below, n),
+        next_order(),
+    )(s, x, n=0)
 
 
 hypergeometric: Op = elementwise(
@@ -54,12 +73,12 @@ hypergeometric: Op = elementwise(
     symbolic=_in_sympy, static={"above": (2.0,), "below": (3.0,)}, public=False, ulps=2000,
     doc="The generalized hypergeometric function of one or two parameters above and one below.",
     numpy=lambda shapes, above, below: f"special.hyp{len(above)}f1({', '.join(map(repr, (*above, *below)))}, {{0}})",
-)  # fmt: skip
+)
 
 
 @function(
     forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
-)  # fmt: skip
+)
 def exprel(x: Any) -> Any:
     """(exp(x) - 1)/x, and 1 at 0."""
     return hypergeometric(x, above=(1.0,), below=(2.0,))
@@ -69,7 +88,9 @@ def _lambert(x: Any, k: int) -> Any:
     from scipy import special
 
     value = special.lambertw(np.asarray(x, complex), k)
-    return np.where(np.abs(value.imag) > 0, np.nan, value.real).astype(np.result_type(np.asarray(x).dtype, np.float32))[()]
+    return np.where(np.abs(value.imag) > 0, np.nan, value.real).astype(
+        np.result_type(np.asarray(x).dtype, np.float32)
+    )[()]
 
 
 lambertw: Op = elementwise(
@@ -92,7 +113,7 @@ lambertw: Op = elementwise(
 @function(
     forward=OfSciPy("dawsn"), partials=(lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),),
     symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), ulps=2000, carries=steady,
-)  # fmt: skip
+)
 def dawsn(x: Any) -> Any:
     """Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x)."""
     return x * hypergeometric(-square(x), above=(1.0,), below=(1.5,))
@@ -101,7 +122,7 @@ def dawsn(x: Any) -> Any:
 @function(
     forward=OfSciPy("ellipk"), partials=(lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,), domain="m < 1",
     ulps=2000, carries=(1.0,),
-)  # fmt: skip
+)
 def ellipk(m: Any) -> Any:
     """The complete elliptic integral of the first kind of the parameter m (the modulus squared)."""
     return hypergeometric(m, above=(0.5, 0.5), below=(1.0,)) * PI / 2
@@ -110,9 +131,11 @@ def ellipk(m: Any) -> Any:
 @function(
     forward=OfSciPy("ellipe"), partials=(lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,), domain="m <= 1",
     ulps=2000, carries=(1.0,),
-)  # fmt: skip
+)
 def ellipe(m: Any) -> Any:
-    """The complete elliptic integral of the second kind of the parameter m (the modulus squared)."""
+    """The complete elliptic integral of the second kind of the parameter m (the modulus
+    squared).
+    """
     return hypergeometric(m, above=(-0.5, 0.5), below=(1.0,)) * PI / 2
 
 
@@ -175,7 +198,9 @@ def poch(z: Any, m: Any) -> Any:
 def _recurrence(name: str, first: Any, step: Any) -> Any:
     def body(x: Any, n: Any) -> Any:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise ArgumentError(f"{name}: the degree must be a whole number of at least 0, not {n!r}")
+            raise ArgumentError(
+                f"{name}: the degree must be a whole number of at least 0, not {n!r}"
+            )
         nodes_for(4 * n, name)
         before, value = 1.0 + 0 * x, first(x)
         if not n:
@@ -194,12 +219,16 @@ _POLYNOMIALS = {
     "eval_hermite": (lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q, "hermite_polynomial_h", "Hermite, the physicists'"),
     "eval_hermitenorm": (lambda x: x, lambda k, x, p, q: x * p - k * q, "hermite_polynomial_he", "Hermite, the probabilists'"),
     "eval_laguerre": (lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1), "laguerre_polynomial_l", "Laguerre"),
-}  # fmt: skip
+}
 for _name, (_first, _step, _torch, _who) in _POLYNOMIALS.items():
     composite(
-        f"{_name} {_torch}", "x", _recurrence(_name, _first, _step), static={"n": REQUIRED},
-        doc=f"The polynomial of {_who}, of degree n. In SciPy's spelling the degree comes first: {_name}(2, x).",
-    )  # fmt: skip
+        f"{_name} {_torch}",
+        "x",
+        _recurrence(_name, _first, _step),
+        static={"n": REQUIRED},
+        doc=f"The polynomial of {_who}, of degree n. In SciPy's spelling the degree comes first: "
+        f"{_name}(2, x).",
+    )
     declare(f"numpy torch:\n{_name}(n, x)\n{_torch} = {_name}(x|input, n, -out)")
 
 
@@ -225,7 +254,9 @@ def _quotient(x: Any, n: int, turns: bool) -> Any:
         far = (trigonometric - k * far) / size
     inner = np.clip(u, -float(n), float(n))
     powers = range((n + 1) // 2, (n + 1) // 2 + 20 + 2 * n)
-    near = sum((-1) ** k / ((2 * k + 1) * math.factorial(2 * k - n)) * inner ** (2 * k - n) for k in powers)
+    near = sum(
+        (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - n)) * inner ** (2 * k - n) for k in powers
+    )
     return np.where(np.isinf(x), 1 / np.abs(u), np.where(np.abs(u) <= n, near, far))[()]
 
 
@@ -259,7 +290,9 @@ def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
         return s.diff(s.sin(u) / u, x, n) / (s.pi**n if turns else 1)
 
     reference = partial(_quotient_reference, turns=turns)
-    return in_sympy("sine_quotient", reference, next_order(s.pi if turns else 1), formula)(s, x, n=n)
+    return in_sympy("sine_quotient", reference, next_order(s.pi if turns else 1), formula)(
+        s, x, n=n
+    )
 
 
 sine_quotient: Op = elementwise(
@@ -272,7 +305,8 @@ sine_quotient: Op = elementwise(
     },
     latex={
         (0, False): r"\frac{{\sin\left({x}\right)}}{{{x}}}",
-        (1, True): r"\frac{{\cos\left(\pi {x:atom}\right) - \operatorname{{sinc}}\left({x}\right)}}{{\pi {x:atom}}}",
+        (1, True): r"\frac{{\cos\left(\pi {x:atom}\right) - "
+        r"\operatorname{{sinc}}\left({x}\right)}}{{\pi {x:atom}}}",
     },
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
@@ -283,7 +317,7 @@ sine_quotient: Op = elementwise(
 @function(
     forward=lambda x: _quotient(x, 0, True), partials=(lambda out, x: sine_quotient(x, n=1, turns=True) * PI,),
     extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
-)  # fmt: skip
+)
 def sinc(x: Any) -> Any:
     """sin(pi*x)/(pi*x), and 1 at x = 0.
 
@@ -293,29 +327,41 @@ def sinc(x: Any) -> Any:
 
 
 def _integral(name: str, family: str, place: int, partial: Any, doc: str, **record: Any) -> Op:
-    """A trigonometric or hyperbolic integral: SciPy has two at once, of which the second one is of positive numbers."""
+    """A trigonometric or hyperbolic integral:
+
+    SciPy has two at once, of which the second one is of positive numbers.
+    """
     both = OfSciPy(family)
     return elementwise(
-        name, "x", lambda x: np.where(np.less(x, 0), np.nan, both(x)[1])[()] if place else both(x)[0],
-        lambda m, x: getattr(m, name.lower())(x), partial, symbolic=lambda s, x: getattr(s, name)(x), doc=doc,
-        domain="x > 0" * place, numpy=f"special.{family}({{0}})[{place}]", **record,
-    )  # fmt: skip
+        name,
+        "x",
+        lambda x: np.where(np.less(x, 0), np.nan, both(x)[1])[()] if place else both(x)[0],
+        lambda m, x: getattr(m, name.lower())(x),
+        partial,
+        symbolic=lambda s, x: getattr(s, name)(x),
+        doc=doc,
+        domain="x > 0" * place,
+        numpy=f"special.{family}({{0}})[{place}]",
+        **record,
+    )
 
 
 si = _integral(
-    "Si", "sici", 0, lambda out, x: sine_quotient(x, n=0), "The sine integral, of sin(t)/t from 0 to x.", ulps=4, carries=steady,
+    "Si", "sici", 0, lambda out, x: sine_quotient(x, n=0), "The sine integral, of sin(t)/t from 0 "
+    "to x.", ulps=4, carries=steady,
 )
 ci = _integral(
-    "Ci", "sici", 1, lambda out, x: cos(x) / x, "The cosine integral, of cos(t)/t from infinity to x.", ulps=400, carries=logarithm,
+    "Ci", "sici", 1, lambda out, x: cos(x) / x, "The cosine integral, of cos(t)/t from infinity "
+    "to x.", ulps=400, carries=logarithm,
 )
 shi = _integral(
     "Shi", "shichi", 0, lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
     "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16, carries=(),
-)  # fmt: skip
+)
 chi = _integral(
     "Chi", "shichi", 1, lambda out, x: cosh(x) / x,
     "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, carries=(0.0,),
-)  # fmt: skip
+)
 ei = elementwise(
     "Ei expi", "x", OfSciPy("expi"), "ei", lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
@@ -340,7 +386,8 @@ expn: Op = elementwise(
     lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x),
     static={"n": 1}, saves="x out", domain="x > 0", ulps=24,
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
-    doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first. >>> expn(2, x)",
+    doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program "
+    "the order comes first. >>> expn(2, x)",
     carries=(0.0,),
     numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
 )
@@ -372,27 +419,39 @@ declare("""
 """)
 
 
-# -- Bessel functions of a real argument; their order is a number known beforehand -----------------
+# -- Bessel functions of a real argument; their order is a number known beforehand ---------------
 
 
-def _bessel(name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any) -> Op:
+def _bessel(
+    name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any
+) -> Op:
     def partial(out: Any, x: Any, v: float) -> Any:
         return slope(op, x, v)
 
     def of_one_order(x: Any, v: float) -> Any:
         if not is_number(v):
-            raise ArgumentError(f"{name}: the order must be a number, not an array", help=f"stack [{name}(0, x), {name}(1, x)]")
+            raise ArgumentError(
+                f"{name}: the order must be a number, not an array",
+                help=f"stack [{name}(0, x), {name}(1, x)]",
+            )
         if not math.isfinite(v):
             raise ArgumentError(f"{name}: the order must be finite, not {v}")
         return forward(v, x)
 
     forward = OfSciPy(name)
     op = elementwise(
-        f"{name} {word}", "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0},
+        f"{name} {word}",
+        "x",
+        of_one_order,
+        lambda m, x, v: getattr(m, word)(v, x),
+        partial,
+        static={"v": 0},
         doc=f"{doc} In a program the order comes first: {name}(1, x). >>> {name}(1, x)",
-        written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
-        numpy=lambda shapes, v: f"special.{name}({v!r}, {{0}})", **record,
-    )  # fmt: skip
+        written=f"{name}({{v}}, {{x}})",
+        latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
+        numpy=lambda shapes, v: f"special.{name}({v!r}, {{0}})",
+        **record,
+    )
     return op
 
 
@@ -401,7 +460,9 @@ def _falling(op: Op, x: Any, v: float) -> Any:
 
 
 def _out_of_phase(m: Any, out: Any, x: Any, v: float) -> Any:
-    """The rounding of functions that oscillate, of whose phase SciPy loses the digits of so large an x."""
+    """The rounding of functions that oscillate, of whose phase SciPy loses the digits of so large
+    an x.
+    """
     return 1500 * m.abs(out) + m.where(m.greater(m.abs(x), 1e15), m.sqrt(m.abs(x)), 0.0)
 
 
@@ -417,7 +478,8 @@ yv = _bessel(
 iv = _bessel(
     "iv", "besseli",
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
+    "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an "
+    "integer", ulps=16,
     carries=(0.0,),
 )
 kv = _bessel(
@@ -435,7 +497,7 @@ def _i0_slope(out: Any, x: Any) -> Any:
 @function(
     "i0 modified_bessel_i0", forward=OfSciPy("i0"), partials=(_i0_slope,), ulps=6, latex=r"I_{{0}}\left({x}\right)",
     carries=(0.0,),
-)  # fmt: skip
+)
 def i0(x: Any) -> Any:
     """The modified Bessel function iv(0, x)."""
     return iv(x, v=0)
@@ -444,7 +506,7 @@ def i0(x: Any) -> Any:
 @function(
     "i1 modified_bessel_i1", forward=OfSciPy("i1"), partials=(lambda out, x: (i0(x) + iv(x, v=2)) / 2,), ulps=16,
     latex=r"I_{{1}}\left({x}\right)", backward="SpecialI1", carries=(),
-)  # fmt: skip
+)
 def i1(x: Any) -> Any:
     """The modified Bessel function iv(1, x)."""
     return iv(x, v=1)
@@ -458,7 +520,8 @@ def _i0e_slope_slope(out: Any, x: Any, n: int) -> Any:
     partials=(_i0e_slope_slope,), public=False, ulps=100,
     symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
     written={(1,): "(i0e({x}) - i1e({x}))"},
-    latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
+    latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - "
+    r"\operatorname{{i1e}}\left({x}\right)\right)"},
     carries=(),
     torch=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
 )

@@ -1,5 +1,6 @@
-"""Families of distributions, declared in standard form: from it their functions follow, with SciPy's loc and scale; PyTorch's names and
-parameters of these, distributions of vectors and of labels, and the divergences between two of a family.
+"""Families of distributions, declared in standard form: from it their functions follow, with
+SciPy's loc and scale; PyTorch's names and parameters of these, distributions of vectors and of
+labels, and the divergences between two of a family.
 """
 
 from __future__ import annotations
@@ -29,8 +30,28 @@ from gradcli.ops.constants import (
     exactly,
 )
 from gradcli.ops.elementwise.arithmetic import abs_, floor, square
-from gradcli.ops.elementwise.exponential import exp, exp_square, expm1, log, log1p, pow_, xlog1py, xlogy
-from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
+from gradcli.ops.elementwise.exponential import (
+    exp,
+    exp_square,
+    expm1,
+    log,
+    log1p,
+    pow_,
+    xlog1py,
+    xlogy,
+)
+from gradcli.ops.elementwise.logic import (
+    clip,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    where,
+)
 from gradcli.ops.elementwise.trigonometric import atan2, sin, tan
 from gradcli.ops.linalg.equations_and_factors import cholesky, solve_triangular
 from gradcli.ops.linalg.matrix_functions import inv
@@ -38,28 +59,47 @@ from gradcli.ops.nn.activations import log_softmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import Composite, Function, composite, declare
 from gradcli.ops.special.gamma import betaln, digamma, gamma, lgamma, sigmoid, softplus
-from gradcli.ops.special.incomplete import betainc, entr, erf, erfc, gammainc, gammaincc, log_ndtr, logit, ndtr, ndtri
+from gradcli.ops.special.incomplete import (
+    betainc,
+    entr,
+    erf,
+    erfc,
+    gammainc,
+    gammaincc,
+    log_ndtr,
+    logit,
+    ndtr,
+    ndtri,
+)
 from gradcli.ops.special.integrals import i0e, i1e
 
 MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
 _MOMENTS = ("mean", "entropy", "probs", "logits")  # which take no x
 _QUANTILES = ("ppf", "icdf")
-_ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}  # below and above the support
+# below and above the support
+_ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}
 _MIRRORED = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf"}
 _FOLLOWS: dict[str, tuple[str, Function]] = {
     "logcdf": ("cdf", log), "logsf": ("sf", log),
-}  # fmt: skip
+}
 
 
 def declare_family(
-    library: str, name: str, parameters: str, methods: Mapping[str, Any], first: str = "x", ignored: str = "",
-    properties: str = "", **record: Any,
-) -> None:  # fmt: skip
+    library: str,
+    name: str,
+    parameters: str,
+    methods: Mapping[str, Any],
+    first: str = "x",
+    ignored: str = "",
+    properties: str = "",
+    **record: Any,
+) -> None:
     """Declare a library's class of distributions.
 
     parameters  as in `signature`; those that may be left out end in a question mark
-    methods     for each method its body, of x (or q) and the parameters, or the composite that it is
+    methods     for each method its body, of x (or q) and the parameters, or the composite that it
+                is
     first       what methods call the variable
     """
     spelled = parameters.replace("?", "")
@@ -71,15 +111,24 @@ def declare_family(
             called = f"torch_{name.lower()}_{method}" if library == TORCH else f"{name}_{method}"
             doc = f"{method} of the distribution {name}, as {library} has it."
             kind = ":index" if start and "pmf" in method else ""
-            MADE[called] = made = composite(called, f"{start}{kind} {operands}", body, public=False, doc=doc, **record)
+            MADE[called] = made = composite(
+                called, f"{start}{kind} {operands}", body, public=False, doc=doc, **record
+            )
         variable = f"{start.removesuffix(':index')}|value, " if start else ""
         declare(f"{library}:\n{name}.{method} = {made.name}({variable}{spelled})")
     kept = f"{spelled}, {ignored}" if ignored else spelled
-    declare_class(library, name, kept, {method: f"{name}.{method}" for method in methods}, properties=properties)
+    declare_class(
+        library,
+        name,
+        kept,
+        {method: f"{name}.{method}" for method in methods},
+        properties=properties,
+    )
 
 
 class Family:
-    """A family of distributions in standard form: functions of x and the shapes, or numbers; those that are missing follow from others.
+    """A family of distributions in standard form: functions of x and the shapes, or numbers; those
+    that are missing follow from others.
 
     shapes      names of the shapes
     low, high   the ends of the support, numbers or functions of the shapes; None for infinity
@@ -88,16 +137,34 @@ class Family:
     """
 
     def __init__(
-        self, name: str, shapes: str, functions: Mapping[str, Any], low: Any = None, high: Any = None, valid: Function | None = None,
+        self,
+        name: str,
+        shapes: str,
+        functions: Mapping[str, Any],
+        low: Any = None,
+        high: Any = None,
+        valid: Function | None = None,
         symmetric: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._functions = functions = {**({"mean": 0.0} if symmetric else {}), **functions}
-        self._low, self._high, self._valid, self._symmetric, self._discrete = low, high, valid, symmetric, "logpmf" in functions
+        self._low, self._high, self._valid, self._symmetric, self._discrete = (
+            low,
+            high,
+            valid,
+            symmetric,
+            "logpmf" in functions,
+        )
         names = ["logpmf", "pmf"] if self._discrete else ["logpdf", "pdf"]
         names += _ENDS if _ENDS.keys() & functions else ()
         names += [name for name in ("ppf", "mean", "entropy") if name in functions]
         parameters = ", ".join([*shapes.split(), "loc?"] + ["scale?"] * (not self._discrete))
-        declare_family(SCIPY, name, parameters, {method: self._method(method) for method in names}, "k" if self._discrete else "x")
+        declare_family(
+            SCIPY,
+            name,
+            parameters,
+            {method: self._method(method) for method in names},
+            "k" if self._discrete else "x",
+        )
 
     def _formula(self, name: str) -> Function:
         """Return the function of that name in standard form, or what it follows from."""
@@ -108,7 +175,9 @@ class Family:
             mirrored = self._formula(_MIRRORED[name])
             return lambda z, *shapes: mirrored(-z, *shapes)
         source, after = _FOLLOWS.get(name) or (f"log{name}", exp)
-        if name not in _FOLLOWS and source not in self._functions:  # a tail, of the other one's logarithm
+        if (
+            name not in _FOLLOWS and source not in self._functions
+        ):  # a tail, of the other one's logarithm
             source, after = f"log{_MIRRORED[name]}", lambda logarithm: -expm1(logarithm)
         start = self._formula(source)
         return lambda *operands: after(start(*operands))
@@ -116,14 +185,28 @@ class Family:
     def _method(self, name: str) -> Function:
         """Return the function of that name, with loc and scale behind the shapes."""
         formula, of_numbers = self._formula(name), name in _MOMENTS
-        rule = self._tail if name in _ENDS else self._quantile if name in _QUANTILES else self._moment if of_numbers else self._density
-        tells = name == "logpdf" and self._low is None and self._high is None  # that the scale is none: by its logarithm
+        rule = (
+            self._tail
+            if name in _ENDS
+            else self._quantile
+            if name in _QUANTILES
+            else self._moment
+            if of_numbers
+            else self._density
+        )
+        tells = (
+            name == "logpdf" and self._low is None and self._high is None
+        )  # that the scale is none: by its logarithm
 
         def body(*operands: Any) -> Any:
             *given, loc, scale = (*operands, None) if self._discrete else operands
             value = rule(name, formula, loc, scale, *given)
             shapes = given[not of_numbers :]
-            fits = [greater(shape, 0) for shape in shapes] if self._valid is None else [self._valid(*shapes)]
+            fits = (
+                [greater(shape, 0) for shape in shapes]
+                if self._valid is None
+                else [self._valid(*shapes)]
+            )
             fits += [] if scale is None or tells else [greater(scale, 0)]
             return where(reduce(logical_and, fits), value, NAN) if fits else value
 
@@ -132,29 +215,45 @@ class Family:
     def _support(self, shapes: Any) -> tuple[Any, Any]:
         return tuple(end(*shapes) if callable(end) else end for end in (self._low, self._high))
 
-    def _density(self, name: str, formula: Function, loc: Any, scale: Any, x: Any, *shapes: Any) -> Any:
+    def _density(
+        self, name: str, formula: Function, loc: Any, scale: Any, x: Any, *shapes: Any
+    ) -> Any:
         z = _standardize(x, loc, scale)
         low, high = self._support(shapes)
         outside = [] if low is None else [less(z, low)]
         outside += [] if high is None else [greater(z, high)]
-        if self._discrete and loc is not None:  # k is whole, but not so what is left of it after loc
+        if (
+            self._discrete and loc is not None
+        ):  # k is whole, but not so what is left of it after loc
             outside += [logical_not(equal(floor(z), z))]
         value, logarithmic = formula(z, *shapes), name.startswith("log")
         if scale is not None:
             value = value - log(scale) if logarithmic else value / scale
-        return where(reduce(logical_or, outside), -INF if logarithmic else 0.0, value) if outside else value
+        return (
+            where(reduce(logical_or, outside), -INF if logarithmic else 0.0, value)
+            if outside
+            else value
+        )
 
-    def _tail(self, name: str, formula: Function, loc: Any, scale: Any, x: Any, *shapes: Any) -> Any:
+    def _tail(
+        self, name: str, formula: Function, loc: Any, scale: Any, x: Any, *shapes: Any
+    ) -> Any:
         """cdf, sf and their logarithms; of whole numbers that at or below x."""
         z = _standardize(x, loc, scale)
-        z, is_below, is_above = (floor(z), less, greater_equal) if self._discrete else (z, less_equal, greater)
+        z, is_below, is_above = (
+            (floor(z), less, greater_equal) if self._discrete else (z, less_equal, greater)
+        )
         value, (below, above) = formula(z, *shapes), _ENDS[name]
         low, high = self._support(shapes)
         value = value if low is None else where(is_below(z, low), below, value)
         return value if high is None else where(is_above(z, high), above, value)
 
-    def _quantile(self, name: str, formula: Function, loc: Any, scale: Any, q: Any, *shapes: Any) -> Any:
-        return where(logical_or(less(q, 0), greater(q, 1)), NAN, _spread(formula(q, *shapes), loc, scale))
+    def _quantile(
+        self, name: str, formula: Function, loc: Any, scale: Any, q: Any, *shapes: Any
+    ) -> Any:
+        return where(
+            logical_or(less(q, 0), greater(q, 1)), NAN, _spread(formula(q, *shapes), loc, scale)
+        )
 
     def _moment(self, name: str, formula: Function, loc: Any, scale: Any, *shapes: Any) -> Any:
         value = formula(*shapes)
@@ -186,27 +285,27 @@ def _is_probability(p: Any) -> Any:
 Family("poisson", "mu", {
     "logpmf": lambda k, mu: xlogy(k, mu) - lgamma(k + 1) - mu, "cdf": lambda k, mu: gammaincc(k + 1, mu),
     "sf": lambda k, mu: gammainc(k + 1, mu), "mean": lambda mu: mu,
-}, 0, valid=lambda mu: greater_equal(mu, 0))  # fmt: skip
+}, 0, valid=lambda mu: greater_equal(mu, 0))
 Family("binom", "n p", {
     "logpmf": lambda k, n, p: xlogy(k, p) + xlog1py(n - k, -p) - log(n + 1) - betaln(n - k + 1, k + 1),
     "cdf": lambda k, n, p: betainc(n - k, k + 1, 1 - p), "sf": lambda k, n, p: betainc(k + 1, n - k, p),
     "mean": lambda n, p: n * p,
-}, 0, lambda n, p: n, valid=lambda n, p: logical_and(greater_equal(n, 0), _is_probability(p)))  # fmt: skip
+}, 0, lambda n, p: n, valid=lambda n, p: logical_and(greater_equal(n, 0), _is_probability(p)))
 Family("bernoulli", "p", {
     "logpmf": lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p), "cdf": lambda k, p: 1 - p, "sf": lambda k, p: p,
     "mean": lambda p: p, "entropy": lambda p: entr(p) + entr(1 - p),
-}, 0, 1, valid=_is_probability)  # fmt: skip
+}, 0, 1, valid=_is_probability)
 Family("geom", "p", {
     "logpmf": lambda k, p: xlog1py(k - 1, -p) + log(p), "cdf": lambda k, p: -expm1(k * log1p(-p)), "sf": lambda k, p: (1 - p) ** k,
     "mean": lambda p: 1 / p,
-}, 1, valid=lambda p: logical_and(greater(p, 0), less_equal(p, 1)))  # fmt: skip
+}, 1, valid=lambda p: logical_and(greater(p, 0), less_equal(p, 1)))
 Family("nbinom", "n p", {
     "logpmf": lambda k, n, p: n * log(p) + xlog1py(k, -p) - log(n + k) - betaln(n, k + 1), "cdf": lambda k, n, p: betainc(n, k + 1, p),
     "sf": lambda k, n, p: betainc(k + 1, n, 1 - p), "mean": lambda n, p: n * (1 - p) / p,
-}, 0, valid=lambda n, p: logical_and(greater(n, 0), logical_and(greater(p, 0), less_equal(p, 1))))  # fmt: skip
+}, 0, valid=lambda n, p: logical_and(greater(n, 0), logical_and(greater(p, 0), less_equal(p, 1))))
 
 
-# -- Continuous distributions of one variable ------------------------------------------------------
+# -- Continuous distributions of one variable ----------------------------------------------------
 
 
 _LN_TWO_BY_PI = exactly("log(2/pi)", lambda m: m.log(2 / m.pi))
@@ -221,29 +320,31 @@ def _normal(z: Any) -> Any:
 Family("norm", "", {
     "logpdf": _normal, "pdf": lambda z: exp_square(z, c=-0.5) / SQRT_TWO_PI, "cdf": ndtr, "logcdf": log_ndtr,
     "ppf": ndtri, "entropy": OF_BELL,
-}, symmetric=True)  # fmt: skip
+}, symmetric=True)
 Family("uniform", "", {
     "logpdf": lambda z: 0 * z, "cdf": lambda z: z, "sf": lambda z: 1 - z, "ppf": lambda q: q, "mean": 0.5,
     "entropy": 0.0,
-}, 0, 1)  # fmt: skip
+}, 0, 1)
 Family("expon", "", {
     "logpdf": lambda z: -z, "logsf": lambda z: -z, "ppf": lambda q: -log1p(-q),
     "mean": 1.0, "entropy": 1.0,
-}, 0)  # fmt: skip
+}, 0)
 Family("gamma", "a", {
     "logpdf": lambda z, a: xlogy(a - 1, z) - z - lgamma(a), "cdf": lambda z, a: gammainc(a, z), "sf": lambda z, a: gammaincc(a, z),
     "mean": lambda a: a, "entropy": lambda a: a + lgamma(a) + (1 - a) * digamma(a),
-}, 0)  # fmt: skip
+}, 0)
 Family("beta", "a b", {
     "logpdf": lambda z, a, b: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b), "cdf": lambda z, a, b: betainc(a, b, z),
     # beside 0 the distance to 1 has no digits of z left
     "sf": lambda z, a, b: where(less(betainc(a, b, z), 0.5), 1 - betainc(a, b, z), betainc(b, a, 1 - z)), "mean": lambda a, b: a / (a + b),
     "entropy": lambda a, b: betaln(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (a + b - 2) * digamma(a + b),
-}, 0, 1)  # fmt: skip
+}, 0, 1)
 
 
 def _student_below(z: Any, df: Any) -> Any:
-    """Half of the incomplete beta function of df/(df + z**2), which is the tail on the side of z."""
+    """Half of the incomplete beta function of df/(df + z**2), which is the tail on the side
+    of z.
+    """
     tail = betainc(df / 2, 0.5, df / (df + square(z))) / 2
     return where(less(z, 0), tail, 1 - tail)
 
@@ -252,12 +353,12 @@ Family("t", "df", {
     "logpdf": lambda z, df: -(df + 1) / 2 * log1p(square(z) / df) - log(df) / 2 - betaln(df / 2, 0.5), "cdf": _student_below,
     "mean": lambda df: where(greater(df, 1), 0.0, INF),
     "entropy": lambda df: (df + 1) / 2 * (digamma((df + 1) / 2) - digamma(df / 2)) + log(df) / 2 + betaln(df / 2, 0.5),
-}, symmetric=True)  # fmt: skip
+}, symmetric=True)
 Family("chi2", "df", {
     "logpdf": lambda z, df: xlogy(df / 2 - 1, z) - z / 2 - lgamma(df / 2) - df * LN2 / 2, "cdf": lambda z, df: gammainc(df / 2, z / 2),
     "sf": lambda z, df: gammaincc(df / 2, z / 2), "mean": lambda df: df,
     "entropy": lambda df: df / 2 + LN2 + lgamma(df / 2) + (1 - df / 2) * digamma(df / 2),
-}, 0)  # fmt: skip
+}, 0)
 
 
 Family("lognorm", "s", {
@@ -266,40 +367,40 @@ Family("lognorm", "s", {
     "sf": lambda z, s: ndtr(-log(z) / s), "logcdf": lambda z, s: log_ndtr(log(z) / s), "logsf": lambda z, s: log_ndtr(-log(z) / s),
     "ppf": lambda q, s: exp(s * ndtri(q)), "mean": lambda s: exp(square(s) / 2),
     "entropy": lambda s: log(s) + OF_BELL,
-}, 0)  # fmt: skip
+}, 0)
 Family("laplace", "", {
     "logpdf": lambda z: -abs_(z) - LN2, "cdf": lambda z: where(less(z, 0), exp(-abs_(z)) / 2, 1 - exp(-abs_(z)) / 2),
     "ppf": lambda q: where(less(q, 0.5), log(2 * q), -log(2 * (1 - q))),
     "logcdf": lambda z: where(less(z, 0), z - LN2, log1p(-exp(-abs_(z)) / 2)),
     "entropy": exactly("(1 + log(2))", lambda m: 1 + m.log(2)),
-}, symmetric=True)  # fmt: skip
+}, symmetric=True)
 Family("logistic", "", {
     "logpdf": lambda z: -z - 2 * softplus(-z), "pdf": lambda z: sigmoid(z) * sigmoid(-z), "cdf": sigmoid,
     "logcdf": lambda z: -softplus(-z), "ppf": logit,
     "entropy": 2.0,
-}, symmetric=True)  # fmt: skip
+}, symmetric=True)
 Family("cauchy", "", {
     "logpdf": lambda z: -log1p(square(z)) - LN_PI, "pdf": lambda z: 1 / (PI * (1 + square(z))), "cdf": lambda z: atan2(1.0, -z) / PI,
     "ppf": lambda q: -1 / tan(PI * q),
     "mean": NAN, "entropy": exactly("log(4*pi)", lambda m: m.log(4 * m.pi)),
-}, symmetric=True)  # fmt: skip
+}, symmetric=True)
 Family("halfnorm", "", {
     "logpdf": lambda z: LN2 + _normal(z), "cdf": lambda z: erf(z / SQRT_2),
     "sf": lambda z: erfc(z / SQRT_2), "ppf": lambda q: ndtri((1 + q) / 2), "mean": SQRT_2_BY_PI,
     "entropy": exactly("((1 + log(pi/2))/2)", lambda m: (1 + m.log(m.pi / 2)) / 2),
-}, 0)  # fmt: skip
+}, 0)
 Family("halfcauchy", "", {
     "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "cdf": lambda z: 2 * atan2(z, 1.0) / PI,
     "sf": lambda z: 2 * atan2(1.0, z) / PI,
     "ppf": lambda q: tan(PI * q / 2), "mean": INF,
     "entropy": LN_TWO_PI,
-}, 0)  # fmt: skip
+}, 0)
 Family("pareto", "b", {
     "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "sf": lambda z, b: pow_(z, -b), "logsf": lambda z, b: -b * log(z),
     "ppf": lambda q, b: pow_(1 - q, -1 / b),
     "mean": lambda b: where(greater(b, 1), b / (b - 1), INF),
     "entropy": lambda b: 1 + 1 / b - log(b),
-}, 1)  # fmt: skip
+}, 1)
 
 
 Family("weibull_min", "c", {
@@ -307,21 +408,23 @@ Family("weibull_min", "c", {
     "ppf": lambda q, c: pow_(-log1p(-q), 1 / c),
     "mean": lambda c: gamma(1 + 1 / c),
     "entropy": lambda c: EULER_GAMMA * (1 - 1 / c) - log(c) + 1,
-}, 0)  # fmt: skip
+}, 0)
 Family("gumbel_r", "", {
     "logpdf": lambda z: -z - exp(-z), "logcdf": lambda z: -exp(-z),
     "ppf": lambda q: -log(-log(q)), "mean": EULER_GAMMA, "entropy": _OF_GUMBEL,
-})  # fmt: skip
+})
 Family("gumbel_l", "", {
     "logpdf": lambda z: z - exp(z), "logsf": lambda z: -exp(z),
     "ppf": lambda q: log(-log1p(-q)), "mean": exactly("digamma(1)", lambda m: -m.euler), "entropy": _OF_GUMBEL,
-})  # fmt: skip
+})
 Family("invgamma", "a", {
     "logpdf": lambda z, a: -(a + 1) * log(z) - 1 / z - lgamma(a), "cdf": lambda z, a: gammaincc(a, 1 / z),
     "sf": lambda z, a: gammainc(a, 1 / z),
     "mean": lambda a: where(greater(a, 1), 1 / (a - 1), INF),
     "entropy": lambda a: a + lgamma(a) - (1 + a) * digamma(a),
-}, 0)  # fmt: skip
+}, 0)
+
+
 def _mass(a: Any, b: Any) -> Any:
     """The probability between two points, from the tails on the side where they are."""
     return where(greater(a, 0), ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
@@ -330,14 +433,14 @@ def _mass(a: Any, b: Any) -> Any:
 Family("truncnorm", "a b", {
     "logpdf": lambda z, a, b: _normal(z) - log(_mass(a, b)), "cdf": lambda z, a, b: _mass(a, z) / _mass(a, b),
     "sf": lambda z, a, b: _mass(z, b) / _mass(a, b),
-}, lambda a, b: a, lambda a, b: b, valid=less)  # fmt: skip
+}, lambda a, b: a, lambda a, b: b, valid=less)
 Family("vonmises", "kappa", {
     "logpdf": lambda z, kappa: -2 * kappa * square(sin(z / 2)) - log(i0e(kappa)) - LN_TWO_PI,
     "entropy": lambda kappa: LN_TWO_PI + log(i0e(kappa)) + kappa * (1 - i1e(kappa) / i0e(kappa)),
-})  # fmt: skip
+})
 
 
-# -- PyTorch's names and parameters, and the divergences between two of a family -------------------
+# -- PyTorch's names and parameters, and the divergences between two of a family -----------------
 
 
 _METHODS = {"log_prob": "logpdf", "cdf": "cdf", "icdf": "ppf", "entropy": "entropy", "mean": "mean", }
@@ -347,7 +450,9 @@ def _declare(name: str, parameters: str, methods: Mapping[str, Any]) -> None:
     declare_family(TORCH, name, parameters, methods, ignored="-validate_args", properties="mean")
 
 
-def _of_scipy(name: str, family: str, keeps: str, parameters: Function | None = None, **methods: Function) -> None:
+def _of_scipy(
+    name: str, family: str, keeps: str, parameters: Function | None = None, **methods: Function
+) -> None:
     """Declare a family that SciPy has, too.
 
     keeps       its parameters in PyTorch's order: SciPy's under PyTorch's names, or PyTorch's own
@@ -358,7 +463,9 @@ def _of_scipy(name: str, family: str, keeps: str, parameters: Function | None = 
     for method, theirs in _METHODS.items():
         made = MADE.get(f"{family}_{theirs}")
         if made is not None:
-            methods.setdefault(method, made if parameters is None else _move_parameters(made, count, parameters))
+            methods.setdefault(
+                method, made if parameters is None else _move_parameters(made, count, parameters)
+            )
     _declare(name, keeps, methods)
 
 
@@ -385,17 +492,19 @@ _of_scipy("LogNormal", "lognorm", "loc, scale", lambda loc, scale: (scale, None,
 _of_scipy(
     "Uniform", "uniform", "low, high", lambda low, high: (low, high - low),
     log_prob=lambda x, low, high: where(logical_and(greater_equal(x, low), less(x, high)), -log(high - low), -INF),
-)  # fmt: skip
+)
 _declare("Poisson", "rate", {
     "log_prob": lambda x, rate: xlogy(x, rate) - rate - lgamma(x + 1), "mean": lambda rate: rate,
 
-})  # fmt: skip
+})
 
 _EPSILON = 2.0**-52
 
 
 def clamp_probabilities(probs: Any) -> Any:
-    """Probabilities as PyTorch's logarithms take them: away from 0 and 1 by a unit in the last place."""
+    """Probabilities as PyTorch's logarithms take them: away from 0 and 1 by a unit in the last
+    place.
+    """
     return clip(probs, _EPSILON, 1 - _EPSILON)
 
 
@@ -419,7 +528,7 @@ _declare("Bernoulli", "probs?, logits?", {
     "entropy": lambda p, logits: entr(_chance(p, logits)) + entr(_rest(p, logits)),
 
 
-})  # fmt: skip
+})
 
 
 def _rest(probs: Any, logits: Any) -> Any:
@@ -430,7 +539,7 @@ _declare("Binomial", "total_count?, probs?, logits?", {
     "log_prob": lambda x, n, p, logits: _choices(_trials(n), x) + _successes(x, _trials(n) - x, p, logits),
     "mean": lambda n, p, logits: _trials(n) * _chance(p, logits),
 
-})  # fmt: skip
+})
 
 
 def _trials(n: Any) -> Any:
@@ -440,20 +549,28 @@ def _trials(n: Any) -> Any:
 _declare("Geometric", "probs?, logits?", {
     "log_prob": lambda x, p, logits: _successes(1.0, x, p, logits), "mean": lambda p, logits: _rest(p, logits) / _chance(p, logits),
 
-})  # fmt: skip
+})
 _declare("NegativeBinomial", "total_count, probs?, logits?", {
     "log_prob": lambda x, n, p, logits: _successes(x, n, p, logits) - betaln(n, x + 1) - log(n + x),
     "mean": lambda n, p, logits: n * _chance(p, logits) / _rest(p, logits),
 
-})  # fmt: skip
+})
 
 
 def declare_divergence(name: str, parameters: str, body: Function) -> None:
-    """The divergence of two distributions of a family, the parameters of the second one marked by other_."""
+    """The divergence of two distributions of a family, the parameters of the second one marked by
+    other_.
+    """
     words = parameters.split()
     both = " ".join([*words, *(f"other_{word}" for word in words)])
     record = f"kl_{name.lower()}"
-    composite(record, both, body, public=False, doc=f"torch.distributions.kl_divergence of a {name} from another one.")
+    composite(
+        record,
+        both,
+        body,
+        public=False,
+        doc=f"torch.distributions.kl_divergence of a {name} from another one.",
+    )
     declare(f"torch:\n{name}.kl_{name} = {record}({both.replace('?', '').replace(' ', ', ')})")
 
 
@@ -477,10 +594,13 @@ def _bernoullis(p: Any, logits: Any, q: Any, others: Any) -> Any:
 
 
 for _each, _operands, _body in (
-    ("Normal", "loc scale", _normals), ("LogNormal", "loc scale", _normals), ("Beta", "a b", _betas),
-    ("Gamma", "concentration rate", _gammas), ("Bernoulli", "probs? logits?", _bernoullis),
+    ("Normal", "loc scale", _normals),
+    ("LogNormal", "loc scale", _normals),
+    ("Beta", "a b", _betas),
+    ("Gamma", "concentration rate", _gammas),
+    ("Bernoulli", "probs? logits?", _bernoullis),
     ("Exponential", "rate", lambda r, s: s / r - 1 - log(s / r)),
-):  # fmt: skip
+):
     declare_divergence(_each, _operands, _body)
 
 refuse_classes(TORCH, """
@@ -491,7 +611,7 @@ ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto: distributions.
 """)
 
 
-# -- Distributions of vectors and of labels --------------------------------------------------------
+# -- Distributions of vectors and of labels ------------------------------------------------------
 
 
 def _factor(covariance: Any, precision: Any, triangle: Any) -> Any:
@@ -501,7 +621,9 @@ def _factor(covariance: Any, precision: Any, triangle: Any) -> Any:
     if precision is not None:
         return cholesky(inv(precision))
     if covariance is None:
-        raise ArgumentError("MultivariateNormal needs a covariance_matrix, a precision_matrix or a scale_tril")
+        raise ArgumentError(
+            "MultivariateNormal needs a covariance_matrix, a precision_matrix or a scale_tril"
+        )
     return cholesky(covariance)
 
 
@@ -522,7 +644,13 @@ def _matrix(cov: Any, n: int) -> Any:
     """A covariance as SciPy takes it: a number, variances, or a matrix."""
     if cov is None:
         return np.eye(n)
-    return cov * np.eye(n) if not cov.shape else diag_embed(cov, offset=0, dim1=-2, dim2=-1) if len(cov.shape) == 1 and n > 1 else cov
+    return (
+        cov * np.eye(n)
+        if not cov.shape
+        else diag_embed(cov, offset=0, dim1=-2, dim2=-1)
+        if len(cov.shape) == 1 and n > 1
+        else cov
+    )
 
 
 def _scipy_normal(x: Any, mean: Any, cov: Any) -> Any:
@@ -536,8 +664,14 @@ def _scipy_normal(x: Any, mean: Any, cov: Any) -> Any:
 def _normal_divergence(m: Any, c: Any, p: Any, t: Any, n: Any, d: Any, q: Any, u: Any) -> Any:
     one, other = _factor(c, p, t), _factor(d, q, u)
     spread = sum_(square(solve_triangular(other, one, upper=False)), axis=(-2, -1))
-    apart = sum_(square(solve_triangular(other, expand_dims(n - m, axis=-1), upper=False)), axis=(-2, -1))
-    return _half_log_determinant(other) - _half_log_determinant(one) + (spread + apart - one.shape[-1]) / 2
+    apart = sum_(
+        square(solve_triangular(other, expand_dims(n - m, axis=-1), upper=False)), axis=(-2, -1)
+    )
+    return (
+        _half_log_determinant(other)
+        - _half_log_determinant(one)
+        + (spread + apart - one.shape[-1]) / 2
+    )
 
 
 declare_family(
@@ -546,7 +680,7 @@ declare_family(
         "entropy": lambda loc, *spread: _entropy(_factor(*spread)),
         "mean": lambda loc, *spread: loc,
     }, ignored="-validate_args", properties="mean",
-)  # fmt: skip
+)
 declare_divergence("MultivariateNormal", "loc covariance_matrix? precision_matrix? scale_tril?", _normal_divergence)
 
 
@@ -559,18 +693,24 @@ declare_family(
     SCIPY, "multivariate_normal", "mean?, cov?",
     {"pdf": lambda *operands: exp(_scipy_normal(*operands)), "logpdf": _scipy_normal, "entropy": _scipy_entropy},
     ignored="-allow_singular, -seed",
-)  # fmt: skip
+)
 
 
 # Shares of a whole
 
 
 def _dirichlet(x: Any, alpha: Any) -> Any:
-    return sum_(xlogy(alpha - 1, x), axis=-1) + lgamma(sum_(alpha, axis=-1)) - sum_(lgamma(alpha), axis=-1)
+    return (
+        sum_(xlogy(alpha - 1, x), axis=-1)
+        + lgamma(sum_(alpha, axis=-1))
+        - sum_(lgamma(alpha), axis=-1)
+    )
 
 
 def _scipy_dirichlet(x: Any, alpha: Any) -> Any:
-    """SciPy has the shares along the first axis, and takes the last one as what is left where it is missing."""
+    """SciPy has the shares along the first axis, and takes the last one as what is left where it is
+    missing.
+    """
     if x.shape and x.shape[0] == alpha.shape[0] - 1:
         raise ArgumentError("dirichlet: give all shares: the last one is 1 less the others")
     return _dirichlet(x if len(x.shape) < 2 else swapaxes(x, axis1=0, axis2=-1), alpha)
@@ -578,24 +718,35 @@ def _scipy_dirichlet(x: Any, alpha: Any) -> Any:
 
 def _dirichlet_entropy(alpha: Any) -> Any:
     whole, n = sum_(alpha, axis=-1), alpha.shape[-1]
-    return sum_(lgamma(alpha), axis=-1) - lgamma(whole) - (n - whole) * digamma(whole) - sum_((alpha - 1) * digamma(alpha), axis=-1)
+    return (
+        sum_(lgamma(alpha), axis=-1)
+        - lgamma(whole)
+        - (n - whole) * digamma(whole)
+        - sum_((alpha - 1) * digamma(alpha), axis=-1)
+    )
 
 
 def _dirichlets(one: Any, other: Any) -> Any:
     whole = sum_(one, axis=-1)
     shares = sum_((one - other) * (digamma(one) - expand_dims(digamma(whole), axis=-1)), axis=-1)
-    return lgamma(whole) - sum_(lgamma(one), axis=-1) - lgamma(sum_(other, axis=-1)) + sum_(lgamma(other), axis=-1) + shares
+    return (
+        lgamma(whole)
+        - sum_(lgamma(one), axis=-1)
+        - lgamma(sum_(other, axis=-1))
+        + sum_(lgamma(other), axis=-1)
+        + shares
+    )
 
 
 declare_family(
     TORCH, "Dirichlet", "concentration", {
         "log_prob": _dirichlet, "entropy": _dirichlet_entropy, "mean": lambda alpha: alpha / sum_(alpha, axis=-1, keepdims=True),
     }, ignored="-validate_args", properties="mean",
-)  # fmt: skip
+)
 declare_divergence("Dirichlet", "concentration", _dirichlets)
 declare_family(
     SCIPY, "dirichlet", "alpha", {"pdf": lambda x, alpha: exp(_scipy_dirichlet(x, alpha)), "logpdf": _scipy_dirichlet}, ignored="-seed",
-)  # fmt: skip
+)
 
 
 # Labels
@@ -609,11 +760,18 @@ def _log_shares(probs: Any, logits: Any) -> Any:
 
 def _categorical(x: Any, probs: Any, logits: Any) -> Any:
     logarithms = _log_shares(probs, logits)
-    return sum_(where(equal(expand_dims(x, axis=-1), np.arange(logarithms.shape[-1])), logarithms, 0.0), axis=-1)
+    return sum_(
+        where(equal(expand_dims(x, axis=-1), np.arange(logarithms.shape[-1])), logarithms, 0.0),
+        axis=-1,
+    )
 
 
 def _shares(probs: Any, logits: Any) -> Any:
-    return exp(log_softmax(logits, axis=-1)) if probs is None else probs / sum_(probs, axis=-1, keepdims=True)
+    return (
+        exp(log_softmax(logits, axis=-1))
+        if probs is None
+        else probs / sum_(probs, axis=-1, keepdims=True)
+    )
 
 
 def _information(probs: Any, logits: Any) -> Any:
@@ -628,5 +786,5 @@ declare_family(
     TORCH, "Categorical", "probs?, logits?",
     {"log_prob": _categorical, "entropy": _information, "probs": _shares, "logits": _log_shares},
     ignored="-validate_args", properties="probs logits", first="x:index",
-)  # fmt: skip
+)
 declare_divergence("Categorical", "probs? logits?", _categoricals)

@@ -1,1 +1,3 @@
-"""Native code: loops of plans as C, compiled by the machine's compiler, kept in the user's cache folder and loaded from there."""
+"""Native code: loops of plans as C, compiled by the machine's compiler, kept in the user's cache
+folder and loaded from there.
+"""

@@ -1,7 +1,8 @@
 """The machine's C compiler, and C as loaded libraries: compiled once, and kept for the next time.
 
-The compiler is what CC names, with its arguments, else the first of cc, gcc and clang that works. It reads C that we have written from its
-standard input. Nothing depends on how long it takes, unless it hangs.
+The compiler is what CC names, with its arguments, else the first of cc, gcc and clang that works.
+It reads C that we have written from its standard input. Nothing depends on how long it takes,
+unless it hangs.
 """
 
 from __future__ import annotations
@@ -34,9 +35,19 @@ from gradcli.storage.cache import NATIVE, digest
 
 Kind = Literal["gcc", "clang"]
 
-# None of these changes what is infinite, a NaN, the sign of a zero, or the order of sums. -O2 of gcc 12 leaves loops of conversions alone.
-_NEEDED = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fopenmp-simd", "-fPIC", "-shared")
-# Some would, also those that come from CC: gcc links code for them that turns tiny numbers into zeros in the whole process.
+# None of these changes what is infinite, a NaN, the sign of a zero, or the order of sums. -O2 of
+# gcc 12 leaves loops of conversions alone.
+_NEEDED = (
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fopenmp-simd",
+    "-fPIC",
+    "-shared",
+)
+# Some would, also those that come from CC: gcc links code for them that turns tiny numbers into
+# zeros in the whole process.
 FORBIDDEN = frozenset({
     "-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math", "-ffinite-math-only", "-freciprocal-math",
     "-fno-signed-zeros", "-ffp-model=fast", "-ffp-model=aggressive", "-mdaz-ftz",
@@ -44,7 +55,9 @@ FORBIDDEN = frozenset({
 
 
 def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return those for a compiler on this machine, beside the arguments that CC gives: the best first, those that old ones know last."""
+    """Return those for a compiler on this machine, beside the arguments that CC gives: the best
+    first, those that old ones know last.
+    """
     return [(*_NEEDED, *_processor(given), *_wide(kind)), _NEEDED]
 
 
@@ -54,20 +67,33 @@ def libraries() -> tuple[str, ...]:
 
 
 def _processor(given: Sequence[str]) -> tuple[str, ...]:
-    """Return what NumPy uses of this processor, unless CC names one. What is compiled is kept, and homes are shared by machines."""
+    """Return what NumPy uses of this processor, unless CC names one.
+
+    What is compiled is kept, and homes are shared by machines.
+    """
     if not _x86() or any(argument.startswith("-march=") for argument in given):
         return ()
     features = (np.show_config(mode="dicts") or {}).get("SIMD Extensions", {})
     has = {*features.get("baseline", ()), *features.get("found", ())}
-    level = 4 if has & {"X86_V4", "AVX512_SKX"} else 3 if "X86_V3" in has or has >= {"AVX2", "FMA3"} else 2
+    level = (
+        4
+        if has & {"X86_V4", "AVX512_SKX"}
+        else 3
+        if "X86_V3" in has or has >= {"AVX2", "FMA3"}
+        else 2
+    )
     return f"-march=x86-64-v{level}", "-mtune=native"
 
 
 def _wide(kind: Kind) -> tuple[str, ...]:
-    """Vectors as wide as there are, which compilers avoid for some processors, and functions of them by calls without a detour."""
+    """Vectors as wide as there are, which compilers avoid for some processors, and functions of
+    them by calls without a detour.
+    """
     found = ["-fno-plt"]
     if kind == "gcc":
-        found.append("--param=vect-epilogues-nomask=0")  # the ends of loops by functions of the same vectors, as all entries (double.h)
+        found.append(
+            "--param=vect-epilogues-nomask=0"
+        )  # the ends of loops by functions of the same vectors, as all entries (double.h)
     if _x86():
         found.append("-mprefer-vector-width=512")
     if kind == "clang" and _has_libmvec():
@@ -82,7 +108,11 @@ def _x86() -> bool:
 @cache
 def _has_libmvec() -> bool:
     """Return whether the C library has sines and the like of vectors, as glibc has."""
-    return sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
+    return (
+        sys.platform == "linux"
+        and platform.machine() == "x86_64"
+        and platform.libc_ver()[0] == "glibc"
+    )
 
 
 # -- Starting compilers: without a shell, with an end, and so that nothing of them stays, neither
@@ -93,8 +123,12 @@ class UnusableError(Exception):
     """Fault of a compiler, or of what it made."""
 
 
-def run_compiler(command: list[str], text: str = "", *, patience: int, files: Path | None = None) -> str:
-    """Return what a compiler says, given a text to read. Its own files go into a folder, if one is given. Raises UnusableError.
+def run_compiler(
+    command: list[str], text: str = "", *, patience: int, files: Path | None = None
+) -> str:
+    """Return what a compiler says, given a text to read.
+
+    Its own files go into a folder, if one is given. Raises UnusableError.
 
     patience  seconds, after which it hangs
     """
@@ -105,8 +139,12 @@ def run_compiler(command: list[str], text: str = "", *, patience: int, files: Pa
             env={**os.environ, **own}, start_new_session=True,
         )  # fmt: skip
     except (OSError, ValueError) as error:
-        raise UnusableError(f"it cannot be started: {getattr(error, 'strerror', None) or error}") from None
-    with started:  # one that an interrupt met before this line has nothing to read, and ends by itself
+        raise UnusableError(
+            f"it cannot be started: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    with (
+        started
+    ):  # one that an interrupt met before this line has nothing to read, and ends by itself
         try:
             said, _ = started.communicate(text, timeout=patience)
         except subprocess.TimeoutExpired:
@@ -115,13 +153,17 @@ def run_compiler(command: list[str], text: str = "", *, patience: int, files: Pa
             if started.poll() is None:
                 _end(started)
     if started.returncode:
-        raise UnusableError(_complaint(said) or f"it ends with code {started.returncode} and says nothing")
+        raise UnusableError(
+            _complaint(said) or f"it ends with code {started.returncode} and says nothing"
+        )
     return said
 
 
 @contextmanager
 def folder_for_a_while(*elsewhere: Path) -> Iterator[Path]:
-    """A private folder that is removed in any case: among the system's temporary ones, or else in one of these. Raises UnusableError."""
+    """A private folder that is removed in any case: among the system's temporary ones, or else in
+    one of these. Raises UnusableError.
+    """
     made = None
     for where in (None, *elsewhere):
         try:
@@ -131,7 +173,9 @@ def folder_for_a_while(*elsewhere: Path) -> Iterator[Path]:
             problem = error.strerror or str(error)
     if made is None:
         raise UnusableError(f"no temporary folder can be made: {problem}")
-    try:  # by hand: what tempfile has for this would also remove it at the end of a process that was forked meanwhile
+    # by hand: what tempfile has for this would also remove it at the end of a process that was
+    # forked meanwhile
+    try:
         yield Path(made)
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -154,7 +198,8 @@ _NAMES = ("cc", "gcc", "clang")
 _PATIENCE = 60  # seconds, for an answer without work
 _COMPILING = 600
 _FORMAT = "1"  # of keys
-# The least that is to be compiled and run. Where a compiler does not keep NaN, one is no longer told from a number.
+# The least that is to be compiled and run. Where a compiler does not keep NaN, one is no longer
+# told from a number.
 _PROBE = "#include <math.h>\nint gradcli_probe(double x) { return x != x && isnan(sqrt(x)); }\n"
 
 
@@ -183,7 +228,11 @@ def find_compiler() -> Compiler | None:
 def missing() -> NativeError:
     """Return what to say where native code is asked for and no compiler works."""
     why = _find(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
-    return NativeError("there is no C compiler that works", help=_advice(), note=why if isinstance(why, str) else None)
+    return NativeError(
+        "there is no C compiler that works",
+        help=_advice(),
+        note=why if isinstance(why, str) else None,
+    )
 
 
 def library(source: str) -> ctypes.CDLL:
@@ -194,17 +243,25 @@ def library(source: str) -> ctypes.CDLL:
     try:
         return _library(compiler, source)
     except UnusableError as error:
-        raise NativeError(f"the compiler '{compiler.command[0]}' fails", help="NumPy computes the same", note=str(error)) from None
+        raise NativeError(
+            f"the compiler '{compiler.command[0]}' fails",
+            help="NumPy computes the same",
+            note=str(error),
+        ) from None
 
 
-# -- finding one ---------------------------------------------------------------------------------------------------------
+# -- finding one
+# ---------------------------------------------------------------------------------------------------------
 
 
 @cache
 def _find(said: str, path: str) -> Compiler | str:
     """The compiler for what CC and PATH say, or why there is none."""
     if os.name != "posix":
-        return "native code is compiled by gcc and clang on Linux, macOS and other systems of their kind; MSVC is not supported"
+        return (
+            "native code is compiled by gcc and clang on Linux, macOS and other systems of "
+            "their kind; MSVC is not supported"
+        )
     try:
         named = shlex.split(said)
     except ValueError as error:
@@ -226,7 +283,9 @@ def _try(name: str, arguments: list[str], path: str) -> Compiler:
     refused = sorted(FORBIDDEN.intersection(arguments))
     if refused:
         raise UnusableError(f"{refused[0]} changes what numbers are")
-    if sys.platform == "darwin" and where.startswith("/usr/bin/"):  # where no tools are installed, what stands there would open a window
+    if sys.platform == "darwin" and where.startswith(
+        "/usr/bin/"
+    ):  # where no tools are installed, what stands there would open a window
         run_compiler(["/usr/bin/xcode-select", "-p"], patience=_PATIENCE)
     command = (os.path.abspath(where), *arguments)
     version = run_compiler([*command, "--version"], patience=_PATIENCE)
@@ -239,12 +298,17 @@ def _try(name: str, arguments: list[str], path: str) -> Compiler:
 
 
 def _kind(version: str) -> Kind:
-    """Return which compiler it is, by its own words. Others may have options of the same names and other meanings. Raises UnusableError."""
+    """Return which compiler it is, by its own words.
+
+    Others may have options of the same names and other meanings. Raises UnusableError.
+    """
     if "clang version" in version:
         return "clang"
     if "Free Software Foundation" in version:
         return "gcc"
-    raise UnusableError(f"neither gcc nor clang, but '{version.strip().partition(chr(10))[0][:80]}'")
+    raise UnusableError(
+        f"neither gcc nor clang, but '{version.strip().partition(chr(10))[0][:80]}'"
+    )
 
 
 def _prove(command: tuple[str, ...], kind: Kind, version: str, those: tuple[str, ...]) -> Compiler:
@@ -263,17 +327,23 @@ def _advice() -> str:
     return f"{words}, or name a compiler in CC"
 
 
-# -- compiling -----------------------------------------------------------------------------------------------------------
+# -- compiling
+# -----------------------------------------------------------------------------------------------------------
 
 _loaded: dict[str, ctypes.CDLL] = {}
 _failed: dict[str, str] = {}
 _locks: dict[str, Lock] = {}  # of what is being compiled
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_locks.clear)  # threads do not live on in a forked process, but what they hold would
+    os.register_at_fork(
+        after_in_child=_locks.clear
+    )  # threads do not live on in a forked process, but what they hold would
 
 
 def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
-    """The library of a source, loaded once in a process. Raises UnusableError, each time in the same words."""
+    """The library of a source, loaded once in a process.
+
+    Raises UnusableError, each time in the same words.
+    """
     key = f"{compiler.short}-{digest(repr((_FORMAT, _system(), compiler, source)).encode())}"
     if key not in _loaded:
         with _locks.setdefault(key, Lock()):  # another thread may be at it
@@ -290,7 +360,9 @@ def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
 
 @cache
 def _system() -> tuple[str, ...]:
-    """Return what a library needs, beside the processor, to be loaded: homes may be shared by machines that differ."""
+    """Return what a library needs, beside the processor, to be loaded: homes may be shared by
+    machines that differ.
+    """
     return platform.system(), platform.machine(), *platform.libc_ver()
 
 
@@ -303,11 +375,22 @@ def _load_kept(key: str) -> ctypes.CDLL | None:
 
 
 def _compile(compiler: Compiler, source: str, key: str) -> ctypes.CDLL:
-    """Compile and load: from the cache, where there is one, since temporary folders may be mounted so that nothing runs from there."""
+    """Compile and load: from the cache, where there is one, since temporary folders may be mounted
+    so that nothing runs from there.
+    """
     where = NATIVE.own_folder(make=True)
     with folder_for_a_while(*[where] if where is not None else []) as place:
         made = place / "made.so"
-        command = [*compiler.command, *compiler.flags, "-x", "c", "-", "-o", str(made), *compiler.libraries]
+        command = [
+            *compiler.command,
+            *compiler.flags,
+            "-x",
+            "c",
+            "-",
+            "-o",
+            str(made),
+            *compiler.libraries,
+        ]
         run_compiler(command, source, patience=_COMPILING, files=place)
         try:
             content = made.read_bytes()

@@ -23,13 +23,15 @@ from gradcli.plans.native.compiler import library
 from gradcli.plans.nests import Layout, Nest, Stage
 from gradcli.plans.threads import in_turn, together
 
-# -- Text of C inside of a nest: lines, names of arrays and values, and where entries lie ----------
+# -- Text of C inside of a nest: lines, names of arrays and values, and where entries lie ---------
 
 
 _SHUFFLED = (2, 4)
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
-Key = tuple[Item, tuple[int, ...]] | str  # a value: of an item at places, or of an entry of an array
+Key = (
+    tuple[Item, tuple[int, ...]] | str
+)  # a value: of an item at places, or of an entry of an array
 
 
 class Body:
@@ -37,7 +39,8 @@ class Body:
 
     pointers    the arrays of nodes
     names       values in the loops that are open
-    buffers     what is kept of a slice, or of a block of them, for each place along axes that are written out
+    buffers     what is kept of a slice, or of a block of them, for each place along axes that are
+                written out
     loop_names  the indices of the loops that are open, but for the outer one and the lane
     """
 
@@ -54,7 +57,8 @@ class Body:
         self._depth = 1
         self._last = 0
 
-    # -- lines ----------------------------------------------------------------------------------------------------
+    # -- lines
+    # ----------------------------------------------------------------------------------------------------
 
     def add(self, line: str) -> None:
         self.lines.append("  " * self._depth + line)
@@ -71,7 +75,8 @@ class Body:
         self._last += 1
         return f"{letter}{self._last}"
 
-    # -- indices --------------------------------------------------------------------------------------------------
+    # -- indices
+    # --------------------------------------------------------------------------------------------------
 
     def slots(self, axes: Sequence[Axis]) -> Iterator[dict[Axis, int]]:
         """All places along those of some axes that are written out."""
@@ -90,13 +95,19 @@ class Body:
         return "j" if axis is self.layout.lane else self.loop_names[axis]
 
     def offset(self, parts: Axes, slot: Slot) -> str:
-        """Return where an entry lies in an array, row by row; the outer axis is as long as the call says."""
+        """Return where an entry lies in an array, row by row; the outer axis is as long as the call
+        says.
+        """
         terms: list[str] = []
         stride, times_n = 1, False
         for part in reversed(parts):
             if part is not None:
                 index = self._index(part, slot)
-                factors = [index, *(["n"] if times_n else []), *([self._stride(part, stride)] if stride != 1 else [])]
+                factors = [
+                    index,
+                    *(["n"] if times_n else []),
+                    *([self._stride(part, stride)] if stride != 1 else []),
+                ]
                 if index != "0":
                     terms.append("*".join(factors))
             if part is self.nest.outer:
@@ -106,8 +117,11 @@ class Body:
         return " + ".join(reversed(terms)) or "0"
 
     def _stride(self, part: Axis, stride: int) -> str:
-        """A distance in memory. That of neighbours in a lane is no constant where compilers have no shuffles for it: they would rather
-        have no vectors at all than take together entries that are so far apart."""
+        """A distance in memory.
+
+        That of neighbours in a lane is no constant where compilers have no shuffles for it: they
+        would rather have no vectors at all than take together entries that are so far apart.
+        """
         if part is not self.layout.lane or stride in _SHUFFLED:
             return str(stride)
         self.strides.add(stride)
@@ -126,13 +140,18 @@ class Body:
             stride *= axis.extent
         return f"{name}[{' + '.join(reversed(terms))}]"
 
-    # -- values ---------------------------------------------------------------------------------------------------
+    # -- values
+    # ---------------------------------------------------------------------------------------------------
 
     def value(self, item: Item, slot: Slot) -> str:
         """An item's value in the loops that are open: a name or a number."""
         if item.what == "number":
             assert item.node is not None
-            return str(int(item.node.payload)) if item.kind != FLOAT else number_in_c(item.node.payload)
+            return (
+                str(int(item.node.payload))
+                if item.kind != FLOAT
+                else number_in_c(item.node.payload)
+            )
         if item in self.nest.given or item.what == "read":
             return self._read(item, slot)
         return self.names.get((item, self.key(item.axes, slot))) or self.buffer(item, slot)
@@ -158,7 +177,9 @@ class Body:
 
     def fold_axes(self, item: Item, slot: Slot) -> str:
         """Return what a fold makes of its operand's values along axes that are written out."""
-        text, *parts = [self.value(item.operands[0], {**slot, **inner}) for inner in self.slots(item.over)]
+        text, *parts = [
+            self.value(item.operands[0], {**slot, **inner}) for inner in self.slots(item.over)
+        ]
         for part in parts:
             text = fold_of(item).joined.format(text, part)
         return text
@@ -169,11 +190,15 @@ class Body:
 
     def looped_axes(self, axes: Sequence[Axis]) -> list[Axis]:
         """Return those of some axes that have loops inside of a slice, the lane last."""
-        inside = [axis for axis in axes if axis is not self.nest.outer and axis not in self.layout.written_out]
+        inside = [
+            axis
+            for axis in axes
+            if axis is not self.nest.outer and axis not in self.layout.written_out
+        ]
         return sorted(inside, key=lambda axis: axis is self.layout.lane)
 
 
-# -- What loops of C sum up: variables of lanes and blocks, buffers of a slice, rows of totals -----
+# -- What loops of C sum up: variables of lanes and blocks, buffers of a slice, rows of totals ---
 
 
 class Sum:
@@ -184,7 +209,9 @@ class Sum:
         lane, outer = body.layout.lane, body.nest.outer
         self.is_total = outer in item.over
         self.folds_lane = lane in item.over
-        self.rest = [axis for axis in body.looped_axes(item.over) if axis is not lane]  # loops around the lane that it sums up
+        self.rest = [
+            axis for axis in body.looped_axes(item.over) if axis is not lane
+        ]  # loops around the lane that it sums up
         self.is_number = not body.looped_axes(item.axes) and (self.is_total or not body.is_blocked)
         self.slots = list(body.slots(item.axes))
         self.sums: list[str] = []  # of a block of slices, or of a slice, for each slot
@@ -211,7 +238,9 @@ class Sum:
         if self.is_number:
             self.sums = self._declarations("real")
             return
-        size = math.prod(axis.extent for axis in body.looped_axes(self.item.axes)) * (body.layout.block if body.is_blocked else 1)
+        size = math.prod(axis.extent for axis in body.looped_axes(self.item.axes)) * (
+            body.layout.block if body.is_blocked else 1
+        )
         for slot in self.slots:
             name = body.buffers[self.item, body.key(self.item.axes, slot)]
             body.add(f"for (int k = 0; k < {size}; ++k) {name}[k] = {self.fold.start};")
@@ -281,7 +310,7 @@ class Sum:
                 self.body.add(f"{target} = {self._join(target, self.sums[place])};")
 
 
-# -- Writing a nest of loops as a function of C ----------------------------------------------------
+# -- Writing a nest of loops as a function of C --------------------------------------------------
 #
 # ``int nest(void *const *a, long long n, long long begin, long long end, long long chunk)``
 # computes the slices from ``begin`` to ``end`` of the ``n`` along the outer axis: ``a`` has the
@@ -326,10 +355,14 @@ class NestWriter(Body):
         if self.has_memory:
             self.add("__builtin_free(memory);")
         self.add("return 0;")
-        self.lines[begin:begin] = [f'  long long d{stride} = {stride}; __asm__("" : "+r"(d{stride}));' for stride in sorted(self.strides)]
+        self.lines[begin:begin] = [
+            f'  long long d{stride} = {stride}; __asm__("" : "+r"(d{stride}));'
+            for stride in sorted(self.strides)
+        ]
         return "\n".join([f"int {self.function}({_PARAMETERS}) {{", *self.lines, "}"])
 
-    # -- arrays ---------------------------------------------------------------------------------------------------
+    # -- arrays
+    # ---------------------------------------------------------------------------------------------------
 
     def _head(self) -> None:
         place = 0
@@ -375,7 +408,9 @@ class NestWriter(Body):
             self.add(f"{kind} *restrict const {name} = ({kind} *)(memory + {begin});")
 
     def _compute(self, item: Item) -> None:
-        """The values of an item that no loop sums up, for every place along axes that are written out."""
+        """The values of an item that no loop sums up, for every place along axes that are written
+        out.
+        """
         for slot in self.slots(item.axes):
             key = item, self.key(item.axes, slot)
             if item.what == "fold":
@@ -398,7 +433,8 @@ class NestWriter(Body):
                 self.add(f"{self._check} += {name};")
                 self.checks_inside = True
 
-    # -- stages ---------------------------------------------------------------------------------------------------
+    # -- stages
+    # ---------------------------------------------------------------------------------------------------
 
     def _stage(self, stage: Stage, sums: Sequence[Sum]) -> None:
         for sum_ in sums:
@@ -413,7 +449,10 @@ class NestWriter(Body):
         if stage.has_lane:
             start = len(self.lines)
             self.checks_inside = False
-            self.open(f"for (int j = 0; j < {'length' if self.is_blocked else self.layout.lane.extent}; ++j)")
+            self.open(
+                f"for (int j = 0; j < {'length' if self.is_blocked else self.layout.lane.extent}; "
+                "++j)"
+            )
         by_item = {sum_.item: sum_ for sum_ in sums}
         for item in stage.items:
             if item in by_item:
@@ -423,7 +462,11 @@ class NestWriter(Body):
         if stage.has_lane:
             self.close()
             clauses = [clause for sum_ in sums for clause in sum_.clauses()]
-            self.lines.insert(start, "  " * self._depth + _pragma([*clauses, *([("+", self._check)] if self.checks_inside else [])]))
+            self.lines.insert(
+                start,
+                "  " * self._depth
+                + _pragma([*clauses, *([("+", self._check)] if self.checks_inside else [])]),
+            )
         if stage.axes or stage.has_lane:
             self.names = before
         for sum_ in sums:
@@ -438,7 +481,9 @@ def _pragma(clauses: Sequence[tuple[str, str]]) -> str:
     by_sign: dict[str, list[str]] = {}
     for sign, name in clauses:
         by_sign.setdefault(sign, []).append(name)
-    return "#pragma omp simd" + "".join(f" reduction({sign}:{', '.join(names)})" for sign, names in by_sign.items())
+    return "#pragma omp simd" + "".join(
+        f" reduction({sign}:{', '.join(names)})" for sign, names in by_sign.items()
+    )
 
 
 def c_type(kind: str) -> str:
@@ -446,10 +491,11 @@ def c_type(kind: str) -> str:
     return _TYPES.get(kind, "long long")
 
 
-# -- Calling nests that are compiled, chunk by chunk, on several threads ---------------------------
+# -- Calling nests that are compiled, chunk by chunk, on several threads -------------------------
 
 
-_CHUNKS = 64  # of slices: each has totals of its own, which are added up in order, however many threads there are
+# of slices: each has totals of its own, which are added up in order, however many threads there are
+_CHUNKS = 64
 _SHARE = 8  # of its totals' entries, a nest has so many times more, unless there is one chunk alone
 _WORTH = 1 << 16  # entries times operations, for which it pays to wake a thread
 
@@ -457,7 +503,9 @@ _WORTH = 1 << 16  # entries times operations, for which it pays to wake a thread
 class CompiledNest:
     """A nest as a function of arrays."""
 
-    def __init__(self, writer: NestWriter, function: Any, text: str, precision: str, threads: int | None) -> None:
+    def __init__(
+        self, writer: NestWriter, function: Any, text: str, precision: str, threads: int | None
+    ) -> None:
         nest = writer.nest
         self.__name__, self.text = writer.function, text
         self.threads = threads
@@ -475,18 +523,26 @@ class CompiledNest:
         chunks = max(1, min(_CHUNKS, blocks, largest // (_SHARE * most)))
         self.chunk = -(-blocks // chunks) * writer.layout.block
 
-    def __call__(self, inputs: Sequence[Any], outputs: Sequence[np.ndarray], checks: list[Any]) -> list[Any]:
+    def __call__(
+        self, inputs: Sequence[Any], outputs: Sequence[np.ndarray], checks: list[Any]
+    ) -> list[Any]:
         """The totals. Results are stored in ``outputs``; sums of them are added to ``checks``."""
         given = [_readable(value, dtype) for value, dtype in zip(inputs, self.kinds, strict=True)]
         chunks = -(-self.slices // self.chunk)
-        totals = [np.empty((chunks, *shape)) for shape, _ in self.totals]  # of many entries: doubles, also for floats
+        totals = [
+            np.empty((chunks, *shape)) for shape, _ in self.totals
+        ]  # of many entries: doubles, also for floats
         sums = np.empty(chunks, self.dtype)
         arrays = [*given, *outputs, *totals, sums]
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
 
         def run(begin: int, end: int, step: int) -> tuple[()]:
-            for first in range(begin, end, step):  # each chunk has totals of its own, also where one thread does all
-                if self.function(pointers, self.slices, first, min(first + step, end), first // self.chunk):
+            for first in range(
+                begin, end, step
+            ):  # each chunk has totals of its own, also where one thread does all
+                if self.function(
+                    pointers, self.slices, first, min(first + step, end), first // self.chunk
+                ):
                     raise MemoryError
             return ()
 
@@ -495,7 +551,10 @@ class CompiledNest:
         else:
             in_turn(run, self.slices, self.chunk)
         checks.append(np.add.reduce(sums))
-        return [fold.reduce(total, axis=0).astype(self.dtype) for total, (_, fold) in zip(totals, self.totals, strict=True)]
+        return [
+            fold.reduce(total, axis=0).astype(self.dtype)
+            for total, (_, fold) in zip(totals, self.totals, strict=True)
+        ]
 
 
 def _readable(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
@@ -505,7 +564,8 @@ def _readable(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 _TYPES_OF_NUMBERS = {
-    "float64": "#define INFINITY ((real)__builtin_inf())\n#define real double\ntypedef unsigned long long g_bits;",
+    "float64": "#define INFINITY ((real)__builtin_inf())\n#define real double\ntypedef unsigned "
+    "long long g_bits;",
     "float32": "#undef real\n#define real float\ntypedef unsigned g_bits;",
 }
 _HEAD = re.compile(r"^G_INLINE real \w+\([^)]*\)", re.MULTILINE)
@@ -514,12 +574,24 @@ _NAME = re.compile(r"\b([a-z]\w*)\(")
 
 @cache
 def functions_in_c(precision: str) -> str:
-    """The functions that texts of operations call; those of float64 begin with d_ in programs on float32."""
-    own, *files_ = ("double.h", "composed.h", "special.h") if precision == "float64" else ("float.h", "composed.h")
+    """The functions that texts of operations call; those of float64 begin with d_ in programs on
+    float32.
+    """
+    own, *files_ = (
+        ("double.h", "composed.h", "special.h")
+        if precision == "float64"
+        else ("float.h", "composed.h")
+    )
     composed = _of_programs("\n".join(map(_text_of, files_)))
     heads = "".join(f"{head};\n" for head in _HEAD.findall(composed))
-    found = "\n".join([_TYPES_OF_NUMBERS[precision], _text_of("common.h"), heads, _text_of(own), composed])
-    return found if precision == "float64" else re.sub(r"\bg_", "d_", functions_in_c("float64")) + found
+    found = "\n".join(
+        [_TYPES_OF_NUMBERS[precision], _text_of("common.h"), heads, _text_of(own), composed]
+    )
+    return (
+        found
+        if precision == "float64"
+        else re.sub(r"\bg_", "d_", functions_in_c("float64")) + found
+    )
 
 
 def _text_of(file: str) -> str:
@@ -527,8 +599,12 @@ def _text_of(file: str) -> str:
 
 
 def _of_programs(composed: str) -> str:
-    """Functions of exported code as those of programs, under the names that these have and for either type of numbers."""
-    return _NAME.sub(r"g_\1(", composed.replace("static double", "G_INLINE real").replace("double ", "real "))
+    """Functions of exported code as those of programs, under the names that these have and for
+    either type of numbers.
+    """
+    return _NAME.sub(
+        r"g_\1(", composed.replace("static double", "G_INLINE real").replace("double ", "real ")
+    )
 
 
 def in_c(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
@@ -537,4 +613,7 @@ def in_c(nests: Sequence[Nest], precision: str, threads: int | None) -> list[Com
     texts = [writer.text() for writer in writers]
     code = library("\n".join([functions_in_c(precision), *texts]))
     functions = [getattr(code, writer.function) for writer in writers]
-    return [CompiledNest(*made, precision, threads) for made in zip(writers, functions, texts, strict=True)]
+    return [
+        CompiledNest(*made, precision, threads)
+        for made in zip(writers, functions, texts, strict=True)
+    ]

@@ -1,4 +1,7 @@
-"""Functions of Dask's arrays: a lazy value and lazy gradients, whose tasks are plans on chunks. Dask runs them, here or on a cluster."""
+"""Functions of Dask's arrays: a lazy value and lazy gradients, whose tasks are plans on chunks.
+
+Dask runs them, here or on a cluster.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,19 @@ _SEED = ""  # its name among those of the values
 _IN_ONE = "rechunk(-1) of the arrays makes one chunk, if memory holds it"
 
 
-def lazily(settings: Settings, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None) -> tuple[Any, dict[str, Any]]:
+def lazily(
+    settings: Settings, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None
+) -> tuple[Any, dict[str, Any]]:
     """The value of a function and its gradients, as arrays of Dask's.
 
-    One axis is cut, in every array that has it; what moves entries along it, Dask does. Raises UsageError for arrays that are cut
-    otherwise, and for what needs all chunks at once.
+    One axis is cut, in every array that has it; what moves entries along it, Dask does. Raises
+    UsageError for arrays that are cut otherwise, and for what needs all chunks at once.
     """
     given = {name: _as_floats(value, settings.float_dtype) for name, value in bindings.items()}
     if seed is not None:
-        given[_SEED] = _as_floats(seed if is_lazy(_SEED, seed) else numbers(seed, "the seed"), settings.float_dtype)
+        given[_SEED] = _as_floats(
+            seed if is_lazy(_SEED, seed) else numbers(seed, "the seed"), settings.float_dtype
+        )
     axes = _axes(given)
     given, extents = _unify_chunks(given, axes)
     program = _program(settings, given, axes, sum(extents), state)
@@ -48,19 +55,28 @@ def is_lazy(name: str, value: Any) -> bool:
         return False
     if not isinstance(getattr(value, "chunks", None), tuple):
         kind = type(value).__name__
-        help = "dask.array.from_delayed makes one" if kind == "Delayed" else f"write {name or 'seed'}.to_dask_array(lengths=True)"
-        raise InputTypeError(f"{_printable_name(name)} is a {kind} of Dask's, not an array", help=help)
+        help = (
+            "dask.array.from_delayed makes one"
+            if kind == "Delayed"
+            else f"write {name or 'seed'}.to_dask_array(lengths=True)"
+        )
+        raise InputTypeError(
+            f"{_printable_name(name)} is a {kind} of Dask's, not an array", help=help
+        )
     return True
 
 
 def _as_floats(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A value in the function's precision, as calls take it; whole numbers and truths as they are."""
+    """A value in the function's precision, as calls take it; whole numbers and truths as
+    they are.
+    """
     if value.dtype.kind not in "fiub":
         raise UsageError(f"arrays of {value.dtype} are no real numbers")
     return value if value.dtype.kind in "iub" or value.dtype == dtype else value.astype(dtype)
 
 
-# -- where arrays are cut ------------------------------------------------------------------------------------------------
+# -- where arrays are cut
+# ------------------------------------------------------------------------------------------------
 
 
 def _axes(given: Given) -> dict[str, int]:
@@ -70,14 +86,16 @@ def _axes(given: Given) -> dict[str, int]:
     for name, value in lazy.items():
         if any(math.isnan(extent) for extents in value.chunks for extent in extents):
             raise UsageError(
-                f"{_printable_name(name)} has chunks of unknown sizes", help=f"call {name or 'seed'}.compute_chunk_sizes() before"
+                f"{_printable_name(name)} has chunks of unknown sizes",
+                help=f"call {name or 'seed'}.compute_chunk_sizes() before",
             )
         cut = [axis for axis, count in enumerate(value.numblocks) if count > 1]
         if len(cut) > 1:
             axis = max(cut, key=lambda axis: value.shape[axis])
             whole = {other: -1 for other in cut if other != axis}
             raise UsageError(
-                f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, and one axis can be",
+                f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, and "
+                "one axis can be",
                 help=f"{name or 'seed'}.rechunk({whole}) is cut along axis {axis} alone",
             )
         if cut:
@@ -87,7 +105,8 @@ def _axes(given: Given) -> dict[str, int]:
         longest = max(lengths, key=lambda name: lengths[name])
         other = next(name for name in lengths if lengths[name] != lengths[longest])
         raise UsageError(
-            f"{_printable_name(longest)} is cut along an axis of {lengths[longest]:,} entries, and {_printable_name(other)} along one of {lengths[other]:,}: "
+            f"{_printable_name(longest)} is cut along an axis of {lengths[longest]:,} entries, "
+            f"and {_printable_name(other)} along one of {lengths[other]:,}: "
             "one axis can be cut",
             help=f"{other or 'seed'}.rechunk(-1) is one chunk",
         )
@@ -99,24 +118,37 @@ def _printable_name(name: str) -> str:
 
 
 def _unify_chunks(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[int, ...]]:
-    """The arrays with the chunks of the one that has most of them, and the extents of these along the cut."""
+    """The arrays with the chunks of the one that has most of them, and the extents of these along
+    the cut.
+    """
     if not axes:
         return given, ()
     finest = max(axes, key=lambda name: len(given[name].chunks[axes[name]]))
     extents = given[finest].chunks[axes[finest]]
     return {
-        name: value.rechunk({axes[name]: extents}) if name in axes and value.chunks[axes[name]] != extents else value
+        name: value.rechunk({axes[name]: extents})
+        if name in axes and value.chunks[axes[name]] != extents
+        else value
         for name, value in given.items()
     }, extents
 
 
-# -- the program ---------------------------------------------------------------------------------------------------------
+# -- the program
+# ---------------------------------------------------------------------------------------------------------
 
 
-def _program(settings: Settings, given: Given, axes: Mapping[str, int], length: int, state: int | None) -> Program:
-    values = tuple(Spec(name, tuple(value.shape), value.dtype.str, axes.get(name)) for name, value in given.items() if name != _SEED)
+def _program(
+    settings: Settings, given: Given, axes: Mapping[str, int], length: int, state: int | None
+) -> Program:
+    values = tuple(
+        Spec(name, tuple(value.shape), value.dtype.str, axes.get(name))
+        for name, value in given.items()
+        if name != _SEED
+    )
     seed = (tuple(given[_SEED].shape), axes.get(_SEED)) if _SEED in given else None
-    known = {name: value for name, value in given.items() if name != _SEED and not is_lazy(name, value)}
+    known = {
+        name: value for name, value in given.items() if name != _SEED and not is_lazy(name, value)
+    }
     try:
         return program_of(settings, values, length, seed, state, known, moves=True)
     except Uncut as reason:
@@ -124,8 +156,12 @@ def _program(settings: Settings, given: Given, axes: Mapping[str, int], length: 
         raise UsageError(f"this cannot be computed chunk by chunk: {reason}", help=help) from None
 
 
-def _other_chunks(settings: Settings, values: Sequence[Spec], state: int | None, known: Mapping[str, Any]) -> str:
-    """The cut along another axis that would do, in words; if there is none, what does without any."""
+def _other_chunks(
+    settings: Settings, values: Sequence[Spec], state: int | None, known: Mapping[str, Any]
+) -> str:
+    """The cut along another axis that would do, in words; if there is none, what does
+    without any.
+    """
     cut = [value for value in values if value.axis is not None]
     for first in cut[:1] if len(cut) == 1 else ():
         for axis, extent in enumerate(first.shape):
@@ -134,7 +170,10 @@ def _other_chunks(settings: Settings, values: Sequence[Spec], state: int | None,
             others = [value._replace(axis=axis) if value is first else value for value in values]
             with suppress(Uncut, GradcliError):
                 program_of(settings, others, extent, None, state, known, moves=True)
-                return f'{first.name}.rechunk({{{first.axis}: -1, {axis}: "auto"}}) is cut where it can be'
+                return (
+                    f'{first.name}.rechunk({{{first.axis}: -1, {axis}: "auto"}}) is cut where '
+                    "it can be"
+                )
     return f"{cut[0].name if cut else 'seed'}.rechunk(-1) is one chunk, if memory holds it"
 
 
@@ -144,14 +183,19 @@ def _hold_lengths(program: Program, extents: Sequence[int], axes: Mapping[str, i
     if axes and shortest < len(extents):
         name = next(iter(axes))
         what = f"{len(extents)} chunks, and {shortest} entries along the cut that are computed with"
-        raise UsageError(f"there are {what}", help=f"{name or 'seed'}.rechunk({{{axes[name]}: ...}}) has fewer, or -1 in one chunk")
+        raise UsageError(
+            f"there are {what}",
+            help=f"{name or 'seed'}.rechunk({{{axes[name]}: ...}}) has fewer, or -1 in one chunk",
+        )
 
 
-# -- tasks ---------------------------------------------------------------------------------------------------------------
+# -- tasks
+# ---------------------------------------------------------------------------------------------------------------
 
 
 class _Tasks(Walk):
-    """The stages of a program as Dask's tasks: what is known are tasks, what is cut are arrays of Dask's.
+    """The stages of a program as Dask's tasks: what is known are tasks, what is cut are arrays of
+    Dask's.
 
     results  the tasks that compute the chunks of results that are cut
     """
@@ -173,23 +217,35 @@ class _Tasks(Walk):
         return list(self.cut[node].to_delayed().ravel())
 
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
-        extents = [{length: parts[i] for length, parts in self.parts.items()} for i in range(self.count)]
-        found = [self.call(of_chunk, len(stage.outputs), self.sent, number, own, inputs[i]) for i, own in enumerate(extents)]
+        extents = [
+            {length: parts[i] for length, parts in self.parts.items()} for i in range(self.count)
+        ]
+        found = [
+            self.call(of_chunk, len(stage.outputs), self.sent, number, own, inputs[i])
+            for i, own in enumerate(extents)
+        ]
         for place, node in enumerate(stage.cut, len(stage.folds)):
             self.results[node] = [chunk[place] for chunk in found]
         return found
 
     def move(self, node: Expr) -> None:
-        """Move entries from chunk to chunk, by functions of NumPy's, which Dask takes over. Raises UsageError where it does not."""
+        """Move entries from chunk to chunk, by functions of NumPy's, which Dask takes over.
+
+        Raises UsageError where it does not.
+        """
         assert node.op is not None
-        operands = [self.cut[o] if o in self.cut else self.result(o) for o in node.operands if o is not None]
+        operands = [
+            self.cut[o] if o in self.cut else self.result(o) for o in node.operands if o is not None
+        ]
         size = max(1, math.prod(node.shape) * self.dtype.itemsize // self.count)
         with import_module("dask").config.set({"array.chunk-size": size}):  # of arrays of zeros
             try:
                 moved = node.op.forward(*operands, **node.static)
             except NotImplementedError as error:
                 raise UsageError(
-                    f"Dask has no {node.op.name} of such chunks: {text_lines(str(error).strip(), keepends=False)[0]}", help=_IN_ONE
+                    f"Dask has no {node.op.name} of such chunks: "
+                    f"{text_lines(str(error).strip(), keepends=False)[0]}",
+                    help=_IN_ONE,
                 ) from None
         axis = self.staged.axis_of(node)
         if axis is None:
@@ -204,6 +260,12 @@ class _Tasks(Walk):
         if axis is None:
             (value,) = self.common([node])
             return da.from_delayed(value, node.shape, self.dtype)
-        shapes = [(*node.shape[:axis], extent, *node.shape[axis + 1 :]) for extent in self.parts[node.shape[axis]]]
-        chunks = [da.from_delayed(chunk, shape, self.dtype) for chunk, shape in zip(self.results[node], shapes, strict=True)]
+        shapes = [
+            (*node.shape[:axis], extent, *node.shape[axis + 1 :])
+            for extent in self.parts[node.shape[axis]]
+        ]
+        chunks = [
+            da.from_delayed(chunk, shape, self.dtype)
+            for chunk, shape in zip(self.results[node], shapes, strict=True)
+        ]
         return da.concatenate(chunks, axis)

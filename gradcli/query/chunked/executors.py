@@ -11,7 +11,9 @@ from typing import Any
 from gradcli.errors import EvaluationError, GradcliError, InputError, UsageError, first_line
 from gradcli.plans.threads import cores
 
-Task = tuple[int, Callable[..., Any], tuple[Any, ...]]  # a number that tells it, a function, and its arguments
+Task = tuple[
+    int, Callable[..., Any], tuple[Any, ...]
+]  # a number that tells it, a function, and its arguments
 _AHEAD = 2  # chunks for each thread of a cluster that are begun before one is done
 _RETRIES = 3  # on other workers
 
@@ -19,7 +21,8 @@ _RETRIES = 3  # on other workers
 class Here:
     """Threads of this process, which compute tasks.
 
-    at_once  bytes of a chunk, so many that computing takes longer than what a task costs beside, if memory allows as many
+    at_once  bytes of a chunk, so many that computing takes longer than what a task costs beside, if
+             memory allows as many
     """
 
     at_once = 1 << 24
@@ -32,7 +35,9 @@ class Here:
         return function(*arguments)
 
     def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
-        """The results of tasks with their numbers, in any order; only so many are begun as there are hands for."""
+        """The results of tasks with their numbers, in any order; only so many are begun as there
+        are hands for.
+        """
         waiting: dict[Future[Any], int] = {}
         rest = iter(tasks)
         try:
@@ -65,7 +70,8 @@ class Here:
 
 
 class Cluster(Here):
-    """The workers of a Dask cluster: one that runs, by the address of its scheduler, or one of this machine, which ends with the work.
+    """The workers of a Dask cluster: one that runs, by the address of its scheduler, or one of this
+    machine, which ends with the work.
 
     A thread waits for each task that is under way.
     """
@@ -76,14 +82,20 @@ class Cluster(Here):
         try:
             self.distributed = import_module("distributed")
         except ModuleNotFoundError:
-            raise UsageError("--on wants Dask, which is not installed", help="pip install 'gradcli[dask]'") from None
+            raise UsageError(
+                "--on wants Dask, which is not installed", help="pip install 'gradcli[dask]'"
+            ) from None
         self.address = address
         self.cluster = None
         try:
             if address == "local":
                 count = threads or cores()
-                self.cluster = self.distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50)
-            self.client = self.distributed.Client(self.cluster or address, timeout="10s", set_as_default=False)
+                self.cluster = self.distributed.LocalCluster(
+                    n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50
+                )
+            self.client = self.distributed.Client(
+                self.cluster or address, timeout="10s", set_as_default=False
+            )
         except (OSError, TimeoutError, ValueError) as error:
             raise InputError(f"no scheduler answers at {address}: {first_line(error)}") from None
         self._hold_versions()
@@ -97,12 +109,16 @@ class Cluster(Here):
         except Exception as error:
             raise self._lost_error(error) from None
         if not found:
-            raise InputError(f"the scheduler at {self.address} has no workers", help=f"start some: dask worker {self.address}")
+            raise InputError(
+                f"the scheduler at {self.address} has no workers",
+                help=f"start some: dask worker {self.address}",
+            )
         for worker, theirs in found.items():
             if theirs != ours:
                 what = f"gradcli {theirs}" if theirs else "no gradcli"
                 raise EvaluationError(
-                    f"the worker at {worker} has {what}, and this is gradcli {ours}", help=f"pip install gradcli=={ours} there"
+                    f"the worker at {worker} has {what}, and this is gradcli {ours}",
+                    help=f"pip install gradcli=={ours} there",
                 )
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -111,7 +127,9 @@ class Cluster(Here):
 
     def everywhere(self, value: Any) -> Any:
         with self._in_words():
-            return self.client.submit(_itself, value, pure=False)  # a task, which is done again if its worker dies
+            return self.client.submit(
+                _itself, value, pure=False
+            )  # a task, which is done again if its worker dies
 
     @contextlib.contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -126,8 +144,15 @@ class Cluster(Here):
     def _lost_error(self, error: Exception) -> EvaluationError:
         kind, said = type(error).__name__, first_line(error)
         if kind == "KilledWorker":
-            return EvaluationError(f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it")
-        if isinstance(error, OSError) or "Cancelled" in kind or "Closed" in kind or "Timeout" in kind:
+            return EvaluationError(
+                f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it"
+            )
+        if (
+            isinstance(error, OSError)
+            or "Cancelled" in kind
+            or "Closed" in kind
+            or "Timeout" in kind
+        ):
             return EvaluationError(f"the scheduler at {self.address} is gone: {said}")
         return EvaluationError(f"a worker failed: {kind}: {said}")
 
@@ -152,9 +177,15 @@ def _version() -> str:
 
 
 def executor_on(place: str, threads: int | None) -> Here:
-    """The executor that ``here``, ``local`` or the address of a scheduler means. Raises UsageError."""
+    """The executor that ``here``, ``local`` or the address of a scheduler means.
+
+    Raises UsageError.
+    """
     if place == "here":
         return Here(threads or cores())
     if place != "local" and "://" not in place:
-        raise UsageError(f"--on {place}: there is no such place", help="write local, or the address of a scheduler: tcp://HOST:8786")
+        raise UsageError(
+            f"--on {place}: there is no such place",
+            help="write local, or the address of a scheduler: tcp://HOST:8786",
+        )
     return Cluster(place, threads)

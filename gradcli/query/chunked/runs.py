@@ -36,20 +36,29 @@ TOGETHER = 8  # results of chunks that come together at once
 
 
 def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[Any]) -> list[Any]:
-    """Return what a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to the chunk, or where it is read."""
+    """Return what a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to
+    the chunk, or where it is read.
+    """
     lowered = program.stages
     dtype = lowered.made.dtype
     values = [np.asarray(value.read() if isinstance(value, Slice) else value) for value in values]
-    values = [value if value.dtype.kind == "b" else value.astype(dtype, copy=False) for value in values]
+    values = [
+        value if value.dtype.kind == "b" else value.astype(dtype, copy=False) for value in values
+    ]
     with np.errstate(all="ignore"):
         found = lowered.staged.chunk_plan(stage, extents)([value[()] for value in values])
     return [np.array(part) for part in found]  # a plan writes into its arrays again
 
 
 def fold_parts(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return what the results of neighbouring chunks come together to, two at a time: rounding grows with the logarithm of their number."""
+    """Return what the results of neighbouring chunks come together to, two at a time: rounding
+    grows with the logarithm of their number.
+    """
     with np.errstate(all="ignore"):
-        return [_pairwise(find(name), column) for name, column in zip(names, zip(*parts, strict=True), strict=False)]
+        return [
+            _pairwise(find(name), column)
+            for name, column in zip(names, zip(*parts, strict=True), strict=False)
+        ]
 
 
 def _pairwise(function: Op, parts: Sequence[Any]) -> Any:
@@ -59,11 +68,17 @@ def _pairwise(function: Op, parts: Sequence[Any]) -> Any:
     return parts[0]
 
 
-def in_common(program: Program, wanted: Sequence[int], known: Sequence[int], values: Sequence[Any]) -> list[Any]:
-    """The values of nodes that all chunks have in common, by number (`Staged.numbered`), from those of others."""
+def in_common(
+    program: Program, wanted: Sequence[int], known: Sequence[int], values: Sequence[Any]
+) -> list[Any]:
+    """The values of nodes that all chunks have in common, by number (`Staged.numbered`), from those
+    of others.
+    """
     staged = program.stages.staged
     with np.errstate(all="ignore"):
-        found = staged.common_plan(staged.nodes_numbered(wanted), staged.nodes_numbered(known))([np.asarray(value)[()] for value in values])
+        found = staged.common_plan(staged.nodes_numbered(wanted), staged.nodes_numbered(known))(
+            [np.asarray(value)[()] for value in values]
+        )
     return [np.array(part) for part in found]
 
 
@@ -75,14 +90,18 @@ def parts_of(length: int, extents: Sequence[int]) -> tuple[int, ...]:
 
 
 class Walk(ABC):
-    """The stages of a program, gone through in order. Whoever does it says how functions are called, at once or later.
+    """The stages of a program, gone through in order.
+
+    Whoever does it says how functions are called, at once or later.
 
     parts  the extents of the chunks, by the lengths of the axes that are cut
     cut    the nodes that chunks have parts of, each with its array
     known  what all chunks have in common, each with its value
     """
 
-    def __init__(self, program: Program, extents: Sequence[int], given: Mapping[str, Any], seed: Any) -> None:
+    def __init__(
+        self, program: Program, extents: Sequence[int], given: Mapping[str, Any], seed: Any
+    ) -> None:
         self.staged = program.stages.staged
         self.sent: Any = program  # as functions take it
         self.count, self.ends = len(extents), list(pairwise(accumulate(extents, initial=0)))
@@ -120,10 +139,15 @@ class Walk(ABC):
             if not stage.outputs:
                 continue
             columns = [self._column(given.node, given.axis) for given in stage.inputs]
-            parts = self.chunks(number, stage, [[column[i] for column in columns] for i in range(self.count)])
+            parts = self.chunks(
+                number, stage, [[column[i] for column in columns] for i in range(self.count)]
+            )
             names = list(stage.folds.values())
             while names and len(parts) > 1:  # as a tree
-                parts = [self.call(fold_parts, len(names), names, parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
+                parts = [
+                    self.call(fold_parts, len(names), names, parts[i : i + TOGETHER])
+                    for i in range(0, len(parts), TOGETHER)
+                ]
             self.known |= {node: parts[0][place] for place, node in enumerate(stage.folds)}
 
     def _column(self, node: Expr, axis: int | None) -> list[Any]:
@@ -142,7 +166,9 @@ class Walk(ABC):
         if open_:
             needed = self.staged.needed_nodes(open_, self.known)
             numbers = [node.index for node in open_], [node.index for node in needed]
-            found = self.call(in_common, len(open_), self.sent, *numbers, [self.known[node] for node in needed])
+            found = self.call(
+                in_common, len(open_), self.sent, *numbers, [self.known[node] for node in needed]
+            )
             self.known |= {node: found[place] for place, node in enumerate(open_)}
         return [self.known[node] for node in wanted]
 
@@ -159,17 +185,36 @@ class ChunkRun:
     extents  of the chunks
     """
 
-    def __init__(self, settings: Settings, values: Mapping[str, Any], seed: Any, state: int, at_once: int) -> None:
-        """``at_once``: bytes that are read for a chunk, and as many that it gives. Raises UsageError for what needs all chunks at once."""
-        self.settings, self.values, self.seed, self.state, self.at_once = settings, dict(values), seed, state, at_once
-        stores = {name: value for name, value in values.items() if isinstance(value, Described) and value.shape}
+    def __init__(
+        self, settings: Settings, values: Mapping[str, Any], seed: Any, state: int, at_once: int
+    ) -> None:
+        """``at_once``: bytes that are read for a chunk, and as many that it gives.
+
+        Raises UsageError for what needs all chunks at once.
+        """
+        self.settings, self.values, self.seed, self.state, self.at_once = (
+            settings,
+            dict(values),
+            seed,
+            state,
+            at_once,
+        )
+        stores = {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, Described) and value.shape
+        }
         if not stores:
-            raise UsageError("there is no array to go through chunk by chunk", help="bind one that a file holds: x=@x.zarr")
+            raise UsageError(
+                "there is no array to go through chunk by chunk",
+                help="bind one that a file holds: x=@x.zarr",
+            )
         self.program = self._program(stores)
         self.staged = self.program.stages.staged
         self.extents = self._extents(stores)
 
-    # -- the cut -------------------------------------------------------------------------------------------------------
+    # -- the cut
+    # -------------------------------------------------------------------------------------------------------
 
     def _program(self, stores: Mapping[str, Described]) -> Program:
         """The program cut along the first axis that will do."""
@@ -178,27 +223,41 @@ class ChunkRun:
         known = {name: value for name, value in self.values.items() if name not in stores}
         seed = None if self.seed is None else (tuple(self.seed.shape), None)
         for axis, length in enumerate(stores[first].shape):
-            axes = {name: store.shape.index(length) for name, store in stores.items() if length in store.shape} | {first: axis}
+            axes = {
+                name: store.shape.index(length)
+                for name, store in stores.items()
+                if length in store.shape
+            } | {first: axis}
             values = [
-                Spec(name, tuple(value.shape), _kind(value.dtype, self.settings), axes.get(name)) for name, value in self.values.items()
+                Spec(name, tuple(value.shape), _kind(value.dtype, self.settings), axes.get(name))
+                for name, value in self.values.items()
             ]
             try:
                 return program_of(self.settings, values, length, seed, self.state, known)
             except Uncut as reason:
                 reasons.append(reason)
-        raise UsageError(f"this cannot be computed chunk by chunk: {reasons[0]}", help="leave --on out, if memory holds it")
+        raise UsageError(
+            f"this cannot be computed chunk by chunk: {reasons[0]}",
+            help="leave --on out, if memory holds it",
+        )
 
     def _extents(self, stores: Mapping[str, Described]) -> list[int]:
-        """Return as many entries along the cut as are some chunks of the stores, and no more bytes than are to be held at once."""
+        """Return as many entries along the cut as are some chunks of the stores, and no more bytes
+        than are to be held at once.
+        """
         cut = {value.name: value.axis for value in self.program.values if value.axis is not None}
-        row = sum(math.prod(stores[name].shape) * 8 // max(1, stores[name].shape[axis]) for name, axis in cut.items())
+        row = sum(
+            math.prod(stores[name].shape) * 8 // max(1, stores[name].shape[axis])
+            for name, axis in cut.items()
+        )
         steps = max([stores[name].chunks[axis] for name, axis in cut.items()], default=1)
         most = max(1, self.at_once // max(1, row))
         step = max(1, most // steps) * steps if steps <= most else most
         length = self.program.length
         return [min(step, length - start) for start in range(0, length, step)] or [0]
 
-    # -- the work ------------------------------------------------------------------------------------------------------
+    # -- the work
+    # ------------------------------------------------------------------------------------------------------
 
     @property
     def steps(self) -> int:
@@ -211,21 +270,29 @@ class ChunkRun:
 
     def results(self) -> dict[str, tuple[tuple[int, ...], int | None]]:
         """The results by name with their shapes, and the axis along which each is cut."""
-        return {name: (node.shape, self.staged.axis_of(node)) for name, node in self.named_results()}
+        return {
+            name: (node.shape, self.staged.axis_of(node)) for name, node in self.named_results()
+        }
 
     def chunks_of(self, name: str) -> tuple[int, ...]:
         """The extents of the regions in which a result comes."""
         shape, axis = self.results()[name]
         return shape if axis is None else (*shape[:axis], self.extents[0], *shape[axis + 1 :])
 
-    def run(self, executor: Here, targets: Mapping[str, Target], told: Callable[[], None]) -> dict[str, Any]:
-        """The results that are not cut; those that are go to their targets. ``told`` is called for each chunk that is done.
+    def run(
+        self, executor: Here, targets: Mapping[str, Target], told: Callable[[], None]
+    ) -> dict[str, Any]:
+        """The results that are not cut; those that are go to their targets.
+
+        ``told`` is called for each chunk that is done.
 
         Raises LimitError for a result that is cut and has no target, and whatever computing raises.
         """
         running = _Running(self, executor, targets, told)
         running.go()
-        whole = [(name, node) for name, node in self.named_results() if self.staged.axis_of(node) is None]
+        whole = [
+            (name, node) for name, node in self.named_results() if self.staged.axis_of(node) is None
+        ]
         found = running.common([node for _, node in whole])
         return {name: np.asarray(value)[()] for (name, _), value in zip(whole, found, strict=True)}
 
@@ -233,10 +300,14 @@ class ChunkRun:
 class _Running(Walk):
     """A run whose chunks an executor computes now."""
 
-    def __init__(self, run: ChunkRun, executor: Here, targets: Mapping[str, Target], told: Callable[[], None]) -> None:
+    def __init__(
+        self, run: ChunkRun, executor: Here, targets: Mapping[str, Target], told: Callable[[], None]
+    ) -> None:
         axes = {value.name: value.axis for value in run.program.values}
         given = {
-            name: executor.once(Described.whole, value) if isinstance(value, Described) and axes[name] is None else value
+            name: executor.once(Described.whole, value)
+            if isinstance(value, Described) and axes[name] is None
+            else value
             for name, value in run.values.items()
         }
         super().__init__(run.program, run.extents, given, run.seed)
@@ -276,7 +347,8 @@ def _kind(dtype: Any, settings: Settings) -> str:
     return found.str if found.kind in "iub" else settings.float_dtype.str
 
 
-# -- What chunks are read from: regions of stores, which are opened where they are read, in this process or on another machine.
+# -- What chunks are read from: regions of stores, which are opened where they are read, in this
+# process or on another machine.
 
 
 _OPEN = 32  # stores that a process keeps open
@@ -307,7 +379,11 @@ class Described:
     def read(self, axis: int, start: int, stop: int) -> np.ndarray:
         """Entries along one axis, whole along the others."""
         store = _open(self.path, self.key, self.stamp)
-        return store.read((slice(None),) * axis + (slice(start, stop),) + (slice(None),) * (len(self.shape) - axis - 1))
+        return store.read(
+            (slice(None),) * axis
+            + (slice(start, stop),)
+            + (slice(None),) * (len(self.shape) - axis - 1)
+        )
 
 
 def describe_store(path: str, key: str | None) -> Described:
@@ -357,7 +433,8 @@ class Program:
     settings  of its function, which is made again in another process
     values    of its names, in their order
     length    of the axis that is cut
-    seed      the shape of the vector of the vector-Jacobian product, and the axis along which it is cut; None without one
+    seed      the shape of the vector of the vector-Jacobian product, and the axis along which it is
+              cut; None without one
     state     of random numbers
     moves     whether entries may go from chunk to chunk
     """
@@ -385,7 +462,8 @@ def program_of(
     *,
     moves: bool = False,
 ) -> Program:
-    """A program that has stages; values that are known become part of it where they decide what is computed.
+    """A program that has stages; values that are known become part of it where they decide what is
+    computed.
 
     Raises Uncut for what needs all chunks at once, and GradcliError for what has no result.
     """
@@ -403,23 +481,48 @@ class Lowered:
 
     def __init__(self, program: Program) -> None:
         self.made = made = Instance(program.settings, program.values, program.state)
-        cut = {made.scope.leaves[v.name]: v.axis for v in program.values if v.axis is not None and v.name in made.names}
+        cut = {
+            made.scope.leaves[v.name]: v.axis
+            for v in program.values
+            if v.axis is not None and v.name in made.names
+        }
         self.wrt = list(made.wrt)
         shape, axis = program.seed or (None, None)
         seed = made.seed(shape)
         if seed is not None and axis is not None:
             cut[seed] = axis
         roots = Gradients(made.root, list(made.wrt.values()), seed).roots
-        self.staged = Staged(roots, cut, program.length, program.settings.dtype, made.scope.limits, moves=program.moves)
+        self.staged = Staged(
+            roots,
+            cut,
+            program.length,
+            program.settings.dtype,
+            made.scope.limits,
+            moves=program.moves,
+        )
         self._leaves = [*made.leaves, *([] if seed is None else [seed])]
 
     def take(self, given: Mapping[str, Any], seed: Any) -> list[tuple[Expr, Any]]:
-        """The leaves that results depend on, as the stages have them, with what they take of values by name."""
+        """The leaves that results depend on, as the stages have them, with what they take of values
+        by name.
+        """
         made = self.made
-        values = [*(given[name] for name in made.names), *made.fixed, *([] if seed is None else [seed])]
-        pairs = [(self.staged.leaves.get(leaf), value) for leaf, value in zip(self._leaves, values, strict=True)]
+        values = [
+            *(given[name] for name in made.names),
+            *made.fixed,
+            *([] if seed is None else [seed]),
+        ]
+        pairs = [
+            (self.staged.leaves.get(leaf), value)
+            for leaf, value in zip(self._leaves, values, strict=True)
+        ]
         return [
-            (leaf, value if isinstance(value, Described) or value.dtype.kind not in "iu" else value.astype(made.dtype))
+            (
+                leaf,
+                value
+                if isinstance(value, Described) or value.dtype.kind not in "iu"
+                else value.astype(made.dtype),
+            )
             for leaf, value in pairs
             if leaf is not None
         ]
@@ -430,26 +533,42 @@ def _lower(program: Program) -> Lowered:
     return Lowered(program)
 
 
-# -- What of a run past memory is held to the reference: the same program on the first entries along the cut, at once and in chunks.
+# -- What of a run past memory is held to the reference: the same program on the first entries along
+# the cut, at once and in chunks.
 
 
 _ENTRIES = 1 << 10  # that are read along the cut, of all arrays together
 _WHOLE = 1 << 20  # entries of an array that is read although it is not cut
 _CHUNKS = 3
-_ALIKE = {"float32": 1e-4, "float64": 1e-11}  # of the largest entry: sums are added in another order
+_ALIKE = {
+    "float32": 1e-4,
+    "float64": 1e-11,
+}  # of the largest entry: sums are added in another order
 
 
 class NotHeld(Exception):
     """Why no part of a run can be held to the reference."""
 
 
-def check_of_first(run: ChunkRun, expression: str, executor: Here, wrt: Iterable[str] | None, dialect: Any) -> tuple[int, Check]:
-    """Return how many entries along the cut were held to the reference, and the verdict on them. Raises NotHeld."""
+def check_of_first(
+    run: ChunkRun, expression: str, executor: Here, wrt: Iterable[str] | None, dialect: Any
+) -> tuple[int, Check]:
+    """Return how many entries along the cut were held to the reference, and the verdict on them.
+
+    Raises NotHeld.
+    """
     settings, length = run.settings, run.program.length
     axes = {value.name: value.axis for value in run.program.values}
-    row = sum(math.prod(value.shape) // max(1, length) for value in run.program.values if value.axis is not None)
+    row = sum(
+        math.prod(value.shape) // max(1, length)
+        for value in run.program.values
+        if value.axis is not None
+    )
     count = min(length, max(_CHUNKS, _ENTRIES // max(1, row)))
-    values = {name: _first(value, axes[name], length, count, executor) for name, value in run.values.items()}
+    values = {
+        name: _first(value, axes[name], length, count, executor)
+        for name, value in run.values.items()
+    }
     seed = None if run.seed is None else _first(run.seed, None, length, count, executor)
     try:
         whole = evaluate_call(
@@ -460,19 +579,32 @@ def check_of_first(run: ChunkRun, expression: str, executor: Here, wrt: Iterable
         raise NotHeld(error.message) from None
     if whole.check is None:
         raise NotHeld("there is no reference of it")
-    stores = {name: value if (axis := axes[name]) is None else run.values[name].first(axis, count) for name, value in values.items()}
-    in_chunks = _in_memory(ChunkRun(settings, stores, seed, run.state, max(8, 8 * row * count // _CHUNKS)), executor)
+    stores = {
+        name: value if (axis := axes[name]) is None else run.values[name].first(axis, count)
+        for name, value in values.items()
+    }
+    in_chunks = _in_memory(
+        ChunkRun(settings, stores, seed, run.state, max(8, 8 * row * count // _CHUNKS)), executor
+    )
     for name, found in {"value": whole.value, **(whole.grad or {})}.items():
         wanted = np.asarray(found, float)
         apart = np.abs(np.asarray(in_chunks[name], float) - wanted)
-        if not np.all((apart <= _ALIKE[settings.float_dtype.name] * np.max(np.abs(wanted), initial=0)) | (apart != apart)):
+        if not np.all(
+            (apart <= _ALIKE[settings.float_dtype.name] * np.max(np.abs(wanted), initial=0))
+            | (apart != apart)
+        ):
             what = "the value" if name == "value" else f"the gradient of {name}"
-            return count, Check(Verdict.MISMATCH, reason=f"{what} of the first {count:,} entries is another in chunks than at once")
+            return count, Check(
+                Verdict.MISMATCH,
+                reason=f"{what} of the first {count:,} entries is another in chunks than at once",
+            )
     return count, whole.check
 
 
 def _first(value: Any, axis: int | None, length: int, count: int, executor: Here) -> np.ndarray:
-    """The first entries of a value along the cut; of one that all chunks have in common, along the axis that is as long."""
+    """The first entries of a value along the cut; of one that all chunks have in common, along the
+    axis that is as long.
+    """
     if isinstance(value, Described):
         if axis is not None:
             return np.asarray(executor.once(Described.read, value, axis, 0, count))
@@ -486,7 +618,11 @@ def _first(value: Any, axis: int | None, length: int, count: int, executor: Here
 
 def _in_memory(run: ChunkRun, executor: Here) -> dict[str, Any]:
     """The results of a run that memory holds."""
-    cut = {name: Entries(np.empty(shape, run.settings.float_dtype)) for name, (shape, axis) in run.results().items() if axis is not None}
+    cut = {
+        name: Entries(np.empty(shape, run.settings.float_dtype))
+        for name, (shape, axis) in run.results().items()
+        if axis is not None
+    }
     found = run.run(executor, cut, lambda: None)
     return {**found, **{name: target.array for name, target in cut.items()}}
 

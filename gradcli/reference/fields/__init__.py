@@ -1,1 +1,3 @@
-"""Differential fields: elementary functions as rational functions of generators, in which equality of formulas is proved."""
+"""Differential fields: elementary functions as rational functions of generators, in which equality
+of formulas is proved.
+"""

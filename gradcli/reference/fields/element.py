@@ -39,7 +39,8 @@ class TooSmall(Exception):
 class Generator:
     """A symbol of the ring.
 
-    kind         "variable", "constant", "exp", "log", "power", "abs", "cos", "sin", or the name of a function of sympy's
+    kind         "variable", "constant", "exp", "log", "power", "abs", "cos", "sin", or the name of
+                 a function of sympy's
     parts        the elements that it was made of
     exponent     of a power
     relation     ``(n, value)``: the generator to the power n is this polynomial in earlier ones
@@ -77,7 +78,10 @@ class Field:
             raise Unsupported("a formula of so many terms")
 
     def symbol(self, description: Hashable, make: Callable[[], Generator]) -> Element:
-        """A generator as an element, a new one if it has not been described before. Raises TooSmall."""
+        """A generator as an element, a new one if it has not been described before.
+
+        Raises TooSmall.
+        """
         if description not in self._places:
             if len(self.generators) == len(self.symbols):
                 raise TooSmall
@@ -115,7 +119,9 @@ class Field:
         return result
 
     def lower(self, p: Polynomial) -> Polynomial:
-        """The same with the relations of all generators applied: later ones first, which are made of earlier ones."""
+        """The same with the relations of all generators applied: later ones first, which are made
+        of earlier ones.
+        """
         if not len(p):
             return p
         degrees = p.degrees()
@@ -146,7 +152,9 @@ class Field:
         return total
 
     def factor(self, p: Polynomial) -> tuple[Any, list[tuple[Polynomial, int]]]:
-        """A rational factor, and others with their exponents, as far apart as they can be taken cheaply."""
+        """A rational factor, and others with their exponents, as far apart as they can be taken
+        cheaply.
+        """
         key = str(p)
         if key not in self._factored:
             content = p.term_content()
@@ -158,11 +166,16 @@ class Field:
             else:
                 constant, primitive = self.primitive(rest)
                 factors = [*content.factor()[1], (primitive, 1)]
-            self._factored[key] = constant, [(factor, int(exponent)) for factor, exponent in factors]
+            self._factored[key] = (
+                constant,
+                [(factor, int(exponent)) for factor, exponent in factors],
+            )
         return self._factored[key]
 
     def primitive(self, p: Polynomial) -> tuple[Any, Polynomial]:
-        """A rational number and the polynomial over it: of whole coefficients without a common factor, the first one positive."""
+        """A rational number and the polynomial over it: of whole coefficients without a common
+        factor, the first one positive.
+        """
         from flint import fmpq, fmpz
 
         common, above = fmpz(1), fmpz(0)
@@ -179,7 +192,10 @@ _NUMBERS = (int, float, Fraction, np.number, np.bool_)
 
 
 def _binary(combine: Callable[[Element, Element], Element]) -> Callable[[Element, Any], Element]:
-    """An operator of an element and another, or a number. Arrays and scalars with a history take it into their own."""
+    """An operator of an element and another, or a number.
+
+    Arrays and scalars with a history take it into their own.
+    """
 
     def on_elements(x: Element, y: Any) -> Element:
         return combine(x, x.of(y)) if isinstance(y, (Element, *_NUMBERS)) else NotImplemented
@@ -200,7 +216,10 @@ def _comparison(holds: Callable[[Any, Any], bool]) -> Any:
 
 
 class Element:
-    """A rational function of the generators of a field. It has arithmetic; to be compared it has to be a number."""
+    """A rational function of the generators of a field.
+
+    It has arithmetic; to be compared it has to be a number.
+    """
 
     __slots__ = ("field", "p", "q")
 
@@ -293,7 +312,9 @@ class Element:
         field, p, q = self.field, self.q, self.p
         for i in reversed(field.related):
             generator, least = field.generators[i], min(exponents[i] for exponents in q.monoms())
-            if least and generator.positive and generator.relation is not None:  # 1/g is g**(n - 1) over what g**n is
+            if (
+                least and generator.positive and generator.relation is not None
+            ):  # 1/g is g**(n - 1) over what g**n is
                 order, value = generator.relation
                 times = -(-least // order)
                 p = field.product(p, field.symbols[i] ** (times * order - least))

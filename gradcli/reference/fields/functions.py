@@ -1,4 +1,6 @@
-"""Functions on elements of a field: what sympy's expressions of operations, and of their derivatives, are evaluated with."""
+"""Functions on elements of a field: what sympy's expressions of operations, and of their
+derivatives, are evaluated with.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import sympy
 
 from gradcli.errors import GradcliError
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.fields.element import Element, Field, Generator, Polynomial, TooSmall, fraction
+from gradcli.reference.fields.element import (
+    Element,
+    Field,
+    Generator,
+    Polynomial,
+    TooSmall,
+    fraction,
+)
 from gradcli.reference.symbolic.translate import OTHERS, OfSympy
 
 # -- What is known of an expression before it is read: the units of its exponents and angles, the
@@ -33,7 +42,8 @@ class Refined(Exception):
 class Known:
     """Facts that were learnt so far; it survives reading anew.
 
-    signs    of polynomials, 1 or -1, by their names: where the expression has a value, they are not negative, or not positive
+    signs    of polynomials, 1 or -1, by their names: where the expression has a value, they are not
+             negative, or not positive
     learnt   signs that count from the next reading on
     """
 
@@ -44,7 +54,9 @@ class Known:
         self.learnt: dict[str, int] = {}
 
     def unit(self, key: Hashable, multiple: Fraction) -> Fraction:
-        """A unit of which this is a moderate whole multiple: one that others share, where there is one. Raises Refined."""
+        """A unit of which this is a moderate whole multiple: one that others share, where there is
+        one. Raises Refined.
+        """
         units = self._units.setdefault(key, [])
         for i, unit in enumerate(units):
             ratio = multiple / unit
@@ -57,7 +69,9 @@ class Known:
         return units[-1]
 
     def order(self, key: Hashable, denominator: int) -> int | None:
-        """The order of a root of which all powers of a base are whole powers; None for those that have too large a one. Raises Refined."""
+        """The order of a root of which all powers of a base are whole powers; None for those that
+        have too large a one. Raises Refined.
+        """
         known = self._orders.get(key)
         if known is not None and known % denominator == 0:
             return known
@@ -121,7 +135,9 @@ def _is_odd(function: Any) -> bool:
 
 
 class Functions(OfSympy):
-    """sympy's functions of elements: those that are known here, and others as generators of their own."""
+    """sympy's functions of elements: those that are known here, and others as generators of their
+    own.
+    """
 
     inf = ninf = nan = None  # nothing can be computed with them
     others: Mapping[Any, Any] = {
@@ -134,7 +150,9 @@ class Functions(OfSympy):
         self.zero, self.one = self.of(0), self.of(1)
 
     def sign_of(self, p: Polynomial) -> int:
-        """1 for what is never negative where the expression has a value, -1 for what is never positive, 0 for what is not known."""
+        """1 for what is never negative where the expression has a value, -1 for what is never
+        positive, 0 for what is not known.
+        """
         scale, primitive = self.field.primitive(p)
         own = 1 if scale > 0 else -1
         known = self.known.signs.get(str(primitive), 0)
@@ -143,12 +161,19 @@ class Functions(OfSympy):
         return own if self._is_even(primitive) else 0
 
     def _is_even(self, p: Polynomial) -> bool:
-        """Return whether all terms are positive numbers times even powers, or powers of what is positive."""
+        """Return whether all terms are positive numbers times even powers, or powers of what is
+        positive.
+        """
         generators = self.field.generators
         if not self.real(p):
             return False
         even = all(c > 0 for c in p.coeffs())
-        return even and all(not e % 2 or generators[i].positive for exponents in p.monoms() for i, e in enumerate(exponents) if e)
+        return even and all(
+            not e % 2 or generators[i].positive
+            for exponents in p.monoms()
+            for i, e in enumerate(exponents)
+            if e
+        )
 
     def real(self, p: Polynomial) -> bool:
         return all(self.field.generators[i].real for i in self.field.used(p))
@@ -175,14 +200,19 @@ class Functions(OfSympy):
                 bases.append((Element(field, p if known > 0 else -p), Fraction(times)))
                 sign *= known if times % 2 else 1
             elif not self.real(p):
-                rest = self._with(rest, Element(field, field.power(p, times)) if times > 0 else None)
+                rest = self._with(
+                    rest, Element(field, field.power(p, times)) if times > 0 else None
+                )
             else:
                 if times - times % 2:
                     bases.append((self._magnitude(p), Fraction(times - times % 2)))
                 rest = self._with(rest, Element(field, p)) if times % 2 else rest
         if sign < 0:
             rest = -(self.one if rest is None else rest)
-        if rest is not None and (known := 0 if rest.rational is not None else self.sign_of(rest.p)) > 0:
+        if (
+            rest is not None
+            and (known := 0 if rest.rational is not None else self.sign_of(rest.p)) > 0
+        ):
             return Product([*bases, (rest, Fraction(1))], exponent, None)
         return Product(bases, exponent, rest)
 
@@ -199,16 +229,23 @@ class Functions(OfSympy):
             if number >= _LARGEST:
                 found.append((self.of(number), Fraction(sign)))
             elif number > 1:
-                found += [(self.of(int(p)), Fraction(sign * int(e))) for p, e in fmpz(number).factor()]
+                found += [
+                    (self.of(int(p)), Fraction(sign * int(e))) for p, e in fmpz(number).factor()
+                ]
         return found
 
     def _magnitude(self, p: Polynomial) -> Element:
         field, base = self.field, Element(self.field, p)
 
-        return field.symbol(("abs", str(p)), lambda: Generator("abs", (base,), relation=(2, field.power(p, 2)), positive=True))
+        return field.symbol(
+            ("abs", str(p)),
+            lambda: Generator("abs", (base,), relation=(2, field.power(p, 2)), positive=True),
+        )
 
     def root(self, x: Element, exponent: Fraction) -> Element:
-        """A rational power of what is not negative where it has a value, unless the power is whole."""
+        """A rational power of what is not negative where it has a value, unless the power
+        is whole.
+        """
         if exponent.denominator == 1:
             return x**exponent
         if x.is_zero:
@@ -231,7 +268,9 @@ class Functions(OfSympy):
         self.known.learn(str(primitive), 1 if scale > 0 else -1)
 
     def _of_base(self, base: Element, exponent: Fraction) -> Element:
-        """A rational power of a polynomial, or a number, that has not to be taken apart: by a root, unless its order is too large."""
+        """A rational power of a polynomial, or a number, that has not to be taken apart: by a root,
+        unless its order is too large.
+        """
         whole = floor(exponent)
         part = exponent - whole
         if not part:
@@ -239,7 +278,9 @@ class Functions(OfSympy):
         key = str(base.p)
         order = self.known.order(key, part.denominator)
         of, relation = (part, None) if order is None else (Fraction(1, order), (order, base.p))
-        power = self.field.symbol(("power", key, of), lambda: Generator("power", (base,), of, relation, positive=True))
+        power = self.field.symbol(
+            ("power", key, of), lambda: Generator("power", (base,), of, relation, positive=True)
+        )
         return base**whole * power ** (part / of)
 
     def _sum_of_logarithms(self, parts: Product) -> Element:
@@ -251,7 +292,9 @@ class Functions(OfSympy):
     def _logarithm(self, base: Element, real: bool) -> Element:
         if base.rational is not None and base.rational < 0:
             raise Unsupported("a power of a negative number")
-        return self.field.symbol(("log", str(base.p), real), lambda: Generator("log", (base,), real=real))
+        return self.field.symbol(
+            ("log", str(base.p), real), lambda: Generator("log", (base,), real=real)
+        )
 
     @property
     def pi(self) -> Element:
@@ -272,13 +315,18 @@ class Functions(OfSympy):
     # -- exponentials, logarithms, powers
 
     def _terms(self, x: Element, most: int) -> list[tuple[Fraction, Element]]:
-        """Rational multiples of terms that add up to an element: of single ones, unless there are too many."""
+        """Rational multiples of terms that add up to an element: of single ones, unless there are
+        too many.
+        """
         x = x.lowest()
         field = self.field
         if len(x.p) > most:
             scale = fraction(x.p.leading_coefficient())
             return [(scale, x / scale)]
-        return [(fraction(c), Element(field, field.ring.from_dict({m: 1}), x.q).lowest()) for m, c in sorted(x.p.to_dict().items())]
+        return [
+            (fraction(c), Element(field, field.ring.from_dict({m: 1}), x.q).lowest())
+            for m, c in sorted(x.p.to_dict().items())
+        ]
 
     def exp(self, x: Any) -> Element:
         result = self.one
@@ -296,7 +344,9 @@ class Functions(OfSympy):
             return self._of_base(generator.parts[0], multiple)
         unit = self.known.unit(("exp", term.key), multiple)
         real, exponent = self.real(term.p) and self.real(term.q), term * unit
-        generated = self.field.symbol(("exp", term.key, unit), lambda: Generator("exp", (exponent,), real=real, positive=real))
+        generated = self.field.symbol(
+            ("exp", term.key, unit), lambda: Generator("exp", (exponent,), real=real, positive=real)
+        )
         return generated ** (multiple / unit)
 
     def log(self, x: Any) -> Element:
@@ -346,7 +396,11 @@ class Functions(OfSympy):
         """Return how often an angle is another one, and the cosine and sine of that."""
         generator = self._generator(term)
         if generator.kind == "constant" and term.key == self.pi.key:
-            for parts, known in ((2, (self.zero, self.one)), (6, (self.sqrt(3) / 2, self.one / 2)), (4, (self.sqrt(2) / 2,) * 2)):
+            for parts, known in (
+                (2, (self.zero, self.one)),
+                (6, (self.sqrt(3) / 2, self.one / 2)),
+                (4, (self.sqrt(2) / 2,) * 2),
+            ):
                 if (multiple * parts).denominator == 1:
                     return int(multiple * parts) % (2 * parts), known
         if multiple.denominator == 1 and generator.kind in ("asin", "atan"):
@@ -362,7 +416,9 @@ class Functions(OfSympy):
 
         cosine = field.symbol(("cos", key, unit), lambda: Generator("cos", (angle,)))
         relation = 2, field.one - cosine.p**2
-        return cosine, field.symbol(("sin", key, unit), lambda: Generator("sin", (angle,), relation=relation))
+        return cosine, field.symbol(
+            ("sin", key, unit), lambda: Generator("sin", (angle,), relation=relation)
+        )
 
     def cos(self, x: Any) -> Element:
         return self.cos_sin(x)[0]
@@ -382,9 +438,16 @@ class Functions(OfSympy):
         if (known := getattr(self, name.lower(), None)) is not None:
             return known(*arguments)
         elements = tuple(self.of(x).lowest() for x in arguments)
-        if len(elements) == 1 and not elements[0].is_zero and elements[0].p.leading_coefficient() < 0 and _is_odd(function):
+        if (
+            len(elements) == 1
+            and not elements[0].is_zero
+            and elements[0].p.leading_coefficient() < 0
+            and _is_odd(function)
+        ):
             return -self.call(function, -elements[0])
-        return self.field.symbol(("call", name, *(x.key for x in elements)), lambda: Generator(name, elements))
+        return self.field.symbol(
+            ("call", name, *(x.key for x in elements)), lambda: Generator(name, elements)
+        )
 
 
 # -- Reading something anew as long as it is learnt how to write it
@@ -392,13 +455,23 @@ class Functions(OfSympy):
 
 _READINGS = 16
 _SIZES = (16, 64)  # of fields that are tried
-_WITHOUT = (Unsupported, GradcliError, ValueError, TypeError, ArithmeticError, AttributeError, LookupError)  # of references
+_WITHOUT = (
+    Unsupported,
+    GradcliError,
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+)  # of references
 
 T = TypeVar("T")
 
 
 def decide_in_field(read: Callable[[Functions], T]) -> T | None:
-    """Return what a reading in a field finds: the first result that is true, or else the last; None where it has none."""
+    """Return what a reading in a field finds: the first result that is true, or else the last; None
+    where it has none.
+    """
     for size in _SIZES:
         field, known, found = Field(size), Known(), None
         try:

@@ -1,7 +1,9 @@
-"""The question whether a formula is the derivative of a function for all values of its names, decided by algebra where that can be.
+"""The question whether a formula is the derivative of a function for all values of its names,
+decided by algebra where that can be.
 
-Functions of the program are read on a tape whose numbers are elements of a field: every leaf's entries are variables. Derivatives are
-the tape's own, by sympy's derivative of each single operation.
+Functions of the program are read on a tape whose numbers are elements of a field: every leaf's
+entries are variables. Derivatives are the tape's own, by sympy's derivative of each single
+operation.
 """
 
 from __future__ import annotations
@@ -29,15 +31,21 @@ _MOST_VARIABLES = 40
 
 
 class _Scalars(Tracing):
-    """Scalars that are elements, with a history: of kinks and of what is not finite nothing is noted."""
+    """Scalars that are elements, with a history: of kinks and of what is not finite nothing is
+    noted.
+    """
 
     def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
         if op.kind == "flat":
-            raise Unsupported("a function that jumps")  # equality is proved but for single points, across which others are continuous
+            raise Unsupported(
+                "a function that jumps"
+            )  # equality is proved but for single points, across which others are continuous
         if op.kind == "piecewise" and (static or op.symbolic is None):
             return op.reference(self, *given, **static)
         if op.algebra == "composed" and op.definition is not None and op.kind == "smooth":
-            return self.open_body(op.definition, [np.asarray(x, dtype=object) for x in given], static)[()]
+            return self.open_body(
+                op.definition, [np.asarray(x, dtype=object) for x in given], static
+            )[()]
         smooth = smooth_function(op, len(given), static)
         value = smooth.value(self.m, tuple(self.m.of(plain(x)) for x in given))
         return Traced(self, value, Differentiated(op.name, smooth), given)
@@ -52,15 +60,28 @@ class FieldTape(ReferenceTape):
 
     tracing = _Scalars
 
-    def __init__(self, functions: Functions, leaves: Sequence[Expr], values: Mapping[Expr, Any], precision: str, alike: bool) -> None:
+    def __init__(
+        self,
+        functions: Functions,
+        leaves: Sequence[Expr],
+        values: Mapping[Expr, Any],
+        precision: str,
+        alike: bool,
+    ) -> None:
         def variables(node: Expr) -> np.ndarray:
             shape = () if alike else node.shape
             if prod(shape) > _MOST_VARIABLES:
                 raise Unsupported("an array of so many entries")
             places = np.arange(prod(shape)).reshape(shape)
-            return Algebra.map(lambda i: functions.field.symbol((node, i), partial(Generator, "variable")), places)
+            return Algebra.map(
+                lambda i: functions.field.symbol((node, i), partial(Generator, "variable")), places
+            )
 
-        super().__init__(functions, {node: variables(node) if node.kind == "float" else values[node] for node in leaves}, precision)
+        super().__init__(
+            functions,
+            {node: variables(node) if node.kind == "float" else values[node] for node in leaves},
+            precision,
+        )
 
     def _watch(self, op: Op, operands: list[Any], result: Any) -> None:
         """Note nothing: where kinks are depends on values."""
@@ -100,7 +121,10 @@ def decide(question: Question) -> Decision:
     if len(order) > _NODES or (question.wrt is not None and not question.wrt.is_leaf):
         return Decision.OPEN
     alike = entries_alike(question)
-    return decide_in_field(lambda functions: _compare(question, order, functions, alike)) or Decision.OPEN
+    return (
+        decide_in_field(lambda functions: _compare(question, order, functions, alike))
+        or Decision.OPEN
+    )
 
 
 def _compare(question: Question, order: list[Expr], functions: Functions, alike: bool) -> Decision:
@@ -109,8 +133,14 @@ def _compare(question: Question, order: list[Expr], functions: Functions, alike:
     tape = FieldTape(functions, list(leaves), question.leaves, question.precision, alike)
     truth = tape.run(question.root, [question.formula, *wrt])
     for x in wrt:
-        weights = tape.table[question.seed] if isinstance(question.seed, Expr) else exact_array(functions, question.seed, "float")
-        truth = tape.gradient(truth, Algebra.map(plain, np.ravel(weights)[: 1 if alike else None]), tape.table[x])
+        weights = (
+            tape.table[question.seed]
+            if isinstance(question.seed, Expr)
+            else exact_array(functions, question.seed, "float")
+        )
+        truth = tape.gradient(
+            truth, Algebra.map(plain, np.ravel(weights)[: 1 if alike else None]), tape.table[x]
+        )
     if truth.size > _ENTRIES:
         raise Unsupported("a gradient of so many entries")
     found = Decision.SAME
@@ -125,16 +155,24 @@ def _compare(question: Question, order: list[Expr], functions: Functions, alike:
 
 
 def _in_variables(x: Element) -> bool:
-    """Return whether an element is a quotient of polynomials in the variables alone, in which nothing but zero is zero."""
+    """Return whether an element is a quotient of polynomials in the variables alone, in which
+    nothing but zero is zero.
+    """
     return all(x.field.generators[i].kind == "variable" for i in x.used())
 
 
 def entries_alike(question: Question) -> bool:
-    """Return whether the same is done to every entry of some arrays of one shape, or to numbers: then what holds of one entry holds of all."""
+    """Return whether the same is done to every entry of some arrays of one shape, or to numbers:
+    then what holds of one entry holds of all.
+    """
     shape, order = question.root.shape, definition_order(question.root, [question.formula])
-    if isinstance(question.seed, Expr) or (question.wrt is not None and question.wrt.shape != shape):
+    if isinstance(question.seed, Expr) or (
+        question.wrt is not None and question.wrt.shape != shape
+    ):
         return False
     leaves = [node for node in order if node.op is None and node.is_leaf]
     one_weight = len(set(np.ravel(np.asarray(question.seed, float)).tolist())) == 1
     entrywise = all(node.op is None or node.op.elementwise for node in order)
-    return bool(one_weight and entrywise and all(leaf.shape == shape for leaf in leaves) and prod(shape))
+    return bool(
+        one_weight and entrywise and all(leaf.shape == shape for leaf in leaves) and prod(shape)
+    )

@@ -1,1 +1,3 @@
-"""Ranges: what values and derivatives may be over a box, enclosed by intervals whose ends are rounded outwards."""
+"""Ranges: what values and derivatives may be over a box, enclosed by intervals whose ends are
+rounded outwards.
+"""

@@ -1,7 +1,8 @@
-"""Functions of a few variables as cells: numbers, variables, sums, products, calls and choices, each of cells made before it.
+"""Functions of a few variables as cells: numbers, variables, sums, products, calls and choices,
+each of cells made before it.
 
-A kind of cell knows its range over a box, with what is the matter with it there (poles, edges of its domain, kinks, jumps), its derivative,
-and how it is made anew of other cells.
+A kind of cell knows its range over a box, with what is the matter with it there (poles, edges of
+its domain, kinks, jumps), its derivative, and how it is made anew of other cells.
 """
 
 from __future__ import annotations
@@ -22,7 +23,23 @@ Signs = frozenset[int]
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
 TOTAL = frozenset(
-    ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc", "erfi", "pi", "e", "euler", "floor")
+    (
+        "exp",
+        "sin",
+        "cos",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "atan",
+        "erf",
+        "erfc",
+        "erfi",
+        "pi",
+        "e",
+        "euler",
+        "floor",
+    )
 )  # defined everywhere
 _MOST_ORDERS = 6  # of derivatives
 _MOST_INNER = 4  # functions that are taken for variables
@@ -31,7 +48,9 @@ _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an 
 
 
 class Cells(Protocol):
-    """The maker of cells, which knows those that there are (`gradcli.reference.ranges.making.Cells`)."""
+    """The maker of cells, which knows those that there are
+    (`gradcli.reference.ranges.making.Cells`).
+    """
 
     work: int
 
@@ -82,7 +101,9 @@ def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, An
 
 
 class Cell:
-    """A number that depends on the variables. Comparisons make choices between 1 and 0, which are decided branch by branch.
+    """A number that depends on the variables.
+
+    Comparisons make choices between 1 and 0, which are decided branch by branch.
 
     known    its value, of a number
     partial  whether it may be undefined somewhere
@@ -96,7 +117,9 @@ class Cell:
     regular = True
     divided: tuple[Cell, ...] = ()
 
-    def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
+    def __init__(
+        self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True
+    ) -> None:
         self.cells, self.args = cells, args
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)
@@ -150,13 +173,16 @@ class Cell:
     @cached_property
     def is_linear(self) -> bool:
         """Tell whether it has its least and its largest value on the boundary of any box."""
-        return isinstance(self, Leaf) or (isinstance(self, Sum) and all(isinstance(c, Leaf) for c in self.args))
+        return isinstance(self, Leaf) or (
+            isinstance(self, Sum) and all(isinstance(c, Leaf) for c in self.args)
+        )
 
     @cached_property
     def is_thin(self) -> bool:
         """Tell whether its zeros fill no space; False where that is not known.
 
-        A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly anywhere.
+        A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly
+        anywhere.
         """
         with suppress(Unsupported):
             if any(isinstance(c, Choice) for c in self.order):
@@ -168,15 +194,23 @@ class Cell:
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
         if not all(c.regular for c in self.order) or any(b.divided for b in inner):
             return False
-        values = (Evaluation(self.cells, point, limits=False).value(self) for point in self.cells.points)
+        values = (
+            Evaluation(self.cells, point, limits=False).value(self) for point in self.cells.points
+        )
         return any(x is not None and not events and 0 not in x for x, events in values)
 
     @cached_property
     def fraction(self) -> tuple[Cell, Cell] | None:
         """A product, or a sum of such, as one quotient."""
-        terms = [(q, c) for q, c in self.terms if q != 0] + [(self.constant, self.cells.one)] if isinstance(self, Sum) else [(UNIT, self)]
+        terms = (
+            [(q, c) for q, c in self.terms if q != 0] + [(self.constant, self.cells.one)]
+            if isinstance(self, Sum)
+            else [(UNIT, self)]
+        )
         below: dict[Cell, fmpq] = {}
-        for f in [f for _, c in terms if isinstance(c, Product) for f in c.factors if f.exponent < 0]:
+        for f in [
+            f for _, c in terms if isinstance(c, Product) for f in c.factors if f.exponent < 0
+        ]:
             below[f.base] = max(below.get(f.base, NOUGHT), -f.exponent)
         if not below:
             return None
@@ -184,15 +218,23 @@ class Cell:
 
         def above(cell: Cell) -> Cell:
             """The product without what has cancelled, which may be undefined."""
-            return self.cells.product((f.base, f.exponent) for f in cell.factors if f.exponent != 0) if isinstance(cell, Product) else cell
+            return (
+                self.cells.product((f.base, f.exponent) for f in cell.factors if f.exponent != 0)
+                if isinstance(cell, Product)
+                else cell
+            )
 
         return self.cells.sum((q, above(c * denominator)) for q, c in terms), denominator
 
     def operand_ranges(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
-        """The ranges of what it is made of, unless some of it has no value, and what is the matter with that."""
+        """The ranges of what it is made of, unless some of it has no value, and what is the matter
+        with that.
+        """
         values = [at.table[a] for a in self.args]
         ranges = [x for x, _ in values if x is not None]
-        return ranges if len(ranges) == len(values) else None, NONE.union(*[events for _, events in values])
+        return ranges if len(ranges) == len(values) else None, NONE.union(
+            *[events for _, events in values]
+        )
 
     def value(self, at: Evaluation) -> Value:
         return at.table[self.args[0]]
@@ -222,7 +264,9 @@ class Named(Cell):
 
 
 class Filled(Named):
-    """A function that is its limit where its formula has none: the cell of an operation that is defined everywhere."""
+    """A function that is its limit where its formula has none: the cell of an operation that is
+    defined everywhere.
+    """
 
     def value(self, at: Evaluation) -> Value:
         x, events = at.table[self.args[0]]
@@ -235,7 +279,10 @@ class Filled(Named):
 
 
 class Sum(Cell):
-    """A constant and multiples of cells; a number without these. One that may be undefined and has cancelled stays, 0 times."""
+    """A constant and multiples of cells; a number without these.
+
+    One that may be undefined and has cancelled stays, 0 times.
+    """
 
     def __init__(self, cells: Cells, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
@@ -249,17 +296,25 @@ class Sum(Cell):
         total, weights = self.weights
         for weight, x in zip(weights, ranges, strict=True):
             total = total + (x if weight is None else weight * x)
-        return at.limit(self, events, total) if events and not total.is_finite else Value(total, events)
+        return (
+            at.limit(self, events, total)
+            if events and not total.is_finite
+            else Value(total, events)
+        )
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.sum([(UNIT, self.cells.number(self.constant)), *((q, found[c]) for q, c in self.terms)])
+        return self.cells.sum(
+            [(UNIT, self.cells.number(self.constant)), *((q, found[c]) for q, c in self.terms)]
+        )
 
 
 class Factor(NamedTuple):
-    """A base with its exponent, all told; whether it was divided by, and whether a root was taken of it."""
+    """A base with its exponent, all told; whether it was divided by, and whether a root was taken
+    of it.
+    """
 
     base: Cell
     exponent: fmpq
@@ -275,7 +330,9 @@ class Product(Cell):
     """Powers of cells."""
 
     def __init__(self, cells: Cells, *factors: Factor) -> None:
-        super().__init__(cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors))
+        super().__init__(
+            cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors)
+        )
         self.factors = factors
         self.divided = tuple(f.base for f in factors if f.divides)
         self.regular = all(not f.root or f.base.is_linear for f in factors)
@@ -299,15 +356,23 @@ class Product(Cell):
         total = self._by_shares(at, total)
         if total.is_finite or not events:
             return Value(total, events)
-        return at.limit(self, events, total) if divides_by_zero else self._with_logarithm(at) or Value(total, events)
+        return (
+            at.limit(self, events, total)
+            if divides_by_zero
+            else self._with_logarithm(at) or Value(total, events)
+        )
 
     @cached_property
     def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
-        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, k, p, q, rest), and the other factors."""
+        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, k, p, q, rest), and
+        the other factors.
+        """
         found, left = [], {f.base: f.exponent for f in self.factors}
         for total in [base for base, exponent in left.items() if exponent < 0]:
             terms = {c: q for q, c in total.terms} if isinstance(total, Sum) else {total: UNIT}
-            for u, p in [(b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)]:
+            for u, p in [
+                (b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)
+            ]:
                 power = self.cells.raise_to(u, p)
                 q = terms.get(power, NOUGHT)
                 k = min(left[u], (-p * left[total]).floor() * UNIT)
@@ -315,10 +380,14 @@ class Product(Cell):
                     found.append((u, k, p, q, self.cells.sum([(UNIT, total), (-q, power)])))
                     left[u] -= k
                     left[total] += k / p
-        return found, self.cells.product([(b, e) for b, e in left.items() if e != 0]) if found else self
+        return found, self.cells.product(
+            [(b, e) for b, e in left.items() if e != 0]
+        ) if found else self
 
     def _by_shares(self, at: Evaluation, natural: Interval) -> Interval:
-        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w, which falls with w."""
+        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q
+        + rest/w, which falls with w.
+        """
         shares, others = self.shares
         total = at.value(others).interval if shares else None
         for u, k, p, q, rest in shares:
@@ -343,8 +412,19 @@ class Product(Cell):
                 base, power, *_ = base.factors[0]
             weight = next((f for f in self.factors if f.base is base and f.exponent > 0), None)
             x, events = at.table[base]
-            rest, more = at.value(self.cells.of_factors([f for f in self.factors if f is not logarithm and f is not weight]))
-            if abs(scale) == 1 and weight and x and x.is_finite and (x.low >= 0 or weight.exponent.q == 1) and rest:
+            rest, more = at.value(
+                self.cells.of_factors(
+                    [f for f in self.factors if f is not logarithm and f is not weight]
+                )
+            )
+            if (
+                abs(scale) == 1
+                and weight
+                and x
+                and x.is_finite
+                and (x.low >= 0 or weight.exponent.q == 1)
+                and rest
+            ):
                 found = Interval.of(power / weight.exponent) * x_log_x(x**weight.exponent) * rest
                 events |= more | {e for e in at.table[inner].events if e.cell is not inner}
                 return Value(found, events | {Event(POLE, inner, removable=True)})
@@ -356,7 +436,9 @@ class Product(Cell):
         for i, f in enumerate(self.factors):
             if f.exponent != 0 and found[f.base] is not self.cells.zero:
                 less = f._replace(exponent=f.exponent - 1, divides=f.divides or f.exponent < 1)
-                rest = self.cells.of_factors([g for g in (*self.factors[:i], less, *self.factors[i + 1 :]) if g.matters])
+                rest = self.cells.of_factors(
+                    [g for g in (*self.factors[:i], less, *self.factors[i + 1 :]) if g.matters]
+                )
                 terms.append((f.exponent, rest * found[f.base]))
         return self.cells.sum(terms)
 
@@ -370,7 +452,9 @@ class Call(Cell):
     def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
         super().__init__(cells, args, name not in TOTAL, name != "floor")
         self.name, self.function = name, function
-        self.regular = name != "floor" and (name in TOTAL or (name in _ON_INTERVALS and args[0].is_linear))
+        self.regular = name != "floor" and (
+            name in TOTAL or (name in _ON_INTERVALS and args[0].is_linear)
+        )
 
     def value(self, at: Evaluation) -> Value:
         ranges, events = self.operand_ranges(at)
@@ -379,14 +463,22 @@ class Call(Cell):
         found, work = range_of(self.name, self.function, ranges)
         self.cells.work += work
         if found.kind is not None:
-            events |= {Event(found.kind, self, found.at_end and all(a.is_linear for a in self.args if a.leaves))}
+            events |= {
+                Event(
+                    found.kind,
+                    self,
+                    found.at_end and all(a.is_linear for a in self.args if a.leaves),
+                )
+            }
         return Value(found.interval, events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
         if self.name == "floor":
             return self.cells.zero
         moving = [i for i, a in enumerate(self.args) if found[a] is not self.cells.zero]
-        return self.cells.sum([(UNIT, self.cells.partial(self, i) * found[self.args[i]]) for i in moving])
+        return self.cells.sum(
+            [(UNIT, self.cells.partial(self, i) * found[self.args[i]]) for i in moving]
+        )
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
@@ -400,12 +492,17 @@ class Branch(NamedTuple):
 
 
 class Choice(Cell):
-    """One of two results, by the sign of a cell. ``open_``: a derivative, which is asked for beside kinks and not on them."""
+    """One of two results, by the sign of a cell.
+
+    ``open_``: a derivative, which is asked for beside kinks and not on them.
+    """
 
     regular = False
 
     def __init__(self, cells: Cells, open_: bool, off: Cell, *sides: Branch) -> None:
-        super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))), smooth=False)
+        super().__init__(
+            cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))), smooth=False
+        )
         self.open_, self.off, self.sides = open_, off, sides
 
     @cached_property
@@ -437,7 +534,9 @@ class Choice(Cell):
             events |= {Event(JUMP, self)}
         elif len(self.thick) > 1:
             events |= {Event(KINK, self)}
-        return Value(Interval.around(*[end for x in ranges for end in x.ends]) if ranges else None, events)
+        return Value(
+            Interval.around(*[end for x in ranges for end in x.ends]) if ranges else None, events
+        )
 
     def _is_continuous(self, at: Evaluation) -> bool:
         """Tell whether the results are the same where one turns into the other."""
@@ -447,16 +546,25 @@ class Choice(Cell):
         return x is not None and x.is_zero
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.choice(self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=True)
+        return self.cells.choice(
+            self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=True
+        )
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.choice(self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=self.open_)
+        return self.cells.choice(
+            self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=self.open_
+        )
 
 
 class Evaluation:
-    """Cells over one box. ``limits``: whether quotients whose parts vanish together have their limits there."""
+    """Cells over one box.
 
-    def __init__(self, cells: Cells, box: Box, limits: bool = True, known: Mapping[Cell, Value] | None = None) -> None:
+    ``limits``: whether quotients whose parts vanish together have their limits there.
+    """
+
+    def __init__(
+        self, cells: Cells, box: Box, limits: bool = True, known: Mapping[Cell, Value] | None = None
+    ) -> None:
         self.cells, self.box, self.limits = cells, box, limits
         self.known = known or {}
         self.table: dict[Cell, Value] = dict(self.known)
@@ -474,24 +582,33 @@ class Evaluation:
         x = self.value(cell).interval
         return x is None or 0 in x
 
-    # -- quotients whose parts vanish together, as sin(x)/x: by Cauchy's mean value theorem within the
-    # range of the quotient of the derivatives, of whatever order it takes
+    # -- quotients whose parts vanish together, as sin(x)/x: by Cauchy's mean value theorem within
+    # the range of the quotient of the derivatives, of whatever order it takes
 
     def limit(self, cell: Cell, events: Events, natural: Interval | None = None) -> Value:
-        """The range of a quotient, with its limit where its parts vanish together; else its natural one."""
+        """The range of a quotient, with its limit where its parts vanish together; else its natural
+        one.
+        """
         found = self._quotient(*cell.fraction) if self.limits and cell.fraction else None
         if found is None:
             return Value(natural, events)
-        return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
+        return Value(
+            found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events)
+        )
 
     def _quotient(self, above: Cell, below: Cell) -> Interval | None:
-        """The range of a quotient whose parts vanish together along a variable at 0 or at the root of a linear part, or where a function u
-        is 0, as in sin(u)/u. The theorem is about what lies between that number and any other, so that it has to be in the box.
+        """The range of a quotient whose parts vanish together along a variable at 0 or at the root
+        of a linear part, or where a function u is 0, as in sin(u)/u. The theorem is about what lies
+        between that number and any other, so that it has to be in the box.
         """
         if not (above.smooth and below.smooth):
             return None
         places: list[tuple[Cell, fmpq]] = [(c, NOUGHT) for c in below.order if isinstance(c, Leaf)]
-        places += [(c.args[0], -c.constant / c.terms[0][0]) for c in below.order if isinstance(c, Sum) and c.is_linear and len(c.args) == 1]
+        places += [
+            (c.args[0], -c.constant / c.terms[0][0])
+            for c in below.order
+            if isinstance(c, Sum) and c.is_linear and len(c.args) == 1
+        ]
         places += [(c, NOUGHT) for c in below.order if c.args and c.leaves][:_MOST_INNER]
         for variable, root in places:
             x, point = self.value(variable).interval, Interval.of(root)
@@ -507,13 +624,21 @@ class Evaluation:
         there = Evaluation(self.cells, self.box, limits=False)
         try:
             for _ in range(_MOST_ORDERS):
-                if not all(x is not None and x.is_zero for x in (zeros.value(part).interval for part in (above, below))):
+                if not all(
+                    x is not None and x.is_zero
+                    for x in (zeros.value(part).interval for part in (above, below))
+                ):
                     return None
                 above, below = self.cells.slope(above, variable), self.cells.slope(below, variable)
                 if len(above.order) > _MOST_TERMS:
                     return None
                 (x, of_above), (y, of_below) = there.value(above), there.value(below)
-                if x is None or y is None or not x.is_finite or any(not event.edge for event in of_above | of_below):
+                if (
+                    x is None
+                    or y is None
+                    or not x.is_finite
+                    or any(not event.edge for event in of_above | of_below)
+                ):
                     return None  # the theorem is about an interval on which both are smooth
                 if 0 not in y:
                     return there.value(above / below).interval
@@ -522,16 +647,22 @@ class Evaluation:
         return None
 
     def without_holes(self, events: Events, off: Cell) -> Events:
-        """Return what is the matter but where a cell is 0, and a limit may have another value: sin(x)/x where x is not 0."""
+        """Return what is the matter but where a cell is 0, and a limit may have another value:
+        sin(x)/x where x is not 0.
+        """
 
         def is_elsewhere(cell: Cell) -> bool:
             there = Evaluation(self.cells, self.box, limits=False)
             powers = [self.cells.raise_to(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
-            bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
+            bases = filter(
+                there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args
+            )
             quotients = ([self._quotient(base, power) for power in powers] for base in bases)
             return not all(any(x is not None and 0 not in x for x in found) for found in quotients)
 
-        return frozenset(e for e in events if not (e.removable and self.limits) or is_elsewhere(e.cell))
+        return frozenset(
+            e for e in events if not (e.removable and self.limits) or is_elsewhere(e.cell)
+        )
 
     # -- branches
 
@@ -548,11 +679,18 @@ class Evaluation:
         return found - EQUAL if found != EQUAL and 0 in found and off.is_thin else found
 
     def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
-        """The cells where one has some signs, which narrows it, and what it is a multiple of, but for a constant. None if nowhere."""
+        """The cells where one has some signs, which narrows it, and what it is a multiple of, but
+        for a constant. None if nowhere.
+        """
         x, events = self.table[off]
         if x is None or any(e.kind in (DOMAIN, POLE) for e in events):
             return self  # where a side is no number, nothing follows for the others
-        known = {off: Interval(x.low if -1 in signs else max(x.low, ZERO), x.high if 1 in signs else min(x.high, ZERO))}
+        known = {
+            off: Interval(
+                x.low if -1 in signs else max(x.low, ZERO),
+                x.high if 1 in signs else min(x.high, ZERO),
+            )
+        }
         if known[off].low > known[off].high:
             return None
         if isinstance(off, Sum) and len(off.terms) == 1 and off.terms[0][0] == 1:
@@ -562,7 +700,11 @@ class Evaluation:
             if not y.overlaps(before):
                 return None
             known[cell] = y & before
-        values = {c: Value(y, self.table[c].events) for c, y in known.items() if y != self.table[c].interval}
+        values = {
+            c: Value(y, self.table[c].events)
+            for c, y in known.items()
+            if y != self.table[c].interval
+        }
         if not values:
             return self
         box = tuple(known.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))

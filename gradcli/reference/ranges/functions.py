@@ -34,7 +34,8 @@ class Found(NamedTuple):
 
 
 def _by_pieces(function: Real, x: Interval, *turns: arb) -> Found:
-    """The range of a function that is monotone over its domain but for some values inside, at which it turns.
+    """The range of a function that is monotone over its domain but for some values inside, at which
+    it turns.
 
     Where it is infinite at an end of its domain, it has a pole.
     """
@@ -42,11 +43,17 @@ def _by_pieces(function: Real, x: Interval, *turns: arb) -> Found:
     if a > b:
         return Found(None, DOMAIN)
     ends = [function(end) for end in inside]
-    at_pole = any(end.is_finite() and not value.is_finite() for end, value in zip(inside, ends, strict=True))
+    at_pole = any(
+        end.is_finite() and not value.is_finite() for end, value in zip(inside, ends, strict=True)
+    )
     if at_pole and a == b:
         return Found(None, DOMAIN)
     found = Interval.around(*ends, *turns)
-    return Found(found, DOMAIN if inside != x.ends else POLE if at_pole else None, inside == x.ends and at_pole)
+    return Found(
+        found,
+        DOMAIN if inside != x.ends else POLE if at_pole else None,
+        inside == x.ends and at_pole,
+    )
 
 
 def x_log_x(x: Interval) -> Interval:
@@ -58,13 +65,21 @@ def x_log_x(x: Interval) -> Interval:
 
 # Where gamma is least beyond 0, and its value there: FLINT's ball of wide ones around this point
 # does not hold all values (3.6).
-_GAMMA_POINT = arb(arb("1.46163214496836234126265954232572132846819620400644629515").mid(), arb("1e-55"))
-_LEAST_GAMMA = arb(arb("0.88560319441088870027881590058258873320795153366990344888").mid(), arb("1e-55"))
+_GAMMA_POINT = arb(
+    arb("1.46163214496836234126265954232572132846819620400644629515").mid(), arb("1e-55")
+)
+_LEAST_GAMMA = arb(
+    arb("0.88560319441088870027881590058258873320795153366990344888").mid(), arb("1e-55")
+)
 
 
 def _gamma(x: Interval) -> Found:
     if x.high > 0 <= x.low:
-        return _by_pieces(REAL["gamma"], x, *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]))
+        return _by_pieces(
+            REAL["gamma"],
+            x,
+            *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]),
+        )
     if not x.is_finite or x.ball.contains_integer():
         return Found(EVERYTHING, POLE)
     mirrored = _gamma(Interval(ONE, ONE) - x).interval
@@ -76,7 +91,11 @@ def _loggamma(x: Interval) -> Found:
     found = _gamma(x)
     sizes = found.interval or EVERYTHING
     is_known = sizes.low > 0 or sizes.high < 0
-    return found._replace(interval=Interval.around(*[REAL["log"](abs(end)) for end in sizes.ends]) if is_known else EVERYTHING)
+    return found._replace(
+        interval=Interval.around(*[REAL["log"](abs(end)) for end in sizes.ends])
+        if is_known
+        else EVERYTHING
+    )
 
 
 def _polygamma(order: Interval, x: Interval) -> Found:
@@ -88,7 +107,9 @@ def _polygamma(order: Interval, x: Interval) -> Found:
 
 
 def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
-    """A function of period 2*pi between -1 and 1, with a crest at crest*pi and a trough pi beyond."""
+    """A function of period 2*pi between -1 and 1, with a crest at crest*pi and a trough pi
+    beyond.
+    """
     whole, turns = Interval(-ONE, ONE), []
     if not x.is_finite:
         return Found(whole)
@@ -106,16 +127,27 @@ def _powers(x: Interval, y: Interval) -> Found:
     first, last = (int(end.unique_fmpz() or 0) for end in (y.low.ceil(), y.high.floor()))
     if not y.is_finite or last - first >= _MOST_EXPONENTS:
         return Found(EVERYTHING, DOMAIN)
-    whole = y.is_point and first in y  # below 0, the function is that power, and has no value in between whole numbers
+    whole = (
+        y.is_point and first in y
+    )  # below 0, the function is that power, and has no value in between whole numbers
     parts = [] if whole or x.high < 0 else [_positive_powers(Interval(ZERO, x.high), y)]
-    parts += [(x if whole else Interval(x.low, min(x.high, ZERO))) ** fmpq(n) for n in range(first, last + 1)]
+    parts += [
+        (x if whole else Interval(x.low, min(x.high, ZERO))) ** fmpq(n)
+        for n in range(first, last + 1)
+    ]
     pole = bool(x.high >= 0 and y.low < 0)
     kind = POLE if pole else None if whole else DOMAIN
-    return Found(Interval.around(*[end for part in parts for end in part.ends]), kind, pole) if parts else Found(None, DOMAIN)
+    return (
+        Found(Interval.around(*[end for part in parts for end in part.ends]), kind, pole)
+        if parts
+        else Found(None, DOMAIN)
+    )
 
 
 def _positive_powers(x: Interval, y: Interval) -> Interval:
-    """Powers of numbers from 0 on, which are monotone along both axes, so that the ends are at corners."""
+    """Powers of numbers from 0 on, which are monotone along both axes, so that the ends are at
+    corners.
+    """
     corners = [power(a, b) for a in x.ends for b in y.ends]
     return Interval.around(*corners, *([ONE] if x.low == 0 and 0 in y else []))
 
@@ -151,9 +183,12 @@ _SHAPES: dict[str, Callable[..., Found]] = {
 def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int]:
     """The range of a function, and the work that it took, in cells.
 
-    By its shape, else by its reference in balls. Raises Unsupported where that is not computed there, or proves nothing.
+    By its shape, else by its reference in balls. Raises Unsupported where that is not computed
+    there, or proves nothing.
     """
-    if name in _SHAPES and not hasattr(function, "by_mpmath"):  # which is of a record, whatever it is called
+    if name in _SHAPES and not hasattr(
+        function, "by_mpmath"
+    ):  # which is of a record, whatever it is called
         return _SHAPES[name](*given), 0
     from gradcli.reference.ball import Ball
     from gradcli.reference.balls import Balls

@@ -1,4 +1,6 @@
-"""Intervals: two exact ends, rounded outwards at FLINT's precision; an end may be infinite. Boxes of them.
+"""Intervals: two exact ends, rounded outwards at FLINT's precision; an end may be infinite.
+
+Boxes of them.
 
 Balls are poor enclosures of wide ranges: exp over [-9, 9] has no positive ball. So ends are exact
 numbers (``arb`` of radius 0), which compare without doubt, and balls are what the ends of results
@@ -30,7 +32,9 @@ def high(x: arb) -> arb:
 
 
 def _times(x: arb, y: arb) -> arb:
-    """Zero times infinity is zero: an end of an interval stands for numbers beside it, not for itself."""
+    """Zero times infinity is zero: an end of an interval stands for numbers beside it, not for
+    itself.
+    """
     return ZERO if x == 0 or y == 0 else x * y
 
 
@@ -90,7 +94,9 @@ class Interval:
         if self.low < 0 >= self.high:
             return -(-self * other)
         if self.low >= 0 <= other.low:
-            return Interval(_times(self.low, other.low).lower(), _times(self.high, other.high).upper())
+            return Interval(
+                _times(self.low, other.low).lower(), _times(self.high, other.high).upper()
+            )
         return Interval.around(*[_times(a, b) for a in self.ends for b in other.ends])
 
     def inverse(self) -> Interval:
@@ -116,9 +122,14 @@ class Interval:
         return bool(self.low <= other.high and other.low <= self.high)
 
     def __and__(self, other: Interval) -> Interval:
-        """The numbers in both of two enclosures of the same numbers, of which one is wrong if there are none."""
+        """The numbers in both of two enclosures of the same numbers, of which one is wrong if there
+        are none.
+        """
         if not self.overlaps(other):
-            raise AssertionError(f"{self} and {other} have no number in common, and should have those of one function")
+            raise AssertionError(
+                f"{self} and {other} have no number in common, and should have those of one "
+                "function"
+            )
         return Interval(max(self.low, other.low), min(self.high, other.high))
 
     @property
@@ -138,7 +149,9 @@ class Interval:
 
     @property
     def round_numbers(self) -> list[float]:
-        """The roundest floats inside, the roundest first; if there are none, the one in the middle."""
+        """The roundest floats inside, the roundest first; if there are none, the one in the
+        middle.
+        """
         m = float(self.middle)
         return [p for digits in range(17) if arb(p := round(m, digits)) in self] or [m]
 
@@ -184,4 +197,6 @@ class Sides:
         """A box cut in two, across its widest side."""
         k = max(self.whole, key=lambda k: float(((box[k].high - box[k].low) / self.whole[k]).mid()))
         m = box[k].middle
-        return [with_side(box, k, half) for half in (Interval(box[k].low, m), Interval(m, box[k].high))]
+        return [
+            with_side(box, k, half) for half in (Interval(box[k].low, m), Interval(m, box[k].high))
+        ]

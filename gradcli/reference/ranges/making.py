@@ -1,7 +1,9 @@
-"""The maker of cells: each once, with like terms and like factors gathered, and all branches taken where there are some.
+"""The maker of cells: each once, with like terms and like factors gathered, and all branches taken
+where there are some.
 
-So what is equal as a polynomial of cells is mostly one cell, and that is where intervals lose least: x - x is 0, and x*x never negative.
-A `Region` reads a program over a box as cells, by the references of its operations.
+So what is equal as a polynomial of cells is mostly one cell, and that is where intervals lose
+least: x - x is 0, and x*x never negative. A `Region` reads a program over a box as cells, by the
+references of its operations.
 """
 
 from __future__ import annotations
@@ -19,7 +21,20 @@ from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges import cells as kinds
-from gradcli.reference.ranges.cells import ANY, EQUAL, NOUGHT, UNIT, Branch, Cell, Choice, Evaluation, Factor, Product, Signs, Sum
+from gradcli.reference.ranges.cells import (
+    ANY,
+    EQUAL,
+    NOUGHT,
+    UNIT,
+    Branch,
+    Cell,
+    Choice,
+    Evaluation,
+    Factor,
+    Product,
+    Signs,
+    Sum,
+)
 from gradcli.reference.ranges.intervals import Box, Interval, precise, thin
 from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
@@ -60,7 +75,10 @@ class Cells(Algebra):
         self.work = 0
         self.whole = Evaluation(self, box, limits=False)
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
-        self.points = [thin((x.low + (x.high - x.low) * arb(share) / (k + 1)).mid() for k, x in enumerate(box)) for share in _SHARES]
+        self.points = [
+            thin((x.low + (x.high - x.low) * arb(share) / (k + 1)).mid() for k, x in enumerate(box))
+            for share in _SHARES
+        ]
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
         self.pi, self.euler = self.call("pi", None), self.call("euler", None)
 
@@ -95,22 +113,37 @@ class Cells(Algebra):
         return x if x.known is not None or isinstance(x, kinds.Leaf) else kinds.Named(self, (x,))
 
     def fill(self, x: Cell) -> Cell:
-        """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
-        return self._once(kinds.Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
+        """A cell without its holes, where it has any: where what it divides by may be 0 in
+        the box.
+        """
+        return (
+            self._once(kinds.Filled, (x,))
+            if any(self.whole.may_vanish(base) for c in x.order for base in c.divided)
+            else x
+        )
 
     def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell:
-        return sides[0].result if sides[0].result is sides[1].result else self._once(Choice, open_, off, *sides)
+        return (
+            sides[0].result
+            if sides[0].result is sides[1].result
+            else self._once(Choice, open_, off, *sides)
+        )
 
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
         constant = NOUGHT
         terms: dict[Cell, fmpq] = {}
         for coefficient, cell in parts:
-            own, opened = (cell.constant, cell.terms) if isinstance(cell, Sum) else (NOUGHT, ((UNIT, cell),))
+            own, opened = (
+                (cell.constant, cell.terms) if isinstance(cell, Sum) else (NOUGHT, ((UNIT, cell),))
+            )
             constant += coefficient * own
             for inner, term in opened:
                 terms[term] = terms.get(term, NOUGHT) + coefficient * inner
-        left = sorted(((q, c) for c, q in terms.items() if q != 0 or c.partial), key=lambda term: term[1].serial)
+        left = sorted(
+            ((q, c) for c, q in terms.items() if q != 0 or c.partial),
+            key=lambda term: term[1].serial,
+        )
         if not left:
             return self.number(constant)
         if constant == 0 and len(left) == 1 and left[0][0] == 1:
@@ -119,11 +152,15 @@ class Cells(Algebra):
 
     def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
         """A number and a cell whose product is this one: the same cell for all multiples of it."""
-        leading = next((q for q, _ in cell.terms if q != 0), UNIT) if isinstance(cell, Sum) else UNIT
+        leading = (
+            next((q for q, _ in cell.terms if q != 0), UNIT) if isinstance(cell, Sum) else UNIT
+        )
         return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
 
     def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell:
-        """The product of powers: products in it are opened, and like factors gathered; numbers become coefficients."""
+        """The product of powers: products in it are opened, and like factors gathered; numbers
+        become coefficients.
+        """
         scale = UNIT
         known: dict[Cell, Factor] = {}
         pending = list(parts)[::-1]
@@ -138,11 +175,20 @@ class Cells(Algebra):
                 pending.append((rest, exponent))
             else:
                 plain = cell.known is not None and cell.known > 0
-                inner = cell.factors if isinstance(cell, Product) and whole else [Factor(cell, UNIT, root=not whole and not plain)]
+                inner = (
+                    cell.factors
+                    if isinstance(cell, Product) and whole
+                    else [Factor(cell, UNIT, root=not whole and not plain)]
+                )
                 for f in inner:
                     before = known.get(f.base, Factor(f.base, NOUGHT))
                     divides = before.divides or f.divides or (exponent < 0 and not plain)
-                    known[f.base] = Factor(f.base, before.exponent + f.exponent * exponent, divides, before.root or f.root)
+                    known[f.base] = Factor(
+                        f.base,
+                        before.exponent + f.exponent * exponent,
+                        divides,
+                        before.root or f.root,
+                    )
         factors = [f for f in known.values() if f.matters]
         if scale == 0:
             factors = [f for f in factors if f.divides or f.root or f.base.partial]
@@ -160,10 +206,16 @@ class Cells(Algebra):
 
     def floor(self, x: Any) -> Cell:
         x = self.of(x)
-        return self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
+        return (
+            self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
+        )
 
-    def map_cells(self, root: Cell, known: Mapping[Cell, Cell], rule: Rule = lambda cell, found: None) -> Cell:
-        """A cell made anew, with others in the places of those that are known, or that a rule gives."""
+    def map_cells(
+        self, root: Cell, known: Mapping[Cell, Cell], rule: Rule = lambda cell, found: None
+    ) -> Cell:
+        """A cell made anew, with others in the places of those that are known, or that a rule
+        gives.
+        """
         found = dict(known)
         for cell in root.order:
             if cell not in found:
@@ -181,7 +233,11 @@ class Cells(Algebra):
         found = self._slopes.setdefault(x, {x: self.one})
         for cell in y.order:
             if cell not in found:
-                found[cell] = self.zero if all(found[a] is self.zero for a in cell.args) else cell.slope(found)
+                found[cell] = (
+                    self.zero
+                    if all(found[a] is self.zero for a in cell.args)
+                    else cell.slope(found)
+                )
         return found[y]
 
     # -- branches
@@ -207,7 +263,13 @@ class Cells(Algebra):
             try:
                 found = run()
             except Parting as parting:
-                return join(parting.off, *[Branch(signs, grow({**known, parting.off: signs})) for signs in parting.sides])
+                return join(
+                    parting.off,
+                    *[
+                        Branch(signs, grow({**known, parting.off: signs}))
+                        for signs in parting.sides
+                    ],
+                )
             finally:
                 self._signs = before
             results += 1
@@ -222,7 +284,9 @@ class Cells(Algebra):
         return not self._holds(self._on_path(truth), EQUAL)
 
     def _holds(self, off: Cell, signs: Signs) -> bool:
-        """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in the other."""
+        """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in
+        the other.
+        """
         scale, off = self.monic(off)  # all multiples of a cell are one condition
         if isinstance(off, Sum) and all(q == 0 for q, _ in off.terms):
             return (off.constant > 0) - (off.constant < 0) in signs
@@ -233,7 +297,9 @@ class Cells(Algebra):
         sides = possible & signs, possible - signs
         if not all(sides):
             return bool(sides[0])
-        if EQUAL in sides and (piece := self.take_choices(off)) is not off:  # what has branches may be 0 on a region, which then is known
+        if (
+            EQUAL in sides and (piece := self.take_choices(off)) is not off
+        ):  # what has branches may be 0 on a region, which then is known
             return self._holds(piece, signs)
         raise Parting(off, *sides)
 
@@ -244,7 +310,9 @@ class Cells(Algebra):
         return x
 
     def place(self, x: Cell) -> int:
-        """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
+        """A whole number by which entries are addressed: one of those that a choice has, each in a
+        branch of its own.
+        """
         x = self._on_path(x)
         if x.known is None or x.known.q != 1:
             raise Unsupported("an index that depends on the variables")
@@ -255,7 +323,9 @@ class Cells(Algebra):
 
         A variable that is known in a branch is replaced there.
         """
-        while (choices := [c for c in root.order if isinstance(c, Choice)]) and len({c.off for c in choices}) <= _MOST_CHOICES:
+        while (choices := [c for c in root.order if isinstance(c, Choice)]) and len(
+            {c.off for c in choices}
+        ) <= _MOST_CHOICES:
             root = self.map_cells(root, {choices[-1]: self._on_path(choices[-1])})
         for off in [off for off, signs in self._signs.items() if signs == EQUAL and off.is_linear]:
             leaf = (off.args or (off,))[0]
@@ -263,7 +333,9 @@ class Cells(Algebra):
         return root
 
     def without_thin_paths(self, root: Cell) -> Cell:
-        """The same function but for points that fill no space, which have no part in a derivative."""
+        """The same function but for points that fill no space, which have no part in a
+        derivative.
+        """
 
         def rule(cell: Cell, found: dict[Cell, Cell]) -> Cell | None:
             if isinstance(cell, Choice) and len(cell.thick) < 2:
@@ -273,7 +345,9 @@ class Cells(Algebra):
         return self.map_cells(root, {}, rule)
 
     def lift(self, root: Cell) -> Cell:
-        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
+        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between
+        functions of which none has such.
+        """
         used = {a for c in root.order if not isinstance(c, (Choice, kinds.Named)) for a in c.args}
         masks = [c for c in root.order if c in used and isinstance(c, Choice) and c.is_mask]
         if not masks or len(masks) > _MOST_CHOICES:
@@ -323,12 +397,16 @@ class Cells(Algebra):
         given = [None if a is None else self.of(a) for a in arguments]
         if op.kind != "smooth":
             return self.branching(lambda: op.reference(self, *given, **static))
-        from gradcli.reference.symbolic.cells import of_operation  # sympy, which arithmetic needs not
+        from gradcli.reference.symbolic.cells import (
+            of_operation,
+        )  # sympy, which arithmetic needs not
 
         return of_operation(self, op, static, given)
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
-        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its branches."""
+        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its
+        branches.
+        """
         if op.elementwise:
             return self.elementwise(op, static, arrays)
 
@@ -336,11 +414,17 @@ class Cells(Algebra):
             signs, results = zip(*sides, strict=True)
             if any(x.shape != y.shape for x, y in zip(*results, strict=True)):
                 raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
-            chosen = cast(Any, np.frompyfunc)(lambda *entries: self.choice(off, *map(Branch, signs, map(self.of, entries))), 2, 1)
-            return tuple(np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True))
+            chosen = cast(Any, np.frompyfunc)(
+                lambda *entries: self.choice(off, *map(Branch, signs, map(self.of, entries))), 2, 1
+            )
+            return tuple(
+                np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True)
+            )
 
         apply = partial(super().apply, op, static, arrays)
-        return self.branch(apply, join) if op.outputs > 1 else self.branch(lambda: (apply(),), join)[0]
+        return (
+            self.branch(apply, join) if op.outputs > 1 else self.branch(lambda: (apply(),), join)[0]
+        )
 
 
 class Region(ReferenceTape):
@@ -350,11 +434,15 @@ class Region(ReferenceTape):
     origins  the nodes that cells were first made for
     """
 
-    def __init__(self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+    def __init__(
+        self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
+    ) -> None:
         with precise():
             self.box: Box = tuple(Interval(arb(low), arb(high)) for low, high in variables.values())
             self.cells = Cells(self.box)
-            self.table = {leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)}
+            self.table = {
+                leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)
+            }
         self.m = self.scalars = cast(Any, self.cells)
         self.values, self.precision, self.zeros = values, precision, NO_ZEROS
         self.places = {leaf: place for place, leaf in enumerate(variables)}
@@ -394,5 +482,7 @@ class Region(ReferenceTape):
         return x
 
     def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
-        total = self.cells.fsum(self.cells.of(v) * w for v, w in zip(np.ravel(y), np.ravel(seed), strict=True))
+        total = self.cells.fsum(
+            self.cells.of(v) * w for v, w in zip(np.ravel(y), np.ravel(seed), strict=True)
+        )
         return Algebra.map(lambda v: self.cells.slope(total, self.cells.of(v)), x)

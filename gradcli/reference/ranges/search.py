@@ -1,7 +1,9 @@
-"""The range of a cell over a box by branch and bound: the box whose bound is furthest out is halved, until the bound is tight.
+"""The range of a cell over a box by branch and bound: the box whose bound is furthest out is
+halved, until the bound is tight.
 
-One look at a box bounds the cell by its natural extension, by monotonicity, and by the mean value theorem. What is known from below is what
-was computed at points; the difference is the excess over the true range.
+One look at a box bounds the cell by its natural extension, by monotonicity, and by the mean value
+theorem. What is known from below is what was computed at points; the difference is the excess over
+the true range.
 """
 
 from __future__ import annotations
@@ -20,13 +22,27 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Events
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
-from gradcli.reference.ranges.intervals import EVERYTHING, ZERO, Box, Interval, Sides, below, corners, high, low, precise, thin, with_side
+from gradcli.reference.ranges.intervals import (
+    EVERYTHING,
+    ZERO,
+    Box,
+    Interval,
+    Sides,
+    below,
+    corners,
+    high,
+    low,
+    precise,
+    thin,
+    with_side,
+)
 from gradcli.reference.ranges.making import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
 _HOPELESS = 2.0**-40  # where it is unbounded
-_POLISH = 150  # further boxes along one variable, that ends be those of the true range where this is cheap
+# further boxes along one variable, that ends be those of the true range where this is cheap
+_POLISH = 150
 _POLISHED = 2.0**-58
 _PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
 _WORK = 240_000  # cells that are evaluated for one range
@@ -54,15 +70,29 @@ class Node:
 
     @property
     def is_broken(self) -> bool:
-        return any(e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in self.events)
+        return any(
+            e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in self.events
+        )
 
 
 def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
-    """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
-    rooms = [Interval.around(*[side * arb(_CLOSE) for side in (x.low - x.high, x.high - x.low)]) for x in box]
+    """The value at a point of a box, or those close to it: a derivative may be known all around a
+    point only.
+    """
+    rooms = [
+        Interval.around(*[side * arb(_CLOSE) for side in (x.low - x.high, x.high - x.low)])
+        for x in box
+    ]
     around = tuple(x & (p + room) for x, p, room in zip(box, point, rooms, strict=True))
     values = (Evaluation(cell.cells, part).value(cell) for part in (point, around))
-    return next((x for x, events in values if x and not any(e.kind in (DOMAIN, POLE, JUMP) for e in events)), None)
+    return next(
+        (
+            x
+            for x, events in values
+            if x and not any(e.kind in (DOMAIN, POLE, JUMP) for e in events)
+        ),
+        None,
+    )
 
 
 class Side(NamedTuple):
@@ -87,7 +117,10 @@ class Search:
         self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
         self.slopes: dict[int, Cell] = {}
         with suppress(Unsupported):
-            self.slopes = {place: self.cells.slope(cell, self.cells.leaf(place)) for place in sorted(cell.leaves)}
+            self.slopes = {
+                place: self.cells.slope(cell, self.cells.leaf(place))
+                for place in sorted(cell.leaves)
+            }
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self._look(box)
@@ -95,7 +128,8 @@ class Search:
             self._reach(value_near(cell, corner, box), corner)
 
     def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
-        """The bound in one direction and the box it is that of, again and again as that box is halved.
+        """The bound in one direction and the box it is that of, again and again as that box is
+        halved.
 
         gaps  whether a box with points that have no value has no bound
         """
@@ -103,7 +137,11 @@ class Search:
         new, serial = [self.root], 0
         while True:
             for node in new:
-                x = EVERYTHING if gaps and (node.interval is None or node.has_gaps) else node.interval
+                x = (
+                    EVERYTHING
+                    if gaps and (node.interval is None or node.has_gaps)
+                    else node.interval
+                )
                 if x is not None:
                     serial += 1
                     bound = x.high if sign > 0 else -x.low
@@ -114,7 +152,9 @@ class Search:
             yield -sign * heap[0][0], heap[0][2]
             node = heapq.heappop(heap)[2]
             if node.halves is None:
-                node.halves = [self._look(half, node.interval) for half in self.sides.halves(node.box)]
+                node.halves = [
+                    self._look(half, node.interval) for half in self.sides.halves(node.box)
+                ]
             new = node.halves
 
     def is_spent(self, work: int, node: Node, finest: float) -> bool:
@@ -129,20 +169,29 @@ class Search:
             stuck, before = stuck + 1 if bound == before else 0, bound
             tight, done = self._is_tight(bound, sign, arb(width))
             polishing += tight
-            if done or polishing > most or stuck > _PATIENCE or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
+            if (
+                done
+                or polishing > most
+                or stuck > _PATIENCE
+                or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS)
+            ):
                 end = 0.0 - sign * below(-sign * bound)
                 point = [float(x.low) + 0.0 for x in self.best[sign][1]] if self.best else None
                 return Side(end, tight, point, [x.floats for x in node.box])
         return Side(None)
 
     def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
-        """Tell whether a bound is as tight as was asked for, and whether it can hardly be tighter."""
+        """Tell whether a bound is as tight as was asked for, and whether it can hardly be
+        tighter.
+        """
         if not self.best or not bound.is_finite():
             return False, False
         here, there = self.best[sign][0], self.best[-sign][0]
         excess, size = high(sign * bound - here), max(abs(here), abs(there))
         span = max(low(here + there), ZERO)
-        return bool(excess <= max(span, size * arb(1e-12)) * width / 2), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
+        return bool(excess <= max(span, size * arb(1e-12)) * width / 2), bool(
+            excess <= max(span, size * arb(1e-3)) * _POLISHED
+        )
 
     def _look(self, box: Box, outer: Interval | None = None) -> Node:
         """A box, whose bounds are within those of the box that it is half of."""
@@ -169,10 +218,16 @@ class Search:
         node.point = thin(x.middle for x in box)
         node.inside = value_near(self.cell, node.point, box)
         if self.slopes and not node.is_broken:
-            slopes = {k: here.value(slope).interval or EVERYTHING for k, slope in self.slopes.items() if not box[k].is_point}
+            slopes = {
+                k: here.value(slope).interval or EVERYTHING
+                for k, slope in self.slopes.items()
+                if not box[k].is_point
+            }
             node.interval &= self._monotone(box, slopes)
             if node.inside is not None:
-                node.interval &= sum((slope * (box[k] - node.point[k]) for k, slope in slopes.items()), node.inside)
+                node.interval &= sum(
+                    (slope * (box[k] - node.point[k]) for k, slope in slopes.items()), node.inside
+                )
         return node
 
     def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
@@ -185,12 +240,14 @@ class Search:
         if faces[0] is box:
             return EVERYTHING
         # the slopes of a face may have a sign where those of the box have none
-        least, most = ((not node.is_broken and node.interval) or EVERYTHING for node in map(self.bounds, faces))
+        least, most = (
+            (not node.is_broken and node.interval) or EVERYTHING for node in map(self.bounds, faces)
+        )
         return Interval(least.low, most.high)
 
 
-# -- A function of the program: its range, those of its gradient, and where something is the matter with it: boxes around its poles, kinks
-# and jumps, and those where it is not defined.
+# -- A function of the program: its range, those of its gradient, and where something is the matter
+# with it: boxes around its poles, kinks and jumps, and those where it is not defined.
 
 
 _FINEST_PLACE = 2.0**-46  # of the sides of the box
@@ -215,7 +272,9 @@ class Place(NamedTuple):
 
 @dataclass(eq=False)
 class Found:
-    """The ranges of a function and of its derivatives by the variables of a box; no value where it is defined nowhere in it."""
+    """The ranges of a function and of its derivatives by the variables of a box; no value where it
+    is defined nowhere in it.
+    """
 
     value: Range | None
     grad: list[Range | None]
@@ -226,21 +285,34 @@ class Found:
 class Function(Region):
     """A function of the program over a box."""
 
-    def __init__(self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+    def __init__(
+        self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
+    ) -> None:
         super().__init__(variables, values, precision)
         self.cell = self.number(root)
 
     def ranges(self, width: float, norms: bool) -> Found:
-        """All that is asked for. Raises Unsupported for a function whose derivatives are not known."""
+        """All that is asked for.
+
+        Raises Unsupported for a function whose derivatives are not known.
+        """
         with precise():
             cells, value = self.cells, self._range(self.cell, width)
-            slopes = [] if value is None else [self.slope(self.cell, k) for k in range(len(self.box))]
+            slopes = (
+                [] if value is None else [self.slope(self.cell, k) for k in range(len(self.box))]
+            )
             defined = [cells.sum([(UNIT, slope), (NOUGHT, self.cell)]) for slope in slopes]
-            found = Found(value, [self._range(slope, width) for slope in defined], self.find_places())
+            found = Found(
+                value, [self._range(slope, width) for slope in defined], self.find_places()
+            )
             if norms and value is not None:
                 sizes = [abs(s) for s in slopes]
                 length = cells.raise_to(cells.fsum(s * s for s in slopes), UNIT / 2)
-                for name, cell in (("1", cells.fsum(sizes)), ("2", length), ("inf", cells.extreme("max", sizes))):
+                for name, cell in (
+                    ("1", cells.fsum(sizes)),
+                    ("2", length),
+                    ("inf", cells.extreme("max", sizes)),
+                ):
                     most = Search(cell, self.box).side(1, width).end or 0.0
                     found.norms[name] = None if math.isinf(most) else most
         return found
@@ -254,15 +326,21 @@ class Function(Region):
         """Return what is the matter with the function, and where, as finely as is cheap."""
         with precise():
             events = Evaluation(self.cells, self.box).value(self.cell).events
-            cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[:_MOST_CELLS]
+            cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[
+                :_MOST_CELLS
+            ]
             groups: dict[Any, set[Cell]] = {}
             for cell in cells:
                 groups.setdefault((cell.leaves, self.origins.get(cell)), set()).add(cell)
             found = [place for group in groups.values() for place in self._places_of(group)]
-        return sorted(found, key=lambda p: (_GRAVITY.index(p.kind), [float(x.low.mid()) for x in p.where]))
+        return sorted(
+            found, key=lambda p: (_GRAVITY.index(p.kind), [float(x.low.mid()) for x in p.where])
+        )
 
     def _places_of(self, cells: set[Cell]) -> Iterator[Place]:
-        """Yield places where something is the matter with cells of some variables: boxes are halved across these only."""
+        """Yield places where something is the matter with cells of some variables: boxes are halved
+        across these only.
+        """
         found: dict[Kind, list[Box]] = {}
         begun, first = self.cells.work, min(cells, key=lambda cell: cell.serial)
         active, sides = [self.box], Sides(self.box, first.leaves)
@@ -282,13 +360,21 @@ class Function(Region):
                 yield Place(kind, first, self._sharpen(box, cells), removable)
 
     def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[Kind], bool]:
-        """The events in some cells, and whether the function has no value in the box: then what takes it out of its domain."""
+        """The events in some cells, and whether the function has no value in the box: then what
+        takes it out of its domain.
+        """
         value, events = Evaluation(self.cells, box).value(self.cell)
-        grave = {(e.kind, e.removable) for e in events if e.cell in cells and (value is not None or e.kind in (DOMAIN, POLE))}
+        grave = {
+            (e.kind, e.removable)
+            for e in events
+            if e.cell in cells and (value is not None or e.kind in (DOMAIN, POLE))
+        }
         return grave, value is None
 
     def _sharpen(self, box: Box, cells: set[Cell]) -> Box:
-        """A box whose sides end at the roundest numbers near its ends beyond which nothing is the matter."""
+        """A box whose sides end at the roundest numbers near its ends beyond which nothing is the
+        matter.
+        """
 
         def is_in(k: int, first: arb, last: arb) -> bool:
             a, b = max(low(first), self.box[k].low), min(high(last), self.box[k].high)
@@ -302,8 +388,16 @@ class Function(Region):
                 points = (p for p in map(arb, box[k].round_numbers) if is_in(k, p - near, p + near))
                 a, b = next(((p, p) for p in points), (a, b))
             else:
-                first = (p for p in map(arb, Interval(a, a + room).round_numbers) if not is_in(k, a, p - near))
-                last = (p for p in map(arb, Interval(b - room, b).round_numbers) if not is_in(k, p + near, b))
+                first = (
+                    p
+                    for p in map(arb, Interval(a, a + room).round_numbers)
+                    if not is_in(k, a, p - near)
+                )
+                last = (
+                    p
+                    for p in map(arb, Interval(b - room, b).round_numbers)
+                    if not is_in(k, p + near, b)
+                )
                 a, b = next(first, a), next(last, b)
             box = with_side(box, k, Interval(a, b))
         return box
@@ -315,5 +409,10 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
     for box in boxes:
         touching = [found for found in hulls if all(map(Interval.overlaps, found, box))]
         hulls = [found for found in hulls if found not in touching]
-        hulls.append(tuple(Interval.around(*[end for x in sides for end in x.ends]) for sides in zip(box, *touching, strict=True)))
+        hulls.append(
+            tuple(
+                Interval.around(*[end for x in sides for end in x.ends])
+                for sides in zip(box, *touching, strict=True)
+            )
+        )
     return hulls

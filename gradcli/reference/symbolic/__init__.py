@@ -1,1 +1,3 @@
-"""The only importer of sympy: operations and whole functions as sympy expressions, and their derivatives."""
+"""The only importer of sympy: operations and whole functions as sympy expressions, and their
+derivatives.
+"""

@@ -1,4 +1,6 @@
-"""Operations as cells of ranges: sympy's expression of each single operation, and sympy's derivatives of its functions."""
+"""Operations as cells of ranges: sympy's expression of each single operation, and sympy's
+derivatives of its functions.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,24 @@ from gradcli.reference.symbolic.translate import OfSympy, Steps, expression_of
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
 
-def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
-    """A smooth operation on cells. Numbers are told to sympy: x**2 is no power with a variable in its exponent."""
+def of_operation(
+    cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]
+) -> Cell:
+    """A smooth operation on cells.
+
+    Numbers are told to sympy: x**2 is no power with a variable in its exponent.
+    """
     given: list[Any] = []
     for place, argument in enumerate(arguments):
         is_exponent = op.algebra == "power" and place > 0
-        is_told = argument is not None and argument.known is not None and (is_exponent or argument.known.p.bit_length() < _SMALL)
-        given.append(_scalar_of(argument) if is_told else None if argument is None else _symbol(place))
+        is_told = (
+            argument is not None
+            and argument.known is not None
+            and (is_exponent or argument.known.p.bit_length() < _SMALL)
+        )
+        given.append(
+            _scalar_of(argument) if is_told else None if argument is None else _symbol(place)
+        )
     try:
         program = _operation(op, tuple(sorted(static.items())), tuple(given))
     except (TypeError, ValueError, AttributeError) as error:
@@ -37,7 +50,10 @@ def partial(cells: Any, call: Call, place: int) -> Cell:
     """sympy's derivative of a function by one of its arguments."""
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
-    given = [_scalar_of(a) if a.known is not None and i != place else _symbol(i) for i, a in enumerate(call.args)]
+    given = [
+        _scalar_of(a) if a.known is not None and i != place else _symbol(i)
+        for i, a in enumerate(call.args)
+    ]
     return _make(cells, _slope(call.function, tuple(given), place), call.args)
 
 
@@ -57,12 +73,16 @@ def _symbol(place: int) -> Any:
 
 @cache
 def _operation(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, ...]) -> Steps:
-    return Steps.of([expression_of(op, given, dict(static))], tuple(map(_symbol, range(len(given)))))
+    return Steps.of(
+        [expression_of(op, given, dict(static))], tuple(map(_symbol, range(len(given))))
+    )
 
 
 @cache
 def _slope(function: Any, given: tuple[Any, ...], place: int) -> Steps:
-    return Steps.of([sympy.diff(function(*given), _symbol(place))], tuple(map(_symbol, range(len(given)))))
+    return Steps.of(
+        [sympy.diff(function(*given), _symbol(place))], tuple(map(_symbol, range(len(given))))
+    )
 
 
 class _Context(OfSympy):

@@ -1,7 +1,9 @@
-"""The whole function as one sympy expression, every array entry a real symbol, and its derivative by sympy.
+"""The whole function as one sympy expression, every array entry a real symbol, and its derivative
+by sympy.
 
-The expression is read off the tape of scalars, which has the branches that were taken at the point, so that derivatives need no Heaviside
-or Dirac functions; whoever asks has made sure that the point is not on a kink.
+The expression is read off the tape of scalars, which has the branches that were taken at the point,
+so that derivatives need no Heaviside or Dirac functions; whoever asks has made sure that the point
+is not on a kink.
 """
 
 from __future__ import annotations
@@ -18,12 +20,22 @@ from gradcli.ops.constants import Constant
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.deadline import in_time
-from gradcli.reference.scalars import Arithmetic, Differentiated, Power, Traced, Tracing, behind, plain
+from gradcli.reference.scalars import (
+    Arithmetic,
+    Differentiated,
+    Power,
+    Traced,
+    Tracing,
+    behind,
+    plain,
+)
 from gradcli.reference.symbolic.translate import Smooth, Steps, expression_of, smooth_function
 from gradcli.reference.tape import ReferenceTape, exact_array
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
-_FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
+_FINEST = (
+    64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
+)
 
 
 class _Symbols(Tracing):
@@ -48,8 +60,8 @@ class _Symbols(Tracing):
 class _Tape(ReferenceTape):
     """The function on a tape whose variables are entries of leaves, and literals that stay symbols.
 
-    Whole numbers and simple fractions are none. The exact binary fractions of others, such as that of 0.1, have so many digits that sympy
-    may take for ever to look for common factors.
+    Whole numbers and simple fractions are none. The exact binary fractions of others, such as that
+    of 0.1, have so many digits that sympy may take for ever to look for common factors.
     """
 
     tracing = _Symbols
@@ -59,7 +71,11 @@ class _Tape(ReferenceTape):
         if isinstance(node.payload, Constant):
             return np.asarray(self.scalars.constant(node.payload))
         array = super().constant(node)
-        return array if node.kind != "float" or _is_simple(node.payload) else Algebra.map(self.scalars.variable, array)
+        return (
+            array
+            if node.kind != "float" or _is_simple(node.payload)
+            else Algebra.map(self.scalars.variable, array)
+        )
 
     def detach(self, node: Expr, x: np.ndarray) -> np.ndarray:
         raise Unsupported("a detached value")
@@ -96,12 +112,19 @@ def _write(node: Traced, expressions: list[Any]) -> Any:
         smooth = step.smooth
     else:
         raise Unsupported(step.name)
-    # sympy looks for other forms of sizes and signs, by expanding whatever stands in them, which takes for ever where they are nested: on
-    # its side of zero, a size is x or -x, and a sign a number
+    # sympy looks for other forms of sizes and signs, by expanding whatever stands in them, which
+    # takes for ever where they are nested: on its side of zero, a size is x or -x, and a sign a
+    # number
     table: dict[Any, Any] = {}
-    for symbol, expression, argument in zip(smooth.symbols, expressions, node.arguments, strict=True):
+    for symbol, expression, argument in zip(
+        smooth.symbols, expressions, node.arguments, strict=True
+    ):
         sign = (plain(argument) > 0) - (plain(argument) < 0)
-        table |= {symbol: expression, sympy.Abs(symbol): -expression if sign < 0 else expression, sympy.sign(symbol): sympy.Integer(sign)}
+        table |= {
+            symbol: expression,
+            sympy.Abs(symbol): -expression if sign < 0 else expression,
+            sympy.sign(symbol): sympy.Integer(sign),
+        }
     return smooth.expression.xreplace(table)
 
 
@@ -111,14 +134,24 @@ def _label(node: Traced) -> str:
     return str(step.smooth.text if isinstance(step, Differentiated) else step.name)
 
 
-# Gives what is known under a key, or makes it: data of which JSON has the kinds, but for functions that a record has made.
+# Gives what is known under a key, or makes it: data of which JSON has the kinds, but for functions
+# that a record has made.
 Kept = Callable[[Callable[[], Any], Callable[[], Any]], Any]
 
 
 class WholeDerivative:
     """Gradients of a function as sympy expressions in symbols for the entries of its leaves."""
 
-    def __init__(self, m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, kept: Kept) -> None:
+    def __init__(
+        self,
+        m: Any,
+        root: Expr,
+        wrt: Sequence[Expr],
+        leaves: Mapping[Expr, Any],
+        seed: Any,
+        precision: str,
+        kept: Kept,
+    ) -> None:
         tape = _Tape(m, leaves, precision)
         results = np.ravel(tape.run(root, wrt))
         still_in_time()
@@ -133,10 +166,16 @@ class WholeDerivative:
         places = {serial: place for place, serial in enumerate([*inputs, *order])}
 
         def value_of(x: Any) -> Any:
-            return (places[x.serial], int(plain(x) > 0) - int(plain(x) < 0)) if type(x) is Traced else str(_number(x))
+            return (
+                (places[x.serial], int(plain(x) > 0) - int(plain(x) < 0))
+                if type(x) is Traced
+                else str(_number(x))
+            )
 
         def key() -> Any:
-            lines = [(_label(nodes[serial]), *map(value_of, nodes[serial].arguments)) for serial in order]
+            lines = [
+                (_label(nodes[serial]), *map(value_of, nodes[serial].arguments)) for serial in order
+            ]
             return len(inputs), lines, list(map(value_of, [*results, *weights, *entries]))
 
         def differentiate() -> Any:
@@ -145,20 +184,35 @@ class WholeDerivative:
             expressions, sizes = dict(zip(inputs, symbols, strict=True)), dict.fromkeys(inputs, 1)
             for serial in in_time(order):
                 arguments = nodes[serial].arguments
-                sizes[serial] = 1 + sum([sizes[a.serial] if type(a) is Traced else 1 for a in arguments])
+                sizes[serial] = 1 + sum(
+                    [sizes[a.serial] if type(a) is Traced else 1 for a in arguments]
+                )
                 if sizes[serial] > _HEAVIEST:
                     raise Unsupported("an expression of so many nodes")
-                known = [expressions[a.serial] if type(a) is Traced else _number(a) for a in arguments]
+                known = [
+                    expressions[a.serial] if type(a) is Traced else _number(a) for a in arguments
+                ]
                 expressions[serial] = _write(nodes[serial], known)
             pairs = zip(results, weights, strict=True)
-            total = sympy.Add(*[(expressions[y.serial] if type(y) is Traced else _number(y)) * _number(w) for y, w in pairs if w != 0])
-            return Steps.of([sympy.diff(total, expressions[entry.serial]) for entry in in_time(entries)], tuple(symbols)).data
+            total = sympy.Add(
+                *[
+                    (expressions[y.serial] if type(y) is Traced else _number(y)) * _number(w)
+                    for y, w in pairs
+                    if w != 0
+                ]
+            )
+            return Steps.of(
+                [sympy.diff(total, expressions[entry.serial]) for entry in in_time(entries)],
+                tuple(symbols),
+            ).data
 
         self.program = Steps(kept(key, differentiate))
 
     def evaluate(self, m: Any) -> list[np.ndarray]:
         """The gradients at the precision of a context."""
-        numbers = [m.mpf(value) if known is None else known.reference(m) for value, known in self.inputs]
+        numbers = [
+            m.mpf(value) if known is None else known.reference(m) for value, known in self.inputs
+        ]
         results = iter(self.program.run(m, tuple(numbers)))
         return [Algebra.map(lambda _: next(results), np.empty(shape)) for shape in self.shapes]
 
@@ -177,7 +231,9 @@ def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
     places = [sympy.Symbol(f"_{place}", real=True) for place in range(count)]
     try:
         found = sympy.sympify(expression_of(op, places, static))
-        found = found.replace(_has_formula, lambda part: part.formula(part.args[0], int(part.args[1])))
+        found = found.replace(
+            _has_formula, lambda part: part.formula(part.args[0], int(part.args[1]))
+        )
     except Exception:  # a reference that compares, or calls what sympy does not have
         return ""
     if any(not _is_sympys(part) for part in sympy.preorder_traversal(found)):

@@ -1,7 +1,8 @@
-"""Operations as sympy functions, their derivatives by sympy, and sympy expressions as multi-precision programs.
+"""Operations as sympy functions, their derivatives by sympy, and sympy expressions as
+multi-precision programs.
 
-The only package that imports sympy. Expressions are built from records and from the program's own graph, never
-from text, with symbols of our own.
+The only package that imports sympy. Expressions are built from records and from the program's own
+graph, never from text, with symbols of our own.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ OTHERS = {
 
 
 class OfSympy(ABC):
-    """A context of our own, which has sympy's functions and powers of what it computes with, and mpmath's names for the rest."""
+    """A context of our own, which has sympy's functions and powers of what it computes with, and
+    mpmath's names for the rest.
+    """
 
     NoConvergence: tuple[()] = ()
     mpc: tuple[()] = ()
@@ -36,7 +39,11 @@ class OfSympy(ABC):
     def call(self, function: Any, *arguments: Any) -> Any:
         """A function of sympy's, or one that a record has made."""
         other = self.others.get(function)
-        return self.own(function, *arguments) if other is None else _rewritten(function, other).run(self, arguments)[0]
+        return (
+            self.own(function, *arguments)
+            if other is None
+            else _rewritten(function, other).run(self, arguments)[0]
+        )
 
     @abstractmethod
     def own(self, function: Any, *arguments: Any) -> Any:
@@ -76,11 +83,16 @@ class Smooth:
 
     def partial(self, place: int) -> Smooth:
         if place not in self._partials:
-            self._partials[place] = Smooth(sympy.diff(self.expression, self.symbols[place]), self.symbols)
+            self._partials[place] = Smooth(
+                sympy.diff(self.expression, self.symbols[place]), self.symbols
+            )
         return self._partials[place]
 
-    def on_arrays(self, of: Smooth, out: Any, arrays: Sequence[Any], dtype: Any, sized: bool) -> list[Any]:
-        """This slope of a function, whose value is ``out``, in a precision of floats, and the size of the terms that it is computed of.
+    def on_arrays(
+        self, of: Smooth, out: Any, arrays: Sequence[Any], dtype: Any, sized: bool
+    ) -> list[Any]:
+        """This slope of a function, whose value is ``out``, in a precision of floats, and the size
+        of the terms that it is computed of.
 
         sized  whether the size is asked for; else it is None
         """
@@ -98,9 +110,15 @@ class Smooth:
 
 
 def expression_of(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """An operation on expressions: the reciprocal functions, and their inverses, by the names that sympy has for them, too."""
+    """An operation on expressions: the reciprocal functions, and their inverses, by the names that
+    sympy has for them, too.
+    """
     own: Any = getattr(sympy, op.name, None)
-    return own(*operands) if own in OTHERS else (op.symbolic or op.reference)(sympy, *operands, **static)
+    return (
+        own(*operands)
+        if own in OTHERS
+        else (op.symbolic or op.reference)(sympy, *operands, **static)
+    )
 
 
 def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
@@ -114,7 +132,10 @@ def _smooth_function(op: Op, count: int, static: tuple[tuple[str, Any], ...]) ->
     return Smooth(expression_of(op, symbols, dict(static)), symbols)
 
 
-_IN_MPMATH = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}  # of functions that are not sympy's name in small letters there
+_IN_MPMATH = {
+    sympy.ceiling: "ceil",
+    sympy.Abs: "fabs",
+}  # of functions that are not sympy's name in small letters there
 
 
 def _in_mpmath(function: Any) -> str | None:
@@ -122,13 +143,18 @@ def _in_mpmath(function: Any) -> str | None:
     import mpmath
 
     name = _IN_MPMATH.get(function) or function.__name__.lower()
-    return name if function.__module__.startswith("sympy.") and callable(getattr(mpmath.mp, name, None)) else None
+    return (
+        name
+        if function.__module__.startswith("sympy.") and callable(getattr(mpmath.mp, name, None))
+        else None
+    )
 
 
 class Steps:
     """Sympy expressions as a straight line of multi-precision steps, shared parts computed once.
 
-    data  the number of inputs, the steps as they are described, each with the places of its arguments, and the places of the roots
+    data  the number of inputs, the steps as they are described, each with the places of its
+          arguments, and the places of the roots
     """
 
     def __init__(self, data: tuple[int, list[Any], list[int]]) -> None:
@@ -174,19 +200,29 @@ def _rewritten(function: Any, other: Any) -> Steps:
 
 
 def _arguments(node: Any) -> tuple[Any, ...]:
-    return () if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)) else node.args
+    return (
+        () if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)) else node.args
+    )
 
 
 def _describe(node: Any) -> tuple[Any, ...]:
-    """Describe a step: the name of its kind, and what belongs to it, in numbers but for functions that a record has made."""
+    """Describe a step: the name of its kind, and what belongs to it, in numbers but for functions
+    that a record has made.
+    """
     if node.is_Rational:
         return "rational", int(node.p), int(node.q)
     if node.is_Float:
         return "float", *map(int, node._mpf_)
-    if isinstance(node, sympy.Derivative) and isinstance(node.expr, (sympy.floor, sympy.ceiling, sympy.sign)):
+    if isinstance(node, sympy.Derivative) and isinstance(
+        node.expr, (sympy.floor, sympy.ceiling, sympy.sign)
+    ):
         return ("zero",)
     kind = type(node)
-    return ("made", kind) if hasattr(kind, "by_mpmath") else (str(node) if node.is_Atom else kind.__name__,)
+    return (
+        ("made", kind)
+        if hasattr(kind, "by_mpmath")
+        else (str(node) if node.is_Atom else kind.__name__,)
+    )
 
 
 def _function(kind: str, *own: Any) -> Callable[..., Any]:
@@ -201,17 +237,23 @@ def _function(kind: str, *own: Any) -> Callable[..., Any]:
     if not isinstance(function, type):
         raise Unsupported(kind)
     known = _by_mpmath(function)
-    return lambda m, *arguments: m.call(function, *arguments) if isinstance(m, OfSympy) else known(m, *arguments)
+    return lambda m, *arguments: (
+        m.call(function, *arguments) if isinstance(m, OfSympy) else known(m, *arguments)
+    )
 
 
 def _by_mpmath(function: Any) -> Callable[..., Any]:
-    """Return what computes a function of sympy's, or one that a record has made, in a context of mpmath's."""
+    """Return what computes a function of sympy's, or one that a record has made, in a context of
+    mpmath's.
+    """
     if function is sympy.polygamma:
         return lambda m, order, x: find("polygamma").reference(m, x, n=int(order))
     if function is sympy.exp:
         return lambda m, x: m.exp(x)
     if hasattr(function, "by_mpmath"):
-        return lambda m, *numbers: m.nan if any(m.isnan(x) for x in numbers) else function.by_mpmath(m, *numbers)
+        return lambda m, *numbers: (
+            m.nan if any(m.isnan(x) for x in numbers) else function.by_mpmath(m, *numbers)
+        )
     name = _in_mpmath(function)
     if name is None:
         raise Unsupported(function.__name__)
@@ -246,17 +288,23 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-# -- Functions of sympy on arrays of floats --------------------------------------------------------
+# -- Functions of sympy on arrays of floats ------------------------------------------------------
 
 
 class _Arrays(OfSympy):
-    """NumPy's functions in one precision. Raises Unsupported for those of which NumPy has no loop."""
+    """NumPy's functions in one precision.
+
+    Raises Unsupported for those of which NumPy has no loop.
+    """
 
     inf, ninf, nan, zero = np.inf, -np.inf, np.nan, 0.0  # of the precision of whatever they meet
 
     def __init__(self, dtype: Any) -> None:
         self.mpf = dtype
-        self.pi, self.euler = dtype("3.14159265358979323846264338327950288"), dtype("0.577215664901532860606512090082402431")
+        self.pi, self.euler = (
+            dtype("3.14159265358979323846264338327950288"),
+            dtype("0.577215664901532860606512090082402431"),
+        )
 
     def exp(self, x: Any) -> Any:
         return np.exp(self.mpf(x) if isinstance(x, int) else x)
@@ -289,7 +337,8 @@ _arrays = cache(_Arrays)
 
 
 def magnitude(expression: Any) -> Any:
-    """An expression for the size of an expression's terms, rounding included: of a sum, that of all its terms together.
+    """An expression for the size of an expression's terms, rounding included: of a sum, that of all
+    its terms together.
 
     A function's own is its value's, and what the rounding of its arguments makes of it.
     """

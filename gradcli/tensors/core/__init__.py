@@ -1,1 +1,3 @@
-"""The core of tensors: their entries, dtypes, nodes and modes, the backward pass, views, and writing in place."""
+"""The core of tensors: their entries, dtypes, nodes and modes, the backward pass, views, and
+writing in place.
+"""

@@ -38,7 +38,7 @@ from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _watch = attrgetter("watch")
 
-# -- What hooks make of gradients on their way, and how gradients arrive at leaves -----------------
+# -- What hooks make of gradients on their way, and how gradients arrive at leaves ----------------
 
 
 def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
@@ -51,7 +51,10 @@ def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
                 raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
             if replaced.shape != given.shape:
                 name = getattr(hook, "__name__", "hook")
-                raise RuntimeError(f"hook '{name}' has changed the size of value. It is {replaced.shape}, not {given.shape}")
+                raise RuntimeError(
+                    f"hook '{name}' has changed the size of value. It is {replaced.shape}, not "
+                    f"{given.shape}"
+                )
             cotangent = replaced if create_graph else replaced.array
     tensor = None if watch.retained is None else watch.retained()
     if tensor is not None:
@@ -106,7 +109,13 @@ def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
 
 
 def run(
-    roots: Sequence[Node], seeds: Sequence[Any], targets: set[Node] | None, *, retain: bool, create_graph: bool, accumulate: bool
+    roots: Sequence[Node],
+    seeds: Sequence[Any],
+    targets: set[Node] | None,
+    *,
+    retain: bool,
+    create_graph: bool,
+    accumulate: bool,
 ) -> dict[Node, Any]:
     """The gradients of the targets; or they are added to the ``grad`` of the leaves among them.
 
@@ -117,7 +126,9 @@ def run(
     order = reachable(roots)
     usual, tensors, anomaly = state.usual, create_graph, False
     if not usual:
-        tensors = create_graph or (state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds))
+        tensors = create_graph or (
+            state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds)
+        )
         anomaly = state.anomaly
     needed = set(order) if targets is None else depending(order, targets)
     if any(map(_watch, order)):
@@ -151,7 +162,9 @@ def run(
             return ()
         values: Sequence[Any] = node.saved
         if values is FREED:
-            raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
+            raise RuntimeError(
+                f"{SECOND_TIME} The first one of these values is that of {node.label}."
+            )
         if node.versions is not None:
             for counter, version, place in node.versions:
                 if counter[0] != version:
@@ -160,17 +173,32 @@ def run(
                 node.saved = FREED
         kind = node.dtype
         if tensors:
-            set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)  # a user's rule has its own
+            set_constants(
+                None if op.always else kind[0] if isinstance(kind, tuple) else kind
+            )  # a user's rule has its own
             if op is not output:  # one of several results keeps nothing
                 values = saved_tensors(node, values)
-        if kind is _SINGLE or kind is _DOUBLE or tensors or op is output or op.always or not holds_halves(kind):
+        if (
+            kind is _SINGLE
+            or kind is _DOUBLE
+            or tensors
+            or op is output
+            or op.always
+            or not holds_halves(kind)
+        ):
             parts = contributions(node, wanted, cotangent, values, scale_guarded)
         else:
-            wide = contributions(node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded)
+            wide = contributions(
+                node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded
+            )
             parts = narrow_parts(wide, node.operands) if wide else wide
-        if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
+        if (
+            not parts or op.kind == "flat"
+        ):  # nothing that depends on the operands: zeros, if nothing else arrives
             parts = [
-                np.zeros(operand.shape, operand.dtype) if operand is not None and want and operand not in adjoints else None
+                np.zeros(operand.shape, operand.dtype)
+                if operand is not None and want and operand not in adjoints
+                else None
                 for operand, want in zip(node.operands, wanted, strict=True)
             ]
         elif anomaly and op is not output:
@@ -184,7 +212,12 @@ def run(
     state.recording, state.run = create_graph, (needed, {})
     constants = set_constants(None) if tensors else None
     try:
-        sweep(order, adjoints, watch_pull(pull) if anomaly else pull, _cast_tensor if tensors else _cast_array)
+        sweep(
+            order,
+            adjoints,
+            watch_pull(pull) if anomaly else pull,
+            _cast_tensor if tensors else _cast_array,
+        )
     finally:
         ERRORS.reset(errors)
         state.recording, state.run = recording, outer
@@ -194,7 +227,9 @@ def run(
 
 
 def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
-    """The order in which a leaf's turn comes as soon as its gradient is complete, as its hooks can tell."""
+    """The order in which a leaf's turn comes as soon as its gradient is complete, as its hooks can
+    tell.
+    """
     due: dict[Node, list[Node]] = {}
     placed = set()
     for node in order:  # the first that takes a leaf is the last that passes something to it
@@ -220,7 +255,9 @@ def _cast_tensor(part: Any, operand: Node) -> Any:
 
 
 def call_node(node: Node, *gradients: Any) -> Any:
-    """Return what one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
+    """Return what one node passes on: a Tensor (or None) for each of its `next_functions`, a single
+    one as it is.
+    """
     if node.op is None:
         accumulate_at(node, gradients[0], create_graph=False)
         return ()
@@ -237,19 +274,31 @@ Node.__call__ = call_node  # type: ignore[method-assign, assignment]  # the rule
 
 
 def _modified_message(node: Node, place: int, version: int, expected: int) -> str:
-    kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
+    kind = (
+        dtypes.of_numpy(node.dtype).tensor_type
+        if not isinstance(node.dtype, tuple)
+        else "FloatTensor"
+    )
     source = node if place == 0 else node.operands[place - 1]
-    name = "" if source is None or source.op is None else f", which is output 0 of {torch_name(source)},"
+    name = (
+        ""
+        if source is None or source.op is None
+        else f", which is output 0 of {torch_name(source)},"
+    )
     hint = (
-        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
+        "the backtrace further above shows the operation that failed to compute its gradient. The "
+        "variable in question was changed in "
         "there or anywhere later. Good luck!"
         if state.anomaly
-        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        else "enable anomaly detection to find the operation that failed to compute its gradient, "
+        "with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
     return (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind} {list(node.saved[place].shape)}]{name} is at version {version}; expected version {expected} instead. Hint: {hint} "
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: "
+        f"[torch.{kind} {list(node.saved[place].shape)}]{name} is at version {version}; expected "
+        f"version {expected} instead. Hint: {hint} "
         f"It was saved by {node.label}; a clone() of it may be modified."
     )
 
@@ -257,12 +306,22 @@ def _modified_message(node: Node, place: int, version: int, expected: int) -> st
 # -- Vector-Jacobian products of tensors that are batched: products of those that are not.
 
 
-def of_batch(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool) -> list[Tensor | None]:
-    """Pull back batched tensors: the graph is that of the physical ones. Seeds that are batched along further levels stay so."""
+def of_batch(
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    seeds: Sequence[Any],
+    retain: bool,
+    create_graph: bool,
+) -> list[Tensor | None]:
+    """Pull back batched tensors: the graph is that of the physical ones.
+
+    Seeds that are batched along further levels stay so.
+    """
     for x in xs:
         if not set(levels_of(ys)) <= set(levels_of([x])):
             raise RuntimeError(
-                "vmap: the gradient by a tensor that all examples share would be summed over them; take it by torch.func.grad, which gives "
+                "vmap: the gradient by a tensor that all examples share would be summed over "
+                "them; take it by torch.func.grad, which gives "
                 "each example its own"
             )
     given = [all_along(as_tensor(seed), levels_of([y])) for y, seed in zip(ys, seeds, strict=True)]
@@ -281,14 +340,21 @@ def _examples(x: Any, levels: Levels) -> Any:
 
 
 _CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory "
-    "leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset "
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory "
+    "leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to "
+    "use this function, make sure to reset "
     "the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
 )
 
 
 def backward(
-    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, *, inputs: Any = None
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    *,
+    inputs: Any = None,
 ) -> None:
     """Add vector-Jacobian products to the ``grad`` of leaves (or of ``inputs`` only)."""
     outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -304,14 +370,30 @@ def backward(
         _warn_of_cycles()
     create_graph = create_graph or state.forward
     targets = None if inputs is None else {x.gradient_node() for x in inputs}
-    seeds = [in_front(as_tensor(s), y.levels, full=True) if isinstance(y, Batched) else s for y, s in zip(outputs, seeds, strict=True)]
-    run(roots, seeds, targets, retain=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, accumulate=True)
+    seeds = [
+        in_front(as_tensor(s), y.levels, full=True) if isinstance(y, Batched) else s
+        for y, s in zip(outputs, seeds, strict=True)
+    ]
+    run(
+        roots,
+        seeds,
+        targets,
+        retain=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        accumulate=True,
+    )
 
 
 def backward_of(
-    output: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    output: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
 ) -> None:
-    """Add the vector-Jacobian product with ``gradient`` (1 for a scalar) to the ``grad`` of every leaf."""
+    """Add the vector-Jacobian product with ``gradient`` (1 for a scalar) to the ``grad`` of every
+    leaf.
+    """
     backward(output, gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -328,24 +410,38 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """The vector-Jacobian products with respect to inputs, added to nothing."""
     if is_grads_batched:
-        return batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
+        return batched_grad(
+            outputs,
+            inputs,
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            allow_unused,
+            materialize_grads,
+        )
     create_graph = create_graph or state.forward
     ys, xs = _sequence(outputs), _sequence(inputs)
     if not xs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
     _, seeds = _roots(ys, grad_outputs, create_graph)
     for x in xs:
         if not x.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    parts = products(ys, xs, seeds, create_graph if retain_graph is None else retain_graph, create_graph)
+    parts = products(
+        ys, xs, seeds, create_graph if retain_graph is None else retain_graph, create_graph
+    )
     results: list[Tensor | None] = []
     for i, (x, found) in enumerate(zip(xs, parts, strict=True)):
         part = found
         if part is None and not (allow_unused or materialize_grads):
             raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the "
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the "
                 f"desired behavior. It has the shape {x.shape}"
             )
         if part is None and materialize_grads:
@@ -360,22 +456,42 @@ def _warn_of_cycles() -> None:
     warn(_CYCLE)
 
 
-def products(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool) -> list[Tensor | None]:
+def products(
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    seeds: Sequence[Any],
+    retain: bool,
+    create_graph: bool,
+) -> list[Tensor | None]:
     """The vector-Jacobian products with respect to each x, None where nothing depends on it."""
     if any(isinstance(x, Batched) for x in (*ys, *xs)):
         return of_batch(ys, xs, seeds, retain, create_graph)
     nodes = [x.gradient_node() for x in xs]
-    found = run([y.gradient_node() for y in ys], seeds, set(nodes), retain=retain, create_graph=create_graph, accumulate=False)
+    found = run(
+        [y.gradient_node() for y in ys],
+        seeds,
+        set(nodes),
+        retain=retain,
+        create_graph=create_graph,
+        accumulate=False,
+    )
     parts = [found.get(node) for node in nodes]
-    return [p if p is None or isinstance(p, Tensor) else Tensor(np.array(p, x.array.dtype)) for p, x in zip(parts, xs, strict=True)]
+    return [
+        p if p is None or isinstance(p, Tensor) else Tensor(np.array(p, x.array.dtype))
+        for p, x in zip(parts, xs, strict=True)
+    ]
 
 
 def _sequence(tensors: Any) -> list[Any]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def _roots(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> tuple[list[Node], list[Any]]:
-    """The nodes of results, and the gradients that a pass starts with: those that are given, or 1."""
+def _roots(
+    outputs: Sequence[Tensor], given: Any, create_graph: bool
+) -> tuple[list[Node], list[Any]]:
+    """The nodes of results, and the gradients that a pass starts with: those that are
+    given, or 1.
+    """
     gradients = None if given is None else _sequence(given)
     if gradients is not None and len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
@@ -384,7 +500,8 @@ def _roots(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> tuple[l
         root, array, gradient = y.source(), y.array, gradients and gradients[place]
         if root is None:
             raise RuntimeError(
-                f"element {place} of tensors does not require grad and does not have a grad_fn. Nothing that it was made of has "
+                f"element {place} of tensors does not require grad and does not have a grad_fn. "
+                "Nothing that it was made of has "
                 "requires_grad=True, or it was made under torch.no_grad()"
             )
         if gradient is not None:
@@ -393,7 +510,8 @@ def _roots(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> tuple[l
             seed = np.array(1, array.dtype, ndmin=array.ndim)
         else:
             raise RuntimeError(
-                f"grad can be implicitly created only for scalar outputs. This one has the shape {y.shape}: "
+                "grad can be implicitly created only for scalar outputs. This one has the shape "
+                f"{y.shape}: "
                 "give backward(gradient=...) of that shape, or take .sum()"
             )
         roots.append(root)
@@ -405,10 +523,13 @@ def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:
     """A gradient that is given for a result."""
     array = output.array
     if not isinstance(gradient, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        )
     if gradient.array.shape != array.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {output.shape}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] "
+            f"has a shape of {output.shape}."
         )
     if state.interpreter is not None:
         return gradient.to(output.dtype)
@@ -424,9 +545,21 @@ def batched_grad(
     seeds = _sequence(grad_outputs)
     sizes = {len(seed) for seed in seeds if seed is not None}
     if len(sizes) != 1:
-        raise RuntimeError(f"is_grads_batched=True: the gradients must have one first axis, not of {sorted(sizes)} entries")
+        raise RuntimeError(
+            "is_grads_batched=True: the gradients must have one first axis, not of "
+            f"{sorted(sizes)} entries"
+        )
     level = BatchLevel(sizes.pop())
     with enter_level(level):
         rows = [None if seed is None else at_level(seed, level) for seed in seeds]
-        found = grad(outputs, inputs, rows, retain_graph, create_graph, True, allow_unused, materialize_grads=materialize_grads)
+        found = grad(
+            outputs,
+            inputs,
+            rows,
+            retain_graph,
+            create_graph,
+            True,
+            allow_unused,
+            materialize_grads=materialize_grads,
+        )
         return tuple(None if part is None else along_level(part, level) for part in found)

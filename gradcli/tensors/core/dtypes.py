@@ -34,7 +34,9 @@ class dtype:
         self.is_floating_point = numpy is None or self.numpy.kind == "f"
 
     def __getattr__(self, name: str) -> Any:
-        """NumPy's dtype where another library has it, which is imported when it is first asked for."""
+        """NumPy's dtype where another library has it, which is imported when it is first
+        asked for.
+        """
         if name != "numpy":
             raise AttributeError(f"'torch.dtype' object has no attribute {name!r}")
         import ml_dtypes
@@ -73,8 +75,29 @@ uint32 = dtype("uint32", np.uint32, "UInt32Tensor")
 uint64 = dtype("uint64", np.uint64, "UInt64Tensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
 
-_EVERY = (float16, bfloat16, float32, float64, uint8, uint16, uint32, uint64, int8, int16, int32, int64, bool_)
-NAMES = {d.name: d for d in _EVERY} | {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}
+_EVERY = (
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    int8,
+    int16,
+    int32,
+    int64,
+    bool_,
+)
+NAMES = {d.name: d for d in _EVERY} | {
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+}
 _BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in _EVERY if d is not bfloat16}
 
 
@@ -96,12 +119,16 @@ def set_default_dtype(d: object) -> None:
     """The dtype of new tensors made of Python floats, and of results of whole numbers."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         said = "only floating-point types are supported as the default type"
-        raise TypeError(f"{said}. This is {d!r}" if isinstance(d, dtype) else f"invalid dtype object: {said}")
+        raise TypeError(
+            f"{said}. This is {d!r}" if isinstance(d, dtype) else f"invalid dtype object: {said}"
+        )
     _Default.dtype = d
 
 
 class _Constants(threading.local):
-    """The dtype of floats that a rule, or the body of a function, has of its own; None for the default."""
+    """The dtype of floats that a rule, or the body of a function, has of its own; None for the
+    default.
+    """
 
     dtype: np.dtype[Any] | None = None
 
@@ -110,7 +137,10 @@ _constants = _Constants()
 
 
 def set_constants(kind: np.dtype[Any] | None) -> np.dtype[Any] | None:
-    """Give constants the dtype of what they meet, as far as that is a float's. What they had before."""
+    """Give constants the dtype of what they meet, as far as that is a float's.
+
+    What they had before.
+    """
     before = _constants.dtype
     _constants.dtype = kind if kind is None or kind.kind in FLOATS else None
     return before
@@ -122,7 +152,9 @@ def constant_float() -> np.dtype[Any]:
 
 
 def is_bfloat16(numpy: np.dtype[Any]) -> bool:
-    """Return whether a dtype of NumPy's is bfloat16: without importing the library that has it, for then it is not."""
+    """Return whether a dtype of NumPy's is bfloat16: without importing the library that has it, for
+    then it is not.
+    """
     return numpy.kind == "V" and numpy.name == "bfloat16" and numpy == bfloat16.numpy
 
 
@@ -143,13 +175,16 @@ def of_numpy(numpy: np.dtype[Any]) -> dtype:
         if is_bfloat16(numpy):
             return bfloat16
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{numpy}. The supported types are: float64, float32, float16, int64, int32, "
+            f"can't convert np.ndarray of type numpy.{numpy}. The supported types are: float64, "
+            "float32, float16, int64, int32, "
             "int16, int8, uint64, uint32, uint16, uint8, and bool"
         ) from None
 
 
 def of_pytorch(kind: Any) -> dtype | None:
-    """Our dtype for PyTorch's own, which functions of its that tensors of ours pass through name; None for what is none."""
+    """Our dtype for PyTorch's own, which functions of its that tensors of ours pass through name;
+    None for what is none.
+    """
     return NAMES.get(str(kind).removeprefix("torch.")) if type(kind).__module__ == "torch" else None
 
 
@@ -191,8 +226,8 @@ _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
 def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
     """The common dtype of arrays and Python numbers, as PyTorch has it.
 
-    Arrays with axes decide before those without, and these before Python numbers; a lower one counts only if it is of a
-    higher kind (a boolean, a whole number, a float).
+    Arrays with axes decide before those without, and these before Python numbers; a lower one
+    counts only if it is of a higher kind (a boolean, a whole number, a float).
     """
     decided: list[np.dtype[Any] | None] = [None, None, None]
     for operand in operands:
@@ -208,7 +243,9 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
         decided[level] = found if before is None else common_dtype(before, found)
     result: np.dtype[Any] | None = None
     for found_at_level in decided:
-        if found_at_level is not None and (result is None or _RANK[found_at_level.kind] > _RANK[result.kind]):
+        if found_at_level is not None and (
+            result is None or _RANK[found_at_level.kind] > _RANK[result.kind]
+        ):
             result = found_at_level
     assert result is not None
     return result
@@ -222,12 +259,15 @@ def common_dtype(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
         return float32.numpy  # neither of float16 and bfloat16 holds the other one
     if x != y and (x in _BARE or y in _BARE):
         raise RuntimeError(
-            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {_named_of(x)} and {_named_of(y)}"
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{_named_of(x)} and {_named_of(y)}"
         )
     return np.promote_types(x, y)
 
 
-_BARE = frozenset({uint16.numpy, uint32.numpy, uint64.numpy})  # whole numbers that no others are promoted to
+_BARE = frozenset(
+    {uint16.numpy, uint32.numpy, uint64.numpy}
+)  # whole numbers that no others are promoted to
 
 
 def _named_of(numpy: np.dtype[Any]) -> str:
@@ -235,8 +275,12 @@ def _named_of(numpy: np.dtype[Any]) -> str:
 
 
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Return whether results of a dtype may be written to tensors of another one: of no lower kind."""
-    return wanted.kind in FLOATS or (found.kind not in FLOATS and (wanted.kind != "b" or found.kind == "b"))
+    """Return whether results of a dtype may be written to tensors of another one: of no
+    lower kind.
+    """
+    return wanted.kind in FLOATS or (
+        found.kind not in FLOATS and (wanted.kind != "b" or found.kind == "b")
+    )
 
 
 def untaken(name: str, kind: np.dtype[Any]) -> NotImplementedError:
@@ -261,7 +305,9 @@ def holds_halves(kinds: Any) -> bool:
 
 
 def widen(value: Any) -> Any:
-    """An array in the dtype that it is computed with, or each of several; whatever else there is, as it is."""
+    """An array in the dtype that it is computed with, or each of several; whatever else there is,
+    as it is.
+    """
     if isinstance(value, np.ndarray):
         return value.astype(np.float32) if is_half(value.dtype) else value
     if isinstance(value, Parts):
@@ -269,11 +315,18 @@ def widen(value: Any) -> Any:
     return tuple(map(widen, value)) if type(value) is tuple else value
 
 
-_TAKE_NUMBERS = {"sum", "difference", "product", "quotient"}  # as they are, beside floats of 16 bits
+_TAKE_NUMBERS = {
+    "sum",
+    "difference",
+    "product",
+    "quotient",
+}  # as they are, beside floats of 16 bits
 
 
 def computed_with(op: Op, arrays: Sequence[Any], kind: np.dtype[Any] | None) -> list[Any]:
-    """The operands of an operation as it computes with them; numbers, too, are rounded first unless its loops take them as they are."""
+    """The operands of an operation as it computes with them; numbers, too, are rounded first unless
+    its loops take them as they are.
+    """
     wide = [widen(array) for array in arrays]
     if op.elementwise and kind is not None and op.algebra not in _TAKE_NUMBERS:
         wide = [float(np.asarray(a, kind)) if type(a) is float else a for a in wide]
@@ -281,7 +334,9 @@ def computed_with(op: Op, arrays: Sequence[Any], kind: np.dtype[Any] | None) -> 
 
 
 def narrow_parts(parts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-    """Return what a rule passes back to operands, summed to their shapes before it is rounded to their dtypes."""
+    """Return what a rule passes back to operands, summed to their shapes before it is rounded to
+    their dtypes.
+    """
     return [
         None if part is None or operand is None else _fit(np.asarray(part), operand)
         for part, operand in zip(parts, operands, strict=True)
@@ -293,17 +348,20 @@ def _fit(part: np.ndarray, operand: Any) -> np.ndarray:
     return np.asarray(fitting, operand.dtype)
 
 
-# -- What holds of a tensor as an array: its shape and dtype, and its entries as Python's and NumPy's
-# numbers, lists and arrays.
+# -- What holds of a tensor as an array: its shape and dtype, and its entries as Python's and
+# NumPy's numbers, lists and arrays.
 
 
 _TO_A_NUMBER = (
-    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first."
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+    "behavior.\nConsider using tensor.detach() first."
 )
 
 
 def as_numbers(array: np.ndarray) -> Any:
-    """The entries as Python's numbers, in nested lists; one alone as it is where there are no axes."""
+    """The entries as Python's numbers, in nested lists; one alone as it is where there are
+    no axes.
+    """
     return (array if array.dtype.kind != "V" else array.astype(np.float32)).tolist()
 
 
@@ -320,7 +378,8 @@ class Entries(Operand):
     is_cpu = True
     is_sparse = is_quantized = is_nested = False
 
-    # -- what they are ----------------------------------------------------------------------------------------
+    # -- what they are
+    # ----------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> Size:
@@ -354,11 +413,14 @@ class Entries(Operand):
     def names(self) -> tuple[None, ...]:
         return (None,) * self.array.ndim
 
-    # -- as numbers --------------------------------------------------------------------------------------------
+    # -- as numbers
+    # --------------------------------------------------------------------------------------------
 
     def item(self) -> Any:
         if self.array.size != 1:
-            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+            raise RuntimeError(
+                f"a Tensor with {self.array.size} elements cannot be converted to Scalar"
+            )
         return as_numbers(self.array.reshape(()))
 
     def tolist(self) -> Any:
@@ -367,14 +429,23 @@ class Entries(Operand):
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The entries as an array that shares memory."""
         if self.requires_grad and state.recording and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
         if self.array.dtype.kind == "V":
             raise TypeError("Got unsupported ScalarType BFloat16")
         return self.array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
-        return array.astype(dtype) if dtype is not None and dtype != array.dtype else array.copy() if copy else array
+        return (
+            array.astype(dtype)
+            if dtype is not None and dtype != array.dtype
+            else array.copy()
+            if copy
+            else array
+        )
 
     def __len__(self) -> int:
         if not self.array.ndim:
@@ -383,7 +454,10 @@ class Entries(Operand):
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, (Entries, bool, int, float, np.generic)):
-            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}.")
+            raise RuntimeError(
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(value)}."
+            )
         return bool((self.array == (value.array if isinstance(value, Entries) else value)).any())
 
     def _scalar(self) -> Any:
@@ -418,7 +492,7 @@ class Entries(Operand):
         return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)
 
 
-# -- Nested lists, numbers, arrays and tensors as one array, whose dtype is PyTorch's choice -------
+# -- Nested lists, numbers, arrays and tensors as one array, whose dtype is PyTorch's choice -----
 
 
 def default_float() -> np.dtype[Any]:
@@ -427,7 +501,10 @@ def default_float() -> np.dtype[Any]:
 
 
 def array_of(data: Any, dtype: Any) -> np.ndarray:
-    """An array of nested lists, numbers, arrays or tensors; Python floats have the default dtype. What is an array may be shared."""
+    """An array of nested lists, numbers, arrays or tensors; Python floats have the default dtype.
+
+    What is an array may be shared.
+    """
     data = unmask(data, "the array")
     if isinstance(data, Entries):
         array = data.array
@@ -438,14 +515,23 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
             array = np.array(_as_lists(data))
         except ValueError:
             raise ValueError("nested lists must have one length at every depth") from None
-        if (array.dtype.kind in FLOATS and not _holds_numpy(data)) or (not array.size and array.dtype.kind not in "iub"):
+        if (array.dtype.kind in FLOATS and not _holds_numpy(data)) or (
+            not array.size and array.dtype.kind not in "iub"
+        ):
             with np.errstate(all="ignore"):  # what is too large for a dtype is infinite
-                array = np.array(_as_lists(data), default_float() if dtype is None else as_numpy(dtype))
+                array = np.array(
+                    _as_lists(data), default_float() if dtype is None else as_numpy(dtype)
+                )
         elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
     if array.dtype.kind not in "fiub" and not is_bfloat16(array.dtype):
-        error = RuntimeError if array.dtype.kind == "O" else TypeError  # as PyTorch, of what it knows no dtype of
-        raise error(f"tensors hold real numbers of at most 64 bits and booleans, not {array.dtype}: {data!r:.40}")
+        error = (
+            RuntimeError if array.dtype.kind == "O" else TypeError
+        )  # as PyTorch, of what it knows no dtype of
+        raise error(
+            f"tensors hold real numbers of at most 64 bits and booleans, not {array.dtype}: "
+            f"{data!r:.40}"
+        )
     if dtype is None:
         of_numpy(array.dtype)
         return array
@@ -468,7 +554,9 @@ def _as_lists(data: Any) -> Any:
 
 
 def legacy(data: Any, more: Any) -> np.ndarray:
-    """Return what ``torch.Tensor(...)`` makes: the entries of a sequence in the default dtype, or an array of these extents."""
+    """Return what ``torch.Tensor(...)`` makes: the entries of a sequence in the default dtype, or
+    an array of these extents.
+    """
     if isinstance(data, int) and not isinstance(data, bool):
         return np.zeros((data,) if isinstance(more, bool) else (data, more), default_float())
     return np.array(array_of(data, get_default_dtype()))

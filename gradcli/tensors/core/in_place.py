@@ -29,11 +29,23 @@ from gradcli.tensors.core.levels import (
 )
 from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.node import Node, Shaped, remember
-from gradcli.tensors.core.tensor import Origin, Tensor, is_crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
+from gradcli.tensors.core.tensor import (
+    Origin,
+    Tensor,
+    is_crowded,
+    node_from_base,
+    rebase,
+    refuse_writing,
+    regraph,
+    repeats,
+    writable,
+)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor of nested lists, numbers, an array or a tensor, whose memory it shares where it can."""
+    """A tensor of nested lists, numbers, an array or a tensor, whose memory it shares where
+    it can.
+    """
     check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
@@ -46,15 +58,21 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
-    return follow(result, clone, x, {}, "ToCopyBackward0")  # contributions are cast to the operand's dtype by the sweep
+    return follow(
+        result, clone, x, {}, "ToCopyBackward0"
+    )  # contributions are cast to the operand's dtype by the sweep
 
 
 def follow(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str) -> Tensor:
-    """A result that another tensor became without arithmetic, with its node if that requires grad."""
+    """A result that another tensor became without arithmetic, with its node if that
+    requires grad.
+    """
     source = x.source() if state.recording and result.array.dtype.kind in FLOATS else None
     if source is not None:
         saved = [Shaped(result.array), Shaped(x.array)]
-        result.node = Node(label, op, (source,), static, result.array.shape, result.array.dtype, saved)
+        result.node = Node(
+            label, op, (source,), static, result.array.shape, result.array.dtype, saved
+        )
         result._requires_grad = True
         if state.anomaly:
             remember(result.node)
@@ -74,15 +92,20 @@ def clone_of(x: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
-_VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+_VIEW_OF_LEAF = (
+    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+)
 _INSTEAD = "Wrap it in torch.no_grad(), or write to a clone()."
 NOT_BATCHED = (
-    "vmap: {} is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to "
-    "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
+    "vmap: {} is not possible because there exists a Tensor `other` in extra_args that has more "
+    "elements than `self`. This happened due to "
+    "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use "
+    "out-of-place operators instead of inplace "
     "arithmetic."
 )
 _ONE_PLACE = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor "
     "before performing the operation."
 )
 _EVERYTHING = (...,)
@@ -100,7 +123,9 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
-    if x._view is not None and x.node is not None and state.recording:  # who watches the node that it had does not see this
+    if (
+        x._view is not None and x.node is not None and state.recording
+    ):  # who watches the node that it had does not see this
         now.node = node_from_base(x)
     if state.recorder is not None:
         state.recorder.rename(now, x)
@@ -121,7 +146,9 @@ def takes_in(argument: Any) -> bool:
 
 
 def check_writable(x: Tensor, *sources: Any) -> bool:
-    """Return whether the graph follows that a tensor is written to, by what is computed of these and of itself. Raises if it may not be."""
+    """Return whether the graph follows that a tensor is written to, by what is computed of these
+    and of itself. Raises if it may not be.
+    """
     if not state.recording:
         return False
     own = x.requires_grad
@@ -147,13 +174,19 @@ def check_memory(array: np.ndarray) -> None:
     if repeats(array) or is_crowded(array):
         raise RuntimeError(_ONE_PLACE)
     if not writable(array):
-        raise RuntimeError("the array that this tensor shares memory with is read-only: write to a clone() of the tensor")
+        raise RuntimeError(
+            "the array that this tensor shares memory with is read-only: write to a clone() of "
+            "the tensor"
+        )
 
 
 def check_castable(result: Tensor, x: Tensor) -> None:
     """Raise if a result is of a higher kind of dtype than the tensor that it is written to."""
     if not dtypes.can_cast(result.array.dtype, x.array.dtype):
-        raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {x.dtype.in_messages}")
+        raise RuntimeError(
+            f"result type {result.dtype.in_messages} can't be cast to the desired output type "
+            f"{x.dtype.in_messages}"
+        )
 
 
 def write_memory(x: Tensor, place: Any, entries: Any) -> None:
@@ -169,12 +202,19 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
     if isinstance(result, Batched) or isinstance(x, Batched):
         return _assign_batch(x, result)
     if result.array.shape != x.array.shape:
-        raise RuntimeError(f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}")
+        raise RuntimeError(
+            f"output with shape {list(x.array.shape)} doesn't match the broadcast shape "
+            f"{list(result.array.shape)}"
+        )
     check_castable(result, x)
     if not writable(x.array):
         check_places(x)
     write_memory(x, ..., result.array)
-    if state.recording and x.array.dtype.kind in dtypes.FLOATS and (result.requires_grad or x.requires_grad):
+    if (
+        state.recording
+        and x.array.dtype.kind in dtypes.FLOATS
+        and (result.requires_grad or x.requires_grad)
+    ):
         _keep_written(x, result)
         if x._view is not None:
             rebase(x, result.source())
@@ -195,13 +235,18 @@ def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
 
 
 def _keep_written(x: Tensor, result: Tensor) -> None:
-    """Make what a node keeps of its result the tensor that has become it, which must not be written to any more."""
+    """Make what a node keeps of its result the tensor that has become it, which must not be written
+    to any more.
+    """
     node = result.node
     if node is None or not node.versions:
         return
     counter = x._version_counter
     mine = result._version_counter
-    node.versions = [(counter, counter[0], place) if kept is mine else (kept, version, place) for kept, version, place in node.versions]
+    node.versions = [
+        (counter, counter[0], place) if kept is mine else (kept, version, place)
+        for kept, version, place in node.versions
+    ]
 
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
@@ -211,7 +256,9 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
         check_places(x)
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
-    if old.requires_grad and state.recording and not result.requires_grad:  # nothing flows through, and the graph says so
+    if (
+        old.requires_grad and state.recording and not result.requires_grad
+    ):  # nothing flows through, and the graph says so
         result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
     return assign(x, result)
 
@@ -220,7 +267,9 @@ def check_expandable(new: np.ndarray, shape: Shape) -> None:
     """Raise unless what is written to a place of a shape broadcasts to it."""
     common = common_shape(new.shape, shape)
     if common != shape:
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
+        raise RuntimeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}"
+        )
 
 
 def broadcasts(shape: Shape, wanted: Shape) -> bool:
@@ -232,15 +281,22 @@ def broadcasts(shape: Shape, wanted: Shape) -> bool:
 
 
 def common_shape(*shapes: Shape) -> Shape:
-    """Return the shape that operands broadcast to. Raises RuntimeError, as PyTorch, if there is none."""
+    """Return the shape that operands broadcast to.
+
+    Raises RuntimeError, as PyTorch, if there is none.
+    """
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        raise RuntimeError(f"shapes {' and '.join(map(str, shapes))} do not broadcast together") from None
+        raise RuntimeError(
+            f"shapes {' and '.join(map(str, shapes))} do not broadcast together"
+        ) from None
 
 
 def replace(x: Tensor, value: Any, label: str) -> Tensor:
-    """Make a tensor, which is broadcast, or a number the new content of x, by a node of this name."""
+    """Make a tensor, which is broadcast, or a number the new content of x, by a node of
+    this name.
+    """
     followed = check_writable(x, value)
     if isinstance(value, Tensor):
         check_expandable(value.array, x.array.shape)
@@ -253,10 +309,10 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
     return assign(x, result)
 
 
-# -- ``x[index]``: what PyTorch accepts as an index, as static indices of operations. Numbers, slices
-# and new axes come first and make a region, a view; arrays then choose entries of it. NumPy,
-# which takes all of them at once, would move the axes that arrays choose from to the front where
-# a number stands apart from them.
+# -- ``x[index]``: what PyTorch accepts as an index, as static indices of operations. Numbers,
+# slices and new axes come first and make a region, a view; arrays then choose entries of it. NumPy,
+# which takes all of them at once, would move the axes that arrays choose from to the front where a
+# number stands apart from them.
 
 
 _INDEX_KINDS = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_))
@@ -272,8 +328,15 @@ class Subscript:
 
     def __init__(self, x: Tensor, index: Any) -> None:
         parts = [_part(part) for part in (index if isinstance(index, tuple) else (index,))]
-        if isinstance(index, list) and isinstance(parts[0], StaticArray) and parts[0].array.ndim > 1:
-            raise IndexError("lists in a list are several indices to some, and one array to others: write a tuple, or torch.tensor")
+        if (
+            isinstance(index, list)
+            and isinstance(parts[0], StaticArray)
+            and parts[0].array.ndim > 1
+        ):
+            raise IndexError(
+                "lists in a list are several indices to some, and one array to others: write a "
+                "tuple, or torch.tensor"
+            )
         left = x.array.ndim - sum(_axes_taken(part) for part in parts)
         if left < 0:
             raise IndexError(f"too many indices for tensor of dimension {x.array.ndim}")
@@ -305,14 +368,22 @@ class Subscript:
         return found
 
     def region_of_array(self, array: np.ndarray) -> np.ndarray:
-        return array if self.place is None else array[numpy_index((*self.place, *(() if ... in self.place else (...,))))]
+        return (
+            array
+            if self.place is None
+            else array[numpy_index((*self.place, *(() if ... in self.place else (...,))))]
+        )
 
 
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view, unless arrays choose them."""
-    if state.batch_levels and levels_of(batched_in(list(index) if isinstance(index, tuple) else index)):
+    if state.batch_levels and levels_of(
+        batched_in(list(index) if isinstance(index, tuple) else index)
+    ):
         places = index if isinstance(index, tuple) else (index,)
-        parts: Tensor = one_by_one(lambda y, *each: get(y, each if places is index else each[0]), (x, *places), {})
+        parts: Tensor = one_by_one(
+            lambda y, *each: get(y, each if places is index else each[0]), (x, *places), {}
+        )
         return parts
     try:
         if type(index) is int and x.array.ndim:
@@ -320,11 +391,17 @@ def get(x: Tensor, index: Any) -> Tensor:
             return row
         subscript = Subscript(x, index)
         if subscript.chosen is None:
-            result: Tensor = x.apply_op(getitem, (x,), {"index": subscript.place or ((_ALL,) if isinstance(index, slice) else (...,))})
+            result: Tensor = x.apply_op(
+                getitem,
+                (x,),
+                {"index": subscript.place or ((_ALL,) if isinstance(index, slice) else (...,))},
+            )
         else:
             region = subscript.region(x)
             result = region.apply_op(getitem, (region,), {"index": subscript.chosen})
-            if not isinstance(result, Batched) and (not result.array.flags.c_contiguous or 1 in result.array.shape):
+            if not isinstance(result, Batched) and (
+                not result.array.flags.c_contiguous or 1 in result.array.shape
+            ):
                 result.array = result.array.copy(order="C")
             if result.node is not None:
                 result.node.versions = []  # the indices are kept, once
@@ -365,8 +442,13 @@ def _part(part: Any) -> Any:
     if part is None or part is ...:
         return part
     if isinstance(part, slice):
-        bounds = tuple(None if bound is None else operator.index(bound) for bound in (part.start, part.stop, part.step))
-        if bounds[2] == 0 or (_runs_backwards(bounds) and state.recorder is None):  # a function that is read may be NumPy's
+        bounds = tuple(
+            None if bound is None else operator.index(bound)
+            for bound in (part.start, part.stop, part.step)
+        )
+        if bounds[2] == 0 or (
+            _runs_backwards(bounds) and state.recorder is None
+        ):  # a function that is read may be NumPy's
             raise ValueError("step must be greater than zero")
         return bounds
     if isinstance(part, (bool, np.bool_)):
@@ -378,12 +460,19 @@ def _part(part: Any) -> Any:
         if array.ndim and array.dtype not in _INDEX_KINDS:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     elif isinstance(part, (list, tuple, np.ndarray, range)):
-        array = np.asarray([p.item() if isinstance(p, Tensor) and not p.array.ndim else p for p in part])
+        array = np.asarray(
+            [p.item() if isinstance(p, Tensor) and not p.array.ndim else p for p in part]
+        )
         if not array.size and array.dtype.kind in FLOATS:
             array = array.astype(np.int64)
     else:
-        said = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
-        raise (TypeError if isinstance(part, str) else IndexError)(f"{said} (got {type(part).__name__})")
+        said = (
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables "
+            "are valid indices"
+        )
+        raise (TypeError if isinstance(part, str) else IndexError)(
+            f"{said} (got {type(part).__name__})"
+        )
     array = mask_of(array)
     if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -394,7 +483,9 @@ def mask_of(array: np.ndarray) -> np.ndarray:
     """An array of indices; of bytes, the mask that they are."""
     if array.dtype != np.uint8:
         return array
-    warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    warn(
+        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+    )
     return array.astype(np.bool_)
 
 
@@ -405,7 +496,8 @@ def _no_entry(index: Any, error: Exception) -> IndexError:
     return IndexError("index is out of bounds for dimension with size 0" if empty else said)
 
 
-# -- ``x[index] = value``: what an index chooses is written to ---------------------------------------
+# -- ``x[index] = value``: what an index chooses is written to
+# ---------------------------------------
 
 
 def write(x: Tensor, index: Any, value: Any) -> None:
@@ -419,7 +511,10 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     subscript = Subscript(x, index)
     if new.array.dtype != x.array.dtype:
         if subscript.chosen is not None and new.array.ndim:
-            _check_fits(new.array, np.shape(subscript.region_of_array(x.array)[numpy_index(subscript.chosen)]))
+            _check_fits(
+                new.array,
+                np.shape(subscript.region_of_array(x.array)[numpy_index(subscript.chosen)]),
+            )
             raise RuntimeError(mismatch(x, new))
         new = new.to(x.dtype)
     try:
@@ -431,7 +526,8 @@ def write(x: Tensor, index: Any, value: Any) -> None:
 def mismatch(x: Tensor, new: Tensor) -> str:
     """Return what is said of entries of another dtype that are put to indices."""
     return (
-        f"Index put requires the source and destination dtypes match, got {x.dtype.in_messages} for the destination and "
+        f"Index put requires the source and destination dtypes match, got {x.dtype.in_messages} "
+        "for the destination and "
         f"{new.dtype.in_messages} for the source."
     )
 
@@ -443,7 +539,11 @@ def _write_batch(x: Tensor, index: Any, value: Any) -> None:
         raise NotBatchedError(NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
     check_places(x)
     places = index if isinstance(index, tuple) else (index,)
-    one_by_one(lambda y, new, *each: write(y, each if places is index else each[0], new), (x, value, *places), {})
+    one_by_one(
+        lambda y, new, *each: write(y, each if places is index else each[0], new),
+        (x, value, *places),
+        {},
+    )
 
 
 def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
@@ -479,5 +579,6 @@ def _without_leading(new: Tensor, ndim: int) -> Tensor:
 def _check_fits(new: np.ndarray, shape: tuple[int, ...]) -> None:
     if not broadcasts(new.shape, shape):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+            f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
         )

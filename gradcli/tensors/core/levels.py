@@ -1,7 +1,9 @@
-"""Tensors that stand for a batch: a function sees one example, the memory has all of them along axes in front.
+"""Tensors that stand for a batch: a function sees one example, the memory has all of them along
+axes in front.
 
-All examples are in one tensor, the physical one, which alone is in the graph. Its first axes are those of the levels that it is batched
-along: one for each `vmap` that is under way, in the order in which these were entered.
+All examples are in one tensor, the physical one, which alone is in the graph. Its first axes are
+those of the levels that it is batched along: one for each `vmap` that is under way, in the order in
+which these were entered.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from gradcli.tensors.core.tensor import Tensor
 
 
 class BatchLevel:
-    """One `vmap` that is under way: how many examples there are, and how many others are around it."""
+    """One `vmap` that is under way: how many examples there are, and how many others are
+    around it.
+    """
 
     def __init__(self, size: int) -> None:
         self.size, self.depth = size, len(state.batch_levels)
@@ -32,11 +36,15 @@ Levels = tuple[BatchLevel, ...]
 
 
 class NotBatchedError(RuntimeError):
-    """Step that cannot be done for all examples at once: asking for entries, or writing to what they share."""
+    """Step that cannot be done for all examples at once: asking for entries, or writing to what
+    they share.
+    """
 
 
 class Hidden:
-    """Facts that are told of a batched tensor's entries: their shape, steps and dtype, which all examples share."""
+    """Facts that are told of a batched tensor's entries: their shape, steps and dtype, which all
+    examples share.
+    """
 
     def __init__(self, array: np.ndarray, lead: int) -> None:
         self.shape: tuple[int, ...] = array.shape[lead:]
@@ -60,11 +68,15 @@ class Hidden:
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise NotBatchedError(
-            "vmap: It looks like you're calling .item() on a Tensor. It may be something else that takes its entries out of it or decides "
-            "by them. We don't support vmap over that: use torch.where for data-dependent control flow, or take it out of the function"
+            "vmap: It looks like you're calling .item() on a Tensor. It may be something else "
+            "that takes its entries out of it or decides "
+            "by them. We don't support vmap over that: use torch.where for data-dependent control "
+            "flow, or take it out of the function"
         )
 
-    __array__ = __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = __setitem__ = _refuse
+    __array__ = __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = (
+        __setitem__
+    ) = _refuse
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -99,7 +111,9 @@ class Batched(Tensor):
 def _passed_on(name: str) -> property:
     """A field that is the physical tensor's."""
 
-    return property(lambda x: getattr(x.physical, name), lambda x, value: setattr(x.physical, name, value))
+    return property(
+        lambda x: getattr(x.physical, name), lambda x, value: setattr(x.physical, name, value)
+    )
 
 
 for _field in words("node _requires_grad _version_counter _accumulator requires_grad"):
@@ -135,7 +149,8 @@ def extents(levels: Levels) -> tuple[int, ...]:
 
 
 def in_front(x: Any, levels: Levels, rank: int | None = None, *, full: bool = False) -> Any:
-    """The physical tensor with an axis in front for each of these levels, of one entry where x is not batched along it.
+    """The physical tensor with an axis in front for each of these levels, of one entry where x is
+    not batched along it.
 
     rank  how many axes there are behind these, at least: others of one entry are put in between
     full  all examples have entries of their own
@@ -167,7 +182,8 @@ def check_no_examples() -> None:
     """Refuse random numbers in a function of examples. Raises RuntimeError."""
     if state.batch_levels:
         raise RuntimeError(
-            "vmap: called random operation while in a function of examples: draw the numbers before, and pass them as an argument"
+            "vmap: called random operation while in a function of examples: draw the numbers "
+            "before, and pass them as an argument"
         )
 
 
@@ -190,15 +206,25 @@ def all_along(x: Any, levels: Levels) -> Any:
     return x
 
 
-# -- one example after the other --------------------------------------------------------------------------------
+# -- one example after the other
+# --------------------------------------------------------------------------------
 
 
-def one_by_one(function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """A function of one example after the other, at the innermost level of its arguments; the results as one batch."""
+def one_by_one(
+    function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """A function of one example after the other, at the innermost level of its arguments; the
+    results as one batch.
+    """
     level = levels_in(arguments, keywords)[-1]
     results = []
     for i in range(level.size):
-        results.append(function(*[example(x, level, i) for x in arguments], **{n: example(x, level, i) for n, x in keywords.items()}))
+        results.append(
+            function(
+                *[example(x, level, i) for x in arguments],
+                **{n: example(x, level, i) for n, x in keywords.items()},
+            )
+        )
     return _together(results, level)
 
 
@@ -251,5 +277,7 @@ def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def enter_level(level: BatchLevel) -> Mode:
-    """The mode in which a level is under way: operations are interpreted there (transforms/vectorizing.py)."""
+    """The mode in which a level is under way: operations are interpreted there
+    (transforms/vectorizing.py).
+    """
     return Mode(interpreter=Tensor.interpret, batch_levels=(*state.batch_levels, level))

@@ -1,6 +1,7 @@
 """Modes of the operations that follow: whether they are recorded, and what is watched.
 
-Each mode is a context manager and a decorator; it restores what was there before, also after an exception.
+Each mode is a context manager and a decorator; it restores what was there before, also after an
+exception.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-# -- Warnings as PyTorch gives them, at the line of the user's that they are about -----------------
+# -- Warnings as PyTorch gives them, at the line of the user's that they are about ----------------
 
 
 _said: set[str] = set()
@@ -32,19 +33,25 @@ def warn_once(message: str) -> None:
 def warn(message: str) -> None:
     """Warn of the line that called into this package."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradcli":
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == "gradcli"
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def silent() -> Context:
-    """Return what runs a function without NumPy's warnings, one at a time: in a tenth of the time that `np.errstate` takes."""
+    """Return what runs a function without NumPy's warnings, one at a time: in a tenth of the time
+    that `np.errstate` takes.
+    """
     context = Context()
     context.run(np.seterr, all="ignore")
     return context
 
 
-# Where NumPy looks up what errors of floats lead to, and the value for nothing: for the user's functions, which run in their own context.
+# Where NumPy looks up what errors of floats lead to, and the value for nothing: for the user's
+# functions, which run in their own context.
 ((ERRORS, IGNORED),) = silent().items()
 
 
@@ -57,10 +64,16 @@ class _State(threading.local):
     nan_checks = True
     recorder: Any = None  # is told of every operation, while a function is traced
     before_writing: Any = None  # is told of every tensor before it is written to
-    run: Any = None  # nodes of the backward pass that is under way, and what hooks on several tensors have received in it
-    interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched
+    # nodes of the backward pass that is under way, and what hooks on several tensors have received
+    # in it
+    run: Any = None
+    interpreter: Any = (
+        None  # applies operations in place of the slow path, while some tensors are batched
+    )
     forward = False  # forward mode is under way, which differentiates what backward passes make
-    pushing = False  # a backward pass is under way whose product with the Jacobian is to be transposed
+    pushing = (
+        False  # a backward pass is under way whose product with the Jacobian is to be transposed
+    )
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs
     batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not
@@ -92,7 +105,10 @@ class Mode:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function) or inspect.isgeneratorfunction(function):
-            raise TypeError(f"{function.__name__} is no function that ends with its call: enter the mode inside of it")
+            raise TypeError(
+                f"{function.__name__} is no function that ends with its call: enter the mode "
+                "inside of it"
+            )
 
         @functools.wraps(function)
         def run(*arguments: Any, **keywords: Any) -> Any:
@@ -128,7 +144,7 @@ class enable_grad(_Decorator):
 
 
 class inference_mode(_Decorator):
-    """As no_grad."""
+    """Act as no_grad."""
 
     def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
         super().__init__(recording=not mode, inference=bool(mode))
@@ -156,12 +172,17 @@ class set_grad_enabled(_Switch):
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, (bool, np.bool_)):
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+            raise TypeError(
+                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
+                f"{type(mode).__name__}"
+            )
         super().__init__(recording=bool(mode))
 
 
 class set_detect_anomaly(_Switch):
-    """Stop at the first operation whose gradient is NaN, and say which line of the program it comes from when a backward pass fails."""
+    """Stop at the first operation whose gradient is NaN, and say which line of the program it comes
+    from when a backward pass fails.
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(anomaly=bool(mode), nan_checks=bool(check_nan))
@@ -172,17 +193,24 @@ class detect_anomaly(Mode):
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(anomaly=True, nan_checks=check_nan)
-        warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.")
+        warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging."
+        )
 
 
 _CAPTURED = (
-    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation that would mutate a captured"
-    " Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs"
+    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
+    "in-place operation that would mutate a captured"
+    " Tensor. This is not supported; please rewrite the function being transformed to explicitly "
+    "accept the mutated Tensor(s) as inputs"
 )
 
 
 class Transforming(Mode):
-    """A function is being transformed; where it is differentiated by inputs, nothing that was there before them may be written to."""
+    """A function is being transformed; where it is differentiated by inputs, nothing that was there
+    before them may be written to.
+    """
 
     def __init__(self, inputs: Sequence[Any] = ()) -> None:
         super().__init__()
@@ -202,8 +230,10 @@ class Transforming(Mode):
 
 
 _TRANSFORMED = (
-    "You are attempting to call Tensor.{} (or perhaps using torch.autograd.functional.* APIs) inside of a function being transformed by a "
-    "functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+    "You are attempting to call Tensor.{} (or perhaps using torch.autograd.functional.* APIs) "
+    "inside of a function being transformed by a "
+    "functorch transform. This is unsupported, please attempt to use the functorch transforms "
+    "(e.g. grad, vjp, jacrev, jacfwd, hessian) or "
     "call {} outside of a function being transformed instead."
 )
 
@@ -226,11 +256,12 @@ def is_anomaly_enabled() -> bool:
     return state.anomaly
 
 
-# -- Where tensors live: the CPU -------------------------------------------------------------------
+# -- Where tensors live: the CPU -----------------------------------------------------------------
 
 
 _KINDS = (
-    "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, "
+    "xla, lazy, vulkan, mps, meta, hpu, mtia, "
     "privateuseone"
 )
 
@@ -268,10 +299,18 @@ def check_device(where: Any) -> None:
     if where is None or kind == "cpu":
         return
     if kind == "cuda":
-        raise _NoCudaError("Torch not compiled with CUDA enabled. Tensors of gradcli live on the CPU")
+        raise _NoCudaError(
+            "Torch not compiled with CUDA enabled. Tensors of gradcli live on the CPU"
+        )
     if isinstance(where, int):
-        raise RuntimeError("Cannot access accelerator device when none is available. Tensors of gradcli live on the CPU")
-    raise RuntimeError(f"{_KINDS} device type at start of device string: {kind}. Tensors of gradcli live on the CPU")
+        raise RuntimeError(
+            "Cannot access accelerator device when none is available. Tensors of gradcli live on "
+            "the CPU"
+        )
+    raise RuntimeError(
+        f"{_KINDS} device type at start of device string: {kind}. Tensors of gradcli live on the "
+        "CPU"
+    )
 
 
 def set_default_device(where: Any) -> None:

@@ -1,6 +1,7 @@
 """Nodes of the graph behind tensors: one for each operation that was applied, never interned.
 
-A node keeps what its rule reads, until a backward pass frees it, with the versions that the tensors had.
+A node keeps what its rule reads, until a backward pass frees it, with the versions that the tensors
+had.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gradcli.ops.structure import output
 from gradcli.tensors.core.dtypes import FLOATS, Entries
 from gradcli.tensors.core.modes import state, warn
 
-# -- Hooks on gradients, and how they are removed --------------------------------------------------
+# -- Hooks on gradients, and how they are removed -------------------------------------------------
 
 
 Hooks = dict["RemovableHandle", Callable[..., Any]]  # in the order in which they were registered
@@ -84,15 +85,17 @@ Versions = list[tuple[list[int], int, int]]
 
 
 class Node:
-    """An operation in the graph of a tensor, its ``grad_fn``; or a leaf, without an operation: its gradient is added up in its ``grad``.
+    """An operation in the graph of a tensor, its ``grad_fn``; or a leaf, without an operation: its
+    gradient is added up in its ``grad``.
 
     All are of one class, whose fields are found at once, until a user sees one (`expose`).
 
     label     PyTorch's name of the operation
     operands  the nodes of the operands that require grad, None for the others
-    saved     its result and its operands as its rule reads them: arrays, numbers, or what stands for them (saved_values.py)
-    versions  for each saved tensor its version counter, the version, and its place in ``saved``; None if nothing is kept
-              that a backward pass will free
+    saved     its result and its operands as its rule reads them: arrays, numbers, or what stands
+              for them (saved_values.py)
+    versions  for each saved tensor its version counter, the version, and its place in ``saved``;
+              None if nothing is kept that a backward pass will free
     variable  the tensor, of a leaf
     """
 
@@ -157,7 +160,12 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that gradients go to from here; None for tensors that need none."""
-        return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in self.operands])
+        return tuple(
+            [
+                (None, 0) if operand is None else (operand.whole, operand.place)
+                for operand in self.operands
+            ]
+        )
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {hex(id(self))}>"
@@ -202,9 +210,11 @@ _PACKAGE = str(Path(__file__).parents[2])
 class Origin(NamedTuple):
     """Place where a node was made.
 
-    lines     of the user's program, as a traceback has them, which are in the node's ``metadata``, too, as in PyTorch's
+    lines     of the user's program, as a traceback has them, which are in the node's ``metadata``,
+              too, as in PyTorch's
     parent    the node whose backward pass made it, if one did
-    infinite  what is to be said of the operation's result if it was not finite although its operands were
+    infinite  what is to be said of the operation's result if it was not finite although its
+              operands were
     """
 
     lines: list[str]
@@ -220,11 +230,15 @@ _NOW = _Now()
 _ORIGINS: WeakKeyDictionary[Node, Origin] = WeakKeyDictionary()
 
 
-def remember(node: Node | None, op: Op | None = None, arrays: Sequence[Any] = (), out: Any = None) -> None:
+def remember(
+    node: Node | None, op: Op | None = None, arrays: Sequence[Any] = (), out: Any = None
+) -> None:
     """Keep where a node is made, and whether its result is the first that is not finite."""
     if node is None:
         return
-    frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)]
+    frames = [
+        frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)
+    ]
     infinite = "" if op is None or not state.nan_checks else _infinite(op, arrays, out)
     lines = node.metadata["traceback_"] = traceback.format_list(frames)
     _ORIGINS[node] = Origin(lines, _NOW.node, infinite)
@@ -237,12 +251,19 @@ def _infinite(op: Op, operands: Sequence[Any], out: np.ndarray) -> str:
     if not all(np.isfinite(a).all() for a in arrays if a.dtype.kind in FLOATS):
         return ""
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(out))[0])
-    values = [str(np.broadcast_to(a, out.shape)[place]) for a in arrays if op.elementwise and a.size]
-    return f"element {list(place)} of {op.name} is {out[place]}{' of ' if values else ''}{' and '.join(values)}"
+    values = [
+        str(np.broadcast_to(a, out.shape)[place]) for a in arrays if op.elementwise and a.size
+    ]
+    return (
+        f"element {list(place)} of {op.name} is "
+        f"{out[place]}{' of ' if values else ''}{' and '.join(values)}"
+    )
 
 
 def watch_pull(pull: Callable[[Node, Any], Sequence[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
-    """A step of the backward pass that says, if it fails, which line of the program its node comes from."""
+    """A step of the backward pass that says, if it fails, which line of the program its node comes
+    from.
+    """
 
     def step(node: Node, cotangent: Any) -> Sequence[Any]:
         before, _NOW.node = _NOW.node, node
@@ -259,12 +280,24 @@ def watch_pull(pull: Callable[[Node, Any], Sequence[Any]]) -> Callable[[Node, An
 
 def _report(node: Node) -> None:
     origin = _ORIGINS.get(node)
-    nothing = "No forward pass information available. Enable detect anomaly during forward pass for more information."
-    found = nothing if origin is None else f"Traceback of forward call that caused the error:\n{''.join(origin.lines)}"
+    nothing = (
+        "No forward pass information available. Enable detect anomaly during forward pass "
+        "for more information."
+    )
+    found = (
+        nothing
+        if origin is None
+        else f"Traceback of forward call that caused the error:\n{''.join(origin.lines)}"
+    )
     _say(f"Error detected in {node.label}. {found}")
     while origin is not None and origin.parent is not None:
         node, origin = origin.parent, _ORIGINS.get(origin.parent)
-        found = nothing if origin is None else f"Traceback of forward call that induced the previous calculation:\n{''.join(origin.lines)}"
+        found = (
+            nothing
+            if origin is None
+            else "Traceback of forward call that induced the previous "
+            f"calculation:\n{''.join(origin.lines)}"
+        )
         _say(f"\n\nPrevious calculation was induced by {node.label}. {found}")
 
 
@@ -286,7 +319,8 @@ def check_backward(node: Node, parts: Sequence[Any]) -> None:
         if array.dtype.kind in FLOATS and np.isnan(array).any():
             where = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
             raise RuntimeError(
-                f"Function '{node.label}' returned nan values in its {place}th output. Element {list(where)} of that gradient is the first."
+                f"Function '{node.label}' returned nan values in its {place}th output. Element "
+                f"{list(where)} of that gradient is the first."
                 f"{_first_infinite(node)}"
             )
 

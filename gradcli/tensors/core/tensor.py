@@ -1,7 +1,9 @@
-"""Views: tensors that show the memory of another one, their base, and take their place in the graph from it.
+"""Views: tensors that show the memory of another one, their base, and take their place in the graph
+from it.
 
-A view has a node of its own from the operation that made it. Once the memory has been written to since, its node is made anew
-when it is next asked for, straight from the base: what was written through any view has become part of the base's history.
+A view has a node of its own from the operation that made it. Once the memory has been written to
+since, its node is made anew when it is next asked for, straight from the base: what was written
+through any view has become part of the base's history.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from gradcli.tensors.core.dtypes import FLOATS, Entries, legacy
 from gradcli.tensors.core.modes import check_untransformed, state, warn
 from gradcli.tensors.core.node import Node, RemovableHandle, Shaped, torch_name
 
-# -- The memory behind tensors: the array that holds it, and where a tensor's entries are in it ----
+# -- The memory behind tensors: the array that holds it, and where a tensor's entries are in it ---
 
 
 def root(array: np.ndarray) -> np.ndarray:
@@ -43,7 +45,13 @@ def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def stands_in_order(array: Any) -> bool:
     """Return whether an array's entries stand in memory in their order."""
-    return all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), in_order(array.shape), strict=True)) or not array.size
+    return (
+        all(
+            n == 1 or a == b
+            for n, a, b in zip(array.shape, strides(array), in_order(array.shape), strict=True)
+        )
+        or not array.size
+    )
 
 
 def distance(array: np.ndarray, other: np.ndarray) -> int:
@@ -61,12 +69,20 @@ def start(array: np.ndarray) -> int:
     return distance(array, root(array))
 
 
-def place_entries(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> np.ndarray:
-    """The entries of an array's storage at other places. Raises RuntimeError where there is no such place."""
+def place_entries(
+    array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], offset: int
+) -> np.ndarray:
+    """The entries of an array's storage at other places.
+
+    Raises RuntimeError where there is no such place.
+    """
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if min(stride, default=0) < 0:
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(stride)}"
+        )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     memory = root(array)
@@ -74,11 +90,16 @@ def place_entries(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, .
     needed = (offset + last_place(size, stride) + 1) * item if 0 not in size else 0
     if needed > memory.nbytes:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} requiring a storage "
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, "
+            f"and itemsize {item} requiring a storage "
             f"size of {needed} are out of bounds for storage of size {memory.nbytes}"
         )
-    in_order = memory.transpose(sorted(range(memory.ndim), key=lambda axis: -memory.strides[axis]))  # as it stands in memory
-    return np.ndarray(size, array.dtype, in_order, offset * item if needed else 0, [s * item for s in stride])
+    in_order = memory.transpose(
+        sorted(range(memory.ndim), key=lambda axis: -memory.strides[axis])
+    )  # as it stands in memory
+    return np.ndarray(
+        size, array.dtype, in_order, offset * item if needed else 0, [s * item for s in stride]
+    )
 
 
 def writable(array: np.ndarray) -> bool:
@@ -92,29 +113,43 @@ def writable(array: np.ndarray) -> bool:
 
 def repeats(array: np.ndarray) -> bool:
     """Return whether several of its entries are one place in memory, as PyTorch looks for it."""
-    return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
+    return (
+        0 in array.strides
+        and array.size > 1
+        and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
+    )
 
 
 def is_crowded(array: np.ndarray) -> bool:
-    """Return whether there are more entries than places in memory, although no axis stands still."""
+    """Return whether there are more entries than places in memory, although no axis stands
+    still.
+    """
     return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
 
 
 class Origin(Enum):
-    """The reasons that forbid that the graph follows writing through a view: where it was made. The value is what is said of it."""
+    """The reasons that forbid that the graph follows writing through a view: where it was made.
+
+    The value is what is said of it.
+    """
 
     NO_GRAD = (
-        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
-        "the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and "
+        "the inplace either both inside the no_grad block (if you don't want the inplace to be "
+        "tracked) or both outside (if you want the "
         "inplace to be tracked)."
     )
     SEVERAL = (
-        " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
+        " This view is the output of a function that returns multiple views. Such functions do "
+        "not allow the output views to be modified "
         "inplace. You should replace the inplace operation by an out-of-place one."
     )
     CUSTOM_FUNCTION = (
-        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-        "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+        " This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle "
+        "view+inplace would override the custom backward associated with the custom Function, "
+        "leading to incorrect gradients. This "
         "behavior is forbidden. You can fix this by cloning the output of the custom Function."
     )
 
@@ -131,7 +166,12 @@ class View:
     __slots__ = ("base", "origin", "place", "version")
 
     def __init__(self, base: Any, origin: Origin | None, place: int = 0) -> None:
-        self.base, self.origin, self.place, self.version = base, origin, place, base._version_counter[0]
+        self.base, self.origin, self.place, self.version = (
+            base,
+            origin,
+            place,
+            base._version_counter[0],
+        )
 
     @classmethod
     def of(cls, source: Any) -> View:
@@ -142,9 +182,16 @@ class View:
 
 
 def geometry(base: np.ndarray, array: np.ndarray) -> dict[str, Any]:
-    """Return where in the memory of a base the entries of a view are, as parameters of operations."""
+    """Return where in the memory of a base the entries of a view are, as parameters of
+    operations.
+    """
     offset = distance(array, base) if array.size else 0
-    return {"size": array.shape, "stride": strides(array), "offset": offset, "source": strides(base)}
+    return {
+        "size": array.shape,
+        "stride": strides(array),
+        "offset": offset,
+        "source": strides(base),
+    }
 
 
 def regenerate(x: Any) -> None:
@@ -159,21 +206,39 @@ def node_from_base(x: Any) -> Node:
     source = base.source()
     static = geometry(base.array, x.array)
     saved = [Shaped(x.array), Shaped(base.array)]
-    return Node(node_name(as_strided), as_strided, (source,), static, x.array.shape, x.array.dtype, saved)
+    return Node(
+        node_name(as_strided), as_strided, (source,), static, x.array.shape, x.array.dtype, saved
+    )
 
 
 def rebase(x: Any, written: Node | None) -> None:
-    """A view was written to: its base's history goes through the node of what was written. Then the view is one of that base."""
+    """A view was written to: its base's history goes through the node of what was written.
+
+    Then the view is one of that base.
+    """
     base = x._view.base
     static = geometry(base.array, x.array)
     saved = [Shaped(base.array), Shaped(base.array), Shaped(x.array)]
     sources = base.source(), written
-    regraph(base, Node("CopySlices", as_strided_scatter, sources, static, base.array.shape, base.array.dtype, saved))
+    regraph(
+        base,
+        Node(
+            "CopySlices",
+            as_strided_scatter,
+            sources,
+            static,
+            base.array.shape,
+            base.array.dtype,
+            saved,
+        ),
+    )
     regenerate(x)
 
 
 def regraph(x: Any, node: Node | None) -> None:
-    """Give a tensor another place in the graph; the gradient that it retains is that of its new value."""
+    """Give a tensor another place in the graph; the gradient that it retains is that of its new
+    value.
+    """
     before, retained = x.node, x.retains_grad
     x.node, x._requires_grad = node, node is not None
     if x._view is not None:
@@ -194,7 +259,11 @@ def refuse_writing(x: Any, *, indirect: bool = False) -> None:
         return
     modified = "its base or another view of its base has been" if indirect else "is being"
     if origin is Origin.NO_GRAD or x.node is None:
-        made = "A view was created in" if x.node is None else f"{_output(x)} is a view of a view which was created in"
+        made = (
+            "A view was created in"
+            if x.node is None
+            else f"{_output(x)} is a view of a view which was created in"
+        )
         said = f"{made} no_grad mode and {modified} modified inplace with grad mode enabled."
     else:
         said = f"{_output(x)} is a view and {modified} modified inplace."
@@ -205,10 +274,12 @@ def _output(x: Any) -> str:
     return f"Output {x._view.place} of {torch_name(x.node)}"
 
 
-# -- The tensor: an array that remembers, if it requires grad, the operation that made it ---------
+# -- The tensor: an array that remembers, if it requires grad, the operation that made it --------
 
 
-if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py attaches it
+# what stands on rooms above this one, and every function of the catalogue: torch/methods.py
+# attaches it
+if TYPE_CHECKING:
     from gradcli.tensors.core.catalogue_methods import CatalogueMethods
 else:
     CatalogueMethods = Entries
@@ -217,9 +288,12 @@ _Array = np.ndarray
 _NO_STATIC: Any = {}
 _ONLY_FLOATS = "only Tensors of floating point dtype can require gradients"
 _NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-    "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+    "attribute won't be populated during "
+    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+    "Tensor, use .retain_grad() on the "
+    "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+    "Tensor instead."
 )
 _LEAF_FLAGS = "you can only change requires_grad flags of leaf variables."
 
@@ -227,8 +301,9 @@ _LEAF_FLAGS = "you can only change requires_grad flags of leaf variables."
 class Tensor(CatalogueMethods):
     """An array of numbers with PyTorch's methods.
 
-    Operations on tensors that require grad are recorded; ``backward()`` adds their derivatives to the ``grad`` of the leaves.
-    Every function of the catalogue is a method, under PyTorch's name and with its defaults.
+    Operations on tensors that require grad are recorded; ``backward()`` adds their derivatives to
+    the ``grad`` of the leaves. Every function of the catalogue is a method, under PyTorch's name
+    and with its defaults.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_requires_grad", "_version_counter", "array", "node")
@@ -239,7 +314,10 @@ class Tensor(CatalogueMethods):
     _accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
-        """Make a tensor of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
+        """Make a tensor of an array, whose memory it takes.
+
+        PyTorch's old constructor, too: of nested lists, or of extents.
+        """
         if type(array) is not _Array:
             if requires_grad is True:
                 help = "torch.tensor(data, requires_grad=True) makes such a tensor"
@@ -248,14 +326,22 @@ class Tensor(CatalogueMethods):
         self.array: np.ndarray = array
         self.node: Node | None = None
         self._requires_grad = requires_grad
-        self._version_counter = [0, state.transforms]  # writes to its memory, and inside of how many transformations it was made
+        self._version_counter = [
+            0,
+            state.transforms,
+        ]  # writes to its memory, and inside of how many transformations it was made
 
-    # -- what it is ------------------------------------------------------------------------------------------------
+    # -- what it is
+    # ------------------------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
         """Make a view's node anew if its memory has been written to since."""
         view = self._view
-        if view is not None and view.version != self._version_counter[0] and (self.node is not None or view.base.requires_grad):
+        if (
+            view is not None
+            and view.version != self._version_counter[0]
+            and (self.node is not None or view.base.requires_grad)
+        ):
             regenerate(self)
 
     @property
@@ -267,11 +353,15 @@ class Tensor(CatalogueMethods):
         self._refresh()
         if self.node is not None:
             raise RuntimeError(
-                f"{_LEAF_FLAGS} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                f"{_LEAF_FLAGS} If you want to use a computed variable in a subgraph that doesn't "
+                "require differentiation use "
                 f"var_no_grad = var.detach(). This one was made by {self.node.label}"
             )
         if value and self.array.dtype.kind not in FLOATS:
-            raise RuntimeError(f"{_ONLY_FLOATS}. This one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
+            raise RuntimeError(
+                f"{_ONLY_FLOATS}. This one is {self.dtype}: make it with dtype=torch.float32, or "
+                "call .float()"
+            )
         if not isinstance(value, (bool, np.bool_)):
             raise RuntimeError("requires_grad must be a bool")
         self._requires_grad = bool(value)
@@ -303,10 +393,14 @@ class Tensor(CatalogueMethods):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            raise TypeError(
+                "assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(value).__name__}"
+            )
         if value is not None and value.array.shape != self.array.shape:
             raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure "
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of "
+                f"size '{list(self.shape)}'. Please ensure "
                 "that the gradient and the tensor are the same size"
             )
         self._grad = value
@@ -339,13 +433,16 @@ class Tensor(CatalogueMethods):
     def _base(self) -> Tensor | None:
         return None if self._view is None else self._view.base
 
-    # -- the graph -----------------------------------------------------------------------------------------------
+    # -- the graph
+    # -----------------------------------------------------------------------------------------------
 
     def source(self) -> Node | None:
         """The node that this tensor's gradient goes to, if it requires grad."""
         if self._view is not None:
             self._refresh()
-        return (self.node or self.leaf_node()) if self._requires_grad or self.requires_grad else None
+        return (
+            (self.node or self.leaf_node()) if self._requires_grad or self.requires_grad else None
+        )
 
     def gradient_node(self) -> Node:
         """The node that this tensor's gradient would go to."""
@@ -365,7 +462,9 @@ class Tensor(CatalogueMethods):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         if not isinstance(requires_grad, (bool, np.bool_)):
             kind = type(requires_grad).__name__
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}"
+            )
         if requires_grad:
             check_untransformed("requires_grad_()")
         if self.node is None or not requires_grad:
@@ -382,7 +481,9 @@ class Tensor(CatalogueMethods):
             self.node.own_watch().retained = weakref.ref(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call the hook with this tensor's gradient when it is complete; what it returns replaces the gradient."""
+        """Call the hook with this tensor's gradient when it is complete; what it returns replaces
+        the gradient.
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
@@ -393,7 +494,9 @@ class Tensor(CatalogueMethods):
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call the hook with this leaf after its ``grad`` has been added to."""
         if self.node is not None:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
@@ -413,19 +516,26 @@ class Tensor(CatalogueMethods):
     def detach_(self) -> Tensor:
         if self._view is not None:
             raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-                "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
-                "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a "
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and "
+                "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
+                "hence detach_() cannot be called on these "
+                "gradients. To fix this error, please refer to the Optimizer.zero_grad() function "
+                "in torch/optim/optimizer.py as a "
                 "solution."
             )
         self.node, self._requires_grad = None, False
         return self
 
-    # -- copies ------------------------------------------------------------------------------------------------------
+    # -- copies
+    # ------------------------------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.node is not None:
-            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment."
+            )
         copy = Tensor(self.array.copy(), self._requires_grad)
         if self._is_param:
             copy._is_param = True

@@ -1,8 +1,9 @@
-"""A function of tensors as a graph of the language: what it did, operation by operation, at one point.
+"""A function of tensors as a graph of the language: what it did, operation by operation, at one
+point.
 
-What the trace cannot see (numbers taken out of tensors by ``item()``, detached values, a user's `autograd.Function`) appears in it
-as constants; two traces at different points tell which of these constants hide a dependence. A trace that is told so has leaves in their
-places.
+What the trace cannot see (numbers taken out of tensors by ``item()``, detached values, a user's
+`autograd.Function`) appears in it as constants; two traces at different points tell which of these
+constants hide a dependence. A trace that is told so has leaves in their places.
 """
 
 from __future__ import annotations
@@ -28,31 +29,50 @@ _Array = np.ndarray
 
 
 class Trace:
-    """The graph of one run: its inputs are leaves, and so are the constants whose numbers are ``hiding``."""
+    """The graph of one run: its inputs are leaves, and so are the constants whose numbers are
+    ``hiding``.
+    """
 
-    def __init__(self, inputs: Sequence[Tensor], names: Sequence[str], hiding: Collection[int] = ()) -> None:
+    def __init__(
+        self, inputs: Sequence[Tensor], names: Sequence[str], hiding: Collection[int] = ()
+    ) -> None:
         self.graph = Graph()
-        self.leaves = {name: self.graph.leaf(name, x.array.shape) for name, x in zip(names, inputs, strict=True)}
+        self.leaves = {
+            name: self.graph.leaf(name, x.array.shape)
+            for name, x in zip(names, inputs, strict=True)
+        }
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.constants: list[np.ndarray] = []
         self.hidden: dict[int, Expr] = {}
         self._hiding = hiding
         self.opaque = False  # whether something that requires grad came from nowhere
-        self.further: set[np.dtype[Any]] = set()  # dtypes that were computed in and not seen, as under PyTorch's autocast
+        self.further: set[np.dtype[Any]] = (
+            set()
+        )  # dtypes that were computed in and not seen, as under PyTorch's autocast
         self._met: dict[Expr, set[np.dtype[Any]]] = {}
         self._alive: list[Tensor] = []
-        self._nodes: dict[int, tuple[Expr, int]] = {}  # of each tensor, and the version of its memory
-        self._behind: dict[Node, Expr] = {}  # of the nodes behind tensors: a backward pass makes new tensors of these
+        self._nodes: dict[
+            int, tuple[Expr, int]
+        ] = {}  # of each tensor, and the version of its memory
+        self._behind: dict[
+            Node, Expr
+        ] = {}  # of the nodes behind tensors: a backward pass makes new tensors of these
         for name, x in zip(names, inputs, strict=True):
             self._remember(x, self.leaves[name])
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
-        if op is chain:  # a product whose zeros win; where all is finite its derivatives are those of the product, there, too
+        if (
+            op is chain
+            # a product whose zeros win; where all is finite its derivatives are those of the
+            # product, there, too
+        ):
             op = mul
         self.steps.append((op.name, {**static}))  # whose values compare by content
         try:
-            node = self.graph.apply(op, [None if o is None else self._operand(o) for o in operands], dict(static))
+            node = self.graph.apply(
+                op, [None if o is None else self._operand(o) for o in operands], dict(static)
+            )
         except (GradcliError, TypeError):
             self.opaque = True
             return
@@ -78,7 +98,12 @@ class Trace:
             base = tensor._view.base
             before = self._nodes.get(id(base))
             known = self.graph.constant(base.array.copy()) if before is None else before[0]
-            self._remember(base, self.graph.apply(as_strided_scatter, [known, node], geometry(base.array, tensor.array)))
+            self._remember(
+                base,
+                self.graph.apply(
+                    as_strided_scatter, [known, node], geometry(base.array, tensor.array)
+                ),
+            )
         self._remember(tensor, node)
 
     @property
@@ -88,7 +113,9 @@ class Trace:
 
     @property
     def kinds_of(self) -> Mapping[Expr, set[np.dtype[Any]]]:
-        """The dtypes that each node was met in; none of a trace in few bits, or under autocast, where they are not the code's own."""
+        """The dtypes that each node was met in; none of a trace in few bits, or under autocast,
+        where they are not the code's own.
+        """
         wide = all(self._met[leaf] == {np.dtype(np.float64)} for leaf in self.leaves.values())
         return self._met if wide and not self.further else {}
 
@@ -104,11 +131,21 @@ class Trace:
             kept = np.array(operand)  # whose memory may be an input's
             return self._constant(kept, kept if isinstance(operand, np.ndarray) else operand)
         known = self._nodes.get(id(operand))
-        if known is not None and (known[1] == operand._version_counter[0] or (operand.node is None and operand._requires_grad)):
+        if known is not None and (
+            known[1] == operand._version_counter[0]
+            or (operand.node is None and operand._requires_grad)
+        ):
             return known[0]
         view = operand._view
-        if view is not None and known is not None and id(view.base) in self._nodes:  # its memory has been written to since
-            self._remember(operand, self.graph.apply(as_strided, [self._operand(view.base)], geometry(view.base.array, operand.array)))
+        if (
+            view is not None and known is not None and id(view.base) in self._nodes
+        ):  # its memory has been written to since
+            self._remember(
+                operand,
+                self.graph.apply(
+                    as_strided, [self._operand(view.base)], geometry(view.base.array, operand.array)
+                ),
+            )
             return self._nodes[id(operand)][0]
         if known is None and operand.node in self._behind:  # what a node has kept of its result
             return self._behind[operand.node]
@@ -137,7 +174,11 @@ class Trace:
         if len(self.steps) != len(other.steps) or not all(map(_alike, self.steps, other.steps)):
             return None
         pairs = enumerate(zip(self.constants, other.constants, strict=True))
-        return [number for number, (x, y) in pairs if not np.array_equal(x, y, equal_nan=x.dtype.kind in FLOATS)]
+        return [
+            number
+            for number, (x, y) in pairs
+            if not np.array_equal(x, y, equal_nan=x.dtype.kind in FLOATS)
+        ]
 
 
 def _alike(x: Any, y: Any) -> bool:
@@ -149,7 +190,11 @@ def _alike(x: Any, y: Any) -> bool:
 
 
 def trace_call(
-    function: Callable[..., Any], arguments: Sequence[Any], inputs: Sequence[Tensor], names: Sequence[str], hiding: Collection[int] = ()
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    inputs: Sequence[Tensor],
+    names: Sequence[str],
+    hiding: Collection[int] = (),
 ) -> tuple[Any, Trace]:
     """A function's result and its trace with respect to some of its arguments."""
     trace = Trace(inputs, names, hiding)
@@ -157,20 +202,31 @@ def trace_call(
         return function(*arguments), trace
 
 
-# -- What a node keeps of its result and operands for its rule, and how it is asked for again ------
+# -- What a node keeps of its result and operands for its rule, and how it is asked for again ----
 
 
 FREED: Any = object()
 SECOND_TIME = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after "
+    "calling backward."
 )
-_SAVED = {"_saved_result": 0, "_saved_self": 1, "_saved_other": 2, "_saved_exponent": 2, "_saved_mat2": 2}
+_SAVED = {
+    "_saved_result": 0,
+    "_saved_self": 1,
+    "_saved_other": 2,
+    "_saved_exponent": 2,
+    "_saved_mat2": 2,
+}
 
 
 class _NotKept:
-    """The stand-in for a result that a rule does not read, and, elementwise, for an operand: not even its shape matters there."""
+    """The stand-in for a result that a rule does not read, and, elementwise, for an operand: not
+    even its shape matters there.
+    """
 
     __slots__ = ()
 
@@ -181,8 +237,11 @@ class _NotKept:
 NOT_KEPT = _NotKept()
 
 
-def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list[Any]) -> Versions | None:
-    """Leave of an operation's values (its result's and its operands') what a node's rule reads; the versions of what is left.
+def save(
+    op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list[Any]
+) -> Versions | None:
+    """Leave of an operation's values (its result's and its operands') what a node's rule reads; the
+    versions of what is left.
 
     wanted  the operands that require grad, a bit for each, that of the first one the highest
     result  the tensor, or the tuple of tensors
@@ -207,7 +266,9 @@ def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list
 
 
 def saved_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:
-    """Saved values as tensors of the graph, so that what is computed from them can be differentiated again."""
+    """Saved values as tensors of the graph, so that what is computed from them can be
+    differentiated again.
+    """
     if isinstance(saved[0], tuple):
         out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
         for place, part in enumerate(out):
@@ -216,7 +277,10 @@ def saved_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:
                 part._requires_grad = True
     else:
         out = rejoin(saved[0], node)
-    return [out, *[rejoin(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]]
+    return [
+        out,
+        *[rejoin(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)],
+    ]
 
 
 def rejoin(value: Any, node: Node | None) -> Any:

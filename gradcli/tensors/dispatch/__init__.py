@@ -1,1 +1,3 @@
-"""Applying operations to tensors: from a call in the words of a library to arrays, results and nodes."""
+"""Applying operations to tensors: from a call in the words of a library to arrays, results and
+nodes.
+"""

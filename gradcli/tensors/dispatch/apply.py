@@ -1,4 +1,6 @@
-"""Functions of our own that refuse arguments of other types than PyTorch's, as their annotations say."""
+"""Functions of our own that refuse arguments of other types than PyTorch's, as their annotations
+say.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,16 @@ from gradcli.tensors.core.in_place import common_shape, follow
 from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrap
 from gradcli.tensors.core.modes import silent, state
 from gradcli.tensors.core.node import Node, node_of_part, remember
-from gradcli.tensors.core.tensor import Tensor, View, distance, geometry, in_order, place_entries, start, strides
+from gradcli.tensors.core.tensor import (
+    Tensor,
+    View,
+    distance,
+    geometry,
+    in_order,
+    place_entries,
+    start,
+    strides,
+)
 from gradcli.tensors.core.trace import save
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -50,11 +61,17 @@ _FITS: dict[str, Callable[[Any], bool]] = {
 
 
 def check_annotations(function: _Function, name: str = "") -> _Function:
-    """Return the function, or the method, with its arguments held to the annotations of its parameters."""
+    """Return the function, or the method, with its arguments held to the annotations of its
+    parameters.
+    """
     own: Any = unwrap(function)
     name = name or own.__name__
     words = own.__code__.co_varnames[: own.__code__.co_argcount]
-    kinds = {word: kind for word, kind in own.__annotations__.items() if kind.removesuffix(" | None") in _FITS}
+    kinds = {
+        word: kind
+        for word, kind in own.__annotations__.items()
+        if kind.removesuffix(" | None") in _FITS
+    }
 
     @wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
@@ -64,19 +81,27 @@ def check_annotations(function: _Function, name: str = "") -> _Function:
                 continue
             wanted = kind.removesuffix(" | None")
             if not _FITS[wanted](value):
-                raise TypeError(f"{name}(): argument {word!r} must be {wanted}, not {type(value).__name__}")
+                raise TypeError(
+                    f"{name}(): argument {word!r} must be {wanted}, not {type(value).__name__}"
+                )
         return function(*arguments, **keywords)
 
     return cast(_Function, run)
 
 
-# -- Errors for operands that do not fit, of PyTorch's types ---------------------------------------
+# -- Errors for operands that do not fit, of PyTorch's types -------------------------------------
 
 
-def explain_failure(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
+def explain_failure(
+    op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception
+) -> Exception:
     """The error of an operation that failed."""
     shapes = [None if a is None else np.shape(a) for a in arrays]
-    if isinstance(error, np.exceptions.AxisError) and error.axis is not None and error.ndim is not None:
+    if (
+        isinstance(error, np.exceptions.AxisError)
+        and error.axis is not None
+        and error.ndim is not None
+    ):
         return AxisError(error.axis, error.ndim)
     if op.elementwise:
         try:
@@ -95,7 +120,10 @@ def explain_failure(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], er
 
 
 class ArgumentValueError(ArgumentError, ValueError):
-    """A value that an argument may not have: PyTorch raises ValueError for some, RuntimeError for others."""
+    """A value that an argument may not have:
+
+    PyTorch raises ValueError for some, RuntimeError for others.
+    """
 
 
 class ShapeValueError(ShapeError, ValueError):
@@ -106,22 +134,29 @@ def also_value_error(error: ArgumentError | ShapeError) -> GradcliError:
     """The same error as a ValueError, too, unless it is one of another of Python's types."""
     if isinstance(error, (TypeError, LookupError, ValueError)):
         return error
-    same = (ArgumentValueError if isinstance(error, ArgumentError) else ShapeValueError)(error.message)
+    same = (ArgumentValueError if isinstance(error, ArgumentError) else ShapeValueError)(
+        error.message
+    )
     same.__dict__.update(error.__dict__)
     return same
 
 
 def check_same_dtype(operands: Sequence[Any]) -> None:
     """Refuse products of several dtypes, which do not promote. Raises RuntimeError, as PyTorch."""
-    kinds = [array.dtype.name for o in operands if isinstance(array := getattr(o, "array", None), np.ndarray)]
+    kinds = [
+        array.dtype.name
+        for o in operands
+        if isinstance(array := getattr(o, "array", None), np.ndarray)
+    ]
     if len(set(kinds)) > 1:
         raise RuntimeError(f"both factors must have one dtype, not {kinds[0]} and {kinds[1]}")
 
 
-# -- Applying an operation to tensors: promotion of dtypes, the result, and its node in the graph ---
+# -- Applying an operation to tensors: promotion of dtypes, the result, and its node in the graph
+# ---
 
 
-# -- The arrays of results: NumPy without warnings, its errors of PyTorch's types ------------------
+# -- The arrays of results: NumPy without warnings, its errors of PyTorch's types ----------------
 
 
 _silent: list[Callable[..., Any]] = []  # each is used by one call at a time
@@ -130,7 +165,9 @@ _Array, _DOUBLE, _SINGLE = np.ndarray, np.dtype(np.float64), np.dtype(np.float32
 
 
 def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
-    """The result as an array, of the dtype that the operands were promoted to, unless it is a truth or a place."""
+    """The result as an array, of the dtype that the operands were promoted to, unless it is a truth
+    or a place.
+    """
     out = result if type(result) is _Array else np.asarray(result)
     if out.dtype is dtype:
         return out
@@ -142,16 +179,22 @@ def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
 
 
 def in_own_memory(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
-    """The result in memory that no operand has, its entries in their order, so that it can be viewed in other shapes."""
+    """The result in memory that no operand has, its entries in their order, so that it can be
+    viewed in other shapes.
+    """
     if not out.flags.c_contiguous:
         return np.ascontiguousarray(out)
     for array in arrays:
-        if array is out or (out.base is not None and isinstance(array, np.ndarray) and np.may_share_memory(out, array)):
+        if array is out or (
+            out.base is not None
+            and isinstance(array, np.ndarray)
+            and np.may_share_memory(out, array)
+        ):
             return out.copy()
     return out
 
 
-# -- Applying any operation ------------------------------------------------------------------------
+# -- Applying any operation ----------------------------------------------------------------------
 
 
 class _Traits(NamedTuple):
@@ -163,7 +206,9 @@ class _Traits(NamedTuple):
     new: bool  # there is one result, which never shares memory
     elementwise: bool
     differentiable: bool
-    free: frozenset[int]  # the places of operands that have dtypes of their own: conditions, and indices
+    free: frozenset[
+        int
+    ]  # the places of operands that have dtypes of their own: conditions, and indices
     name: str  # of its nodes, where that is the same for all operands
 
 
@@ -172,13 +217,22 @@ def traits_of(op: Op) -> _Traits:
     forward = operator.pow if op.forward is np.power else op.forward  # which knows squares
     differentiable = op.partials is not None or op.vjp is not None
     name = "" if callable(naming(op)) else node_name(op)
-    free = frozenset({0}) if op.operands[0] == "condition" else frozenset() if op.variadic else op.index_places
+    free = (
+        frozenset({0})
+        if op.operands[0] == "condition"
+        else frozenset()
+        if op.variadic
+        else op.index_places
+    )
     new = isinstance(op.forward, np.ufunc) and op.outputs == 1
-    return _Traits(forward, op.operator, op.torch.shares, new, op.elementwise, differentiable, free, name)
+    return _Traits(
+        forward, op.operator, op.torch.shares, new, op.elementwise, differentiable, free, name
+    )
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The result of an operation, a tensor or a tuple of tensors, with a node if something requires grad.
+    """The result of an operation, a tensor or a tuple of tensors, with a node if something requires
+    grad.
 
     Python numbers and arrays among the operands are weak: they take the dtype of the tensors.
     """
@@ -190,7 +244,8 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """The same of tensors that are not batched.
 
-    Written for speed: nearly always operands are one or two tensors of one float dtype, or a tensor and a number.
+    Written for speed: nearly always operands are one or two tensors of one float dtype, or a tensor
+    and a number.
     """
     forward, scalars, view, new, elementwise, differentiable, free, name = traits_of(op)
     recording = differentiable and state.recording
@@ -217,7 +272,9 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
                     wanted += 1
         else:
             array = operand
-            if operand is not None and not (elementwise and type(operand) in _NUMBERS and len(arrays) not in free):
+            if operand is not None and not (
+                elementwise and type(operand) in _NUMBERS and len(arrays) not in free
+            ):
                 alike = False
         arrays.append(array)
         sources.append(source)
@@ -242,7 +299,9 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         values = [out, *arrays]
         versions = save(op, wanted, tensor, operands, values)
         label = name or node_name(op, arrays, static)
-        tensor.node = Node(label, op, tuple(sources), static, out.shape, out.dtype, values, versions)
+        tensor.node = Node(
+            label, op, tuple(sources), static, out.shape, out.dtype, values, versions
+        )
         tensor._requires_grad = True
     if not state.usual:
         if state.anomaly:
@@ -253,10 +312,22 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 
 def compute_result(
-    op: Op, forward: Any, scalars: Any, arrays: Sequence[Any], static: Mapping[str, Any], dtype: np.dtype[Any] | None
+    op: Op,
+    forward: Any,
+    scalars: Any,
+    arrays: Sequence[Any],
+    static: Mapping[str, Any],
+    dtype: np.dtype[Any] | None,
 ) -> Any:
-    """The result of an operation on arrays of one dtype, as an array of that; of several results, each."""
-    if scalars is not None and type(arrays[0]) is _Array and not arrays[0].ndim and arrays[0].dtype is _DOUBLE:
+    """The result of an operation on arrays of one dtype, as an array of that; of several results,
+    each.
+    """
+    if (
+        scalars is not None
+        and type(arrays[0]) is _Array
+        and not arrays[0].ndim
+        and arrays[0].dtype is _DOUBLE
+    ):
         forward, arrays = scalars, [a[()] if type(a) is _Array else a for a in arrays]
     try:
         run = _silent.pop()
@@ -272,18 +343,28 @@ def compute_result(
         _silent.append(run)
     if type(out) is _Array and out.dtype is dtype:
         return out
-    return tuple([as_array(op, part, dtype) for part in out]) if isinstance(out, tuple) else as_array(op, out, dtype)
+    return (
+        tuple([as_array(op, part, dtype) for part in out])
+        if isinstance(out, tuple)
+        else as_array(op, out, dtype)
+    )
 
 
 def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """Return the view that an operation makes of its operand, and its parameters: an entry, too, is a view, and so is all of an array."""
+    """Return the view that an operation makes of its operand, and its parameters: an entry, too, is
+    a view, and so is all of an array.
+    """
     if op is broadcast_to and array.shape == static["shape"]:
         return array.view(), static
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
         static = {"index": (*static["index"], ...)}
     try:
-        out = np.broadcast_to(array, **static) if op is broadcast_to else op.forward(array, **static)
-        return (out.copy("K") if min(out.strides, default=0) < 0 else out), static  # PyTorch has no views that run backwards
+        out = (
+            np.broadcast_to(array, **static) if op is broadcast_to else op.forward(array, **static)
+        )
+        return (
+            out.copy("K") if min(out.strides, default=0) < 0 else out
+        ), static  # PyTorch has no views that run backwards
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
@@ -292,7 +373,9 @@ def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, 
 
 def viewing(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
-    if isinstance(source, Tensor) and (np.may_share_memory(out, source.array) or (not out.size and out.base is not None)):
+    if isinstance(source, Tensor) and (
+        np.may_share_memory(out, source.array) or (not out.size and out.base is not None)
+    ):
         tensor = Tensor(out)
         tensor._version_counter = source._version_counter
         if shares == "view":
@@ -310,7 +393,16 @@ def _several(
         values = [results, *arrays]
         versions = save(op, wanted, tensors, operands, values)
         shapes, kinds = tuple([r.shape for r in results]), tuple([r.dtype for r in results])
-        node = Node(node_name(op, arrays, static), op, tuple(sources), static, shapes, kinds, values, versions)
+        node = Node(
+            node_name(op, arrays, static),
+            op,
+            tuple(sources),
+            static,
+            shapes,
+            kinds,
+            values,
+            versions,
+        )
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind in FLOATS:
                 tensor.node = node_of_part(node, place, tensor)
@@ -322,7 +414,9 @@ def _several(
     return tensors
 
 
-def promote(op: Op, operands: Sequence[Any], arrays: list[Any], common: np.dtype[Any] | None) -> tuple[Sequence[Any], np.dtype[Any] | None]:
+def promote(
+    op: Op, operands: Sequence[Any], arrays: list[Any], common: np.dtype[Any] | None
+) -> tuple[Sequence[Any], np.dtype[Any] | None]:
     """Return the arrays that an operation computes with, and the dtype of a result that is a float.
 
     arrays  the operands as arrays and numbers, which become those of one dtype
@@ -330,7 +424,9 @@ def promote(op: Op, operands: Sequence[Any], arrays: list[Any], common: np.dtype
     """
     for place, operand in enumerate(operands):
         if not isinstance(operand, Tensor):
-            arrays[place] = operand.item() if isinstance(operand, np.generic) else unmask(operand, "the array")
+            arrays[place] = (
+                operand.item() if isinstance(operand, np.generic) else unmask(operand, "the array")
+            )
     half = any(is_half(o.array.dtype) for o in operands if isinstance(o, Tensor))
     if common is None or common.kind not in FLOATS:
         common = None if op.result in ("bool", "int") else _common(op, operands, arrays)
@@ -363,14 +459,20 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
         else:
             target = constant_float()
     # NumPy has no arithmetic of booleans for all that PyTorch has: it is that of zeros and ones
-    kind = np.dtype(np.uint8) if whole is not None and whole.kind == "b" and op.result == "float" else target
+    kind = (
+        np.dtype(np.uint8)
+        if whole is not None and whole.kind == "b" and op.result == "float"
+        else target
+    )
     for i, array in enumerate(arrays):
         if i in free:
             continue
         if isinstance(array, np.ndarray):
             if array.dtype != kind:
                 arrays[i] = array.astype(kind)
-        elif isinstance(array, (bool, int, float)) and (op.kind == "structural" or whole is not None):
+        elif isinstance(array, (bool, int, float)) and (
+            op.kind == "structural" or whole is not None
+        ):
             arrays[i] = np.asarray(array).astype(kind)  # which wraps around
     return target
 
@@ -380,17 +482,22 @@ def _weak(array: np.ndarray) -> Any:
     return bool(0) if array.dtype.kind == "b" else 0 if array.dtype.kind in "iu" else 0.0
 
 
-# -- Tensors that are regions of another one's memory, however its entries are arranged in it ------
+# -- Tensors that are regions of another one's memory, however its entries are arranged in it ----
 
 
 def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
-    """A view of a tensor's storage with these sizes, strides and offset; of a batched one, that of each example."""
+    """A view of a tensor's storage with these sizes, strides and offset; of a batched one, that of
+    each example.
+    """
     if isinstance(x, Batched):
         from_first = offset - start(x.physical.array)
         own = strides(x.physical.array)[len(x.levels) :]
-        if from_first < 0 or from_first + last_place(size, stride) > last_place(tuple(x.shape), own):
+        if from_first < 0 or from_first + last_place(size, stride) > last_place(
+            tuple(x.shape), own
+        ):
             raise RuntimeError(
-                f"vmap: as_strided(size={list(size)}, stride={list(stride)}, storage_offset={from_first}) reaches out of the memory of an "
+                f"vmap: as_strided(size={list(size)}, stride={list(stride)}, "
+                f"storage_offset={from_first}) reaches out of the memory of an "
                 f"example of size {list(x.shape)} and stride {list(own)}"
             )
 
@@ -416,16 +523,27 @@ def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.nd
         first = array[(0,) * lead + (...,)]
         part = shown(first)
         offset = distance(part, first) if part.size else 0
-        return place_entries(array, (*shape[:lead], *part.shape), (*strides(array)[:lead], *strides(part)), start(array) + offset)
+        return place_entries(
+            array,
+            (*shape[:lead], *part.shape),
+            (*strides(array)[:lead], *strides(part)),
+            start(array) + offset,
+        )
 
     array = see(x.array)
-    memory = np.empty((*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype)  # which examples may share
+    memory = np.empty(
+        (*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype
+    )  # which examples may share
     apart = place_entries(memory, shape, (*strides(memory)[:-1], *steps), 0)
-    return follow(viewing(array, x), as_strided, x, geometry(apart, see(apart)), node_name(as_strided))
+    return follow(
+        viewing(array, x), as_strided, x, geometry(apart, see(apart)), node_name(as_strided)
+    )
 
 
 def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Tensor | None:
-    """The result of a function that PyTorch has as a view; None where it is none, or what it was given does not fit."""
+    """The result of a function that PyTorch has as a view; None where it is none, or what it was
+    given does not fit.
+    """
     view, x = record.torch.memory, operands[0] if operands else None
     if isinstance(view, str) or not isinstance(x, Tensor):
         return None
@@ -434,7 +552,10 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     if 0 in whole.array.shape[: len(levels)]:
         return None
     try:
-        found: Tensor = rewrap(_region_of_each(whole, in_order(tuple(x.shape)), lambda array: view(array, **static)), levels)
+        found: Tensor = rewrap(
+            _region_of_each(whole, in_order(tuple(x.shape)), lambda array: view(array, **static)),
+            levels,
+        )
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
     return found

@@ -1,4 +1,6 @@
-"""Arguments of PyTorch's functions: of which dtypes tensors are refused, and which dtypes results of whole numbers have."""
+"""Arguments of PyTorch's functions: of which dtypes tensors are refused, and which dtypes results
+of whole numbers have.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +45,19 @@ _NO_BOOLEANS = words("""
     max_pool3d median mm mv nanmedian positive relu relu6 searchsorted softsign tanhshrink
     tensordot threshold topk trace trapezoid vdot
 """)
-_ALSO = {"avg_pool1d": "int64", "avg_pool2d": "int64", "interpolate": "uint8"}  # which take these, too
+_ALSO = {
+    "avg_pool1d": "int64",
+    "avg_pool2d": "int64",
+    "interpolate": "uint8",
+}  # which take these, too
 
 # Numbers that are whole where whole numbers are multiplied with them.
 TRUNCATED: Mapping[str, tuple[str, ...]] = {
     "addcmul": ("value",), **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), ("alpha", "beta")),
 }  # fmt: skip
-# Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, or long. Elsewhere,
-# what is put into a tensor takes its dtype, or the operands are floats from the beginning: doubles, or of their common dtype.
+# Functions made of operations on floats whose results are whole numbers again: of the first
+# tensor's dtype, or long. Elsewhere, what is put into a tensor takes its dtype, or the operands are
+# floats from the beginning: doubles, or of their common dtype.
 RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] = {
     **dict.fromkeys(words("""
         diag diagflat pad hardtanh relu6 nan_to_num diag_embed scatter_add dropout dropout1d dropout2d dropout3d threshold heaviside
@@ -60,7 +67,8 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] =
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(words("masked_fill index_fill scatter index_add fill"), "value"),
     "float_power": "double",
-    **dict.fromkeys(words("mse_loss smooth_l1_loss huber_loss soft_margin_loss cov corrcoef trapezoid trapz"), "promoted"),
+    **dict.fromkeys(words("mse_loss smooth_l1_loss huber_loss soft_margin_loss cov corrcoef "
+    "trapezoid trapz"), "promoted"),
 }  # fmt: skip
 # Functions whose second operand is a mask, and those whose tensors are of one dtype.
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
@@ -85,30 +93,42 @@ _SPELLED = {"x": "input", "y": "other", "arrays": "tensors"}
 
 
 def bare(name: str) -> str:
-    """Return the name of a function, or of a method, that has no meaning of its own in a part of PyTorch."""
+    """Return the name of a function, or of a method, that has no meaning of its own in a part of
+    PyTorch.
+    """
     part, _, own = name.partition(".")
     return own if part in ("Tensor", "torch", "special") else name
 
 
 def _refuses(name: str, dtype: np.dtype[Any]) -> bool:
     """Return whether a function takes no whole numbers or booleans of a dtype."""
-    return (name in _FLOATS_ONLY and _ALSO.get(name) != dtype.name) or (dtype.kind == "b" and name in _NO_BOOLEANS)
+    return (name in _FLOATS_ONLY and _ALSO.get(name) != dtype.name) or (
+        dtype.kind == "b" and name in _NO_BOOLEANS
+    )
 
 
 def check_taken(name: str, arguments: Sequence[Any]) -> None:
-    """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not take."""
+    """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not
+    take.
+    """
     name = bare(name)
-    arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
+    arrays = [
+        array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)
+    ]
     if len(arrays) > 1 and hasattr(arguments[1], "array"):
         first, second = arrays[0].dtype, arrays[1].dtype
         if name in _MASKS and second.kind != "b":
             raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")
         if name in _ONE_DTYPE and first != second:
-            raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
+            raise RuntimeError(
+                f"{name}: the tensors must have one dtype, not {first.name} and {second.name}"
+            )
     if arrays and not any(array.dtype.kind in FLOATS for array in arrays):
         common = result_type(arrays)
         if _refuses(name, common):  # PyTorch raises RuntimeError for some, which this is as well
-            raise NotImplementedError(f"{name} takes no tensors of {common.name}; x.float() makes floats of them")
+            raise NotImplementedError(
+                f"{name} takes no tensors of {common.name}; x.float() makes floats of them"
+            )
     fewest, most = _RANKS.get(name, (0, 64))
     for array in arrays:
         if not fewest <= array.ndim <= most:
@@ -123,7 +143,9 @@ def is_of_numbers(name: str) -> bool:
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:
     """The error for something else in the place of a tensor."""
     shown, function = _SPELLED.get(operand, operand), name.rpartition(".")[2]
-    return TypeError(f"{function}(): argument '{shown}' must be Tensor, not {type(argument).__name__}")
+    return TypeError(
+        f"{function}(): argument '{shown}' must be Tensor, not {type(argument).__name__}"
+    )
 
 
 # -- Calls that PyTorch refuses by what their arguments say, where the same call would be computed -
@@ -150,7 +172,9 @@ _DIVISIONS = ("div", "divide", "true_divide")
 
 
 class Settled(NamedTuple):
-    """A call with floats in the place of whole numbers, and the dtype of its result, where it is not that of the call."""
+    """A call with floats in the place of whole numbers, and the dtype of its result, where it is
+    not that of the call.
+    """
 
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -169,7 +193,11 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     whole = bool(kinds) and not any(kind.kind in FLOATS for kind in kinds)
     if rule in ("double", "promoted"):
         common = (
-            dtypes.float64 if rule == "double" else dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.common_dtype, kinds))
+            dtypes.float64
+            if rule == "double"
+            else dtypes.get_default_dtype()
+            if whole
+            else of_numpy(reduce(dtypes.common_dtype, kinds))
         )
         return Settled(in_dtype(tuple(arguments), common), dict(keywords), None)
     if not whole or (rule is None and name not in _DIVISIONS):
@@ -180,19 +208,38 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
         if not np.all(getattr(arguments[-1], "array", arguments[-1])):
             raise RuntimeError("ZeroDivisionError")
     truncated = TRUNCATED.get(name, ())
-    keywords = {key: int(value) if key in truncated and isinstance(value, float) else value for key, value in keywords.items()}
-    kind = dtypes.int64 if rule == "long" else of_numpy(kinds[0] if rule == "first" else _common(arguments))
+    keywords = {
+        key: int(value) if key in truncated and isinstance(value, float) else value
+        for key, value in keywords.items()
+    }
+    kind = (
+        dtypes.int64
+        if rule == "long"
+        else of_numpy(kinds[0] if rule == "first" else _common(arguments))
+    )
     for a in arguments:
-        if isinstance(a, Tensor) and a.array.dtype.itemsize == 8 and a.array.size and np.abs(a.array).max() > _EXACT:
-            raise RuntimeError(f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that they may be")
+        if (
+            isinstance(a, Tensor)
+            and a.array.dtype.itemsize == 8
+            and a.array.size
+            and np.abs(a.array).max() > _EXACT
+        ):
+            raise RuntimeError(
+                f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that "
+                "they may be"
+            )
     given = in_dtype(tuple(arguments), dtypes.float64)
     if name == "scatter_add":  # whose indices stay whole numbers
         given = (*given[:2], arguments[2], *given[3:])
     return Settled(given, keywords, kind)
 
 
-def in_dtype(given: Any, kind: dtypes.dtype, fits: Callable[[np.dtype[Any]], bool] = lambda _: True) -> Any:
-    """Tensors and arrays, and those in lists, in another dtype, as far as their own fits; whatever else there is, as it is."""
+def in_dtype(
+    given: Any, kind: dtypes.dtype, fits: Callable[[np.dtype[Any]], bool] = lambda _: True
+) -> Any:
+    """Tensors and arrays, and those in lists, in another dtype, as far as their own fits; whatever
+    else there is, as it is.
+    """
     if type(given) in (list, tuple):
         return type(given)(in_dtype(part, kind, fits) for part in given)
     array = given.array if isinstance(given, Tensor) else given
@@ -203,13 +250,21 @@ def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
     return result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
 
 
-def _scale_wholes(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+def _scale_wholes(
+    name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Settled | None:
     """Whole numbers plus alpha times whole numbers: alpha is one, too, and so are the products."""
     alpha, tensors = keywords.get("alpha", 1), [isinstance(a, Tensor) for a in arguments]
-    if len(tensors) != 2 or not all(isinstance(a, (Tensor, bool, int, float)) for a in (*arguments, alpha)) or isinstance(alpha, Tensor):
+    if (
+        len(tensors) != 2
+        or not all(isinstance(a, (Tensor, bool, int, float)) for a in (*arguments, alpha))
+        or isinstance(alpha, Tensor)
+    ):
         return None
     kind = of_numpy(_common(arguments))
-    if (name == "rsub" and not all(tensors)) or (kind.is_floating_point and not isinstance(alpha, bool)):
+    if (name == "rsub" and not all(tensors)) or (
+        kind.is_floating_point and not isinstance(alpha, bool)
+    ):
         return None
     if isinstance(alpha, float) or (isinstance(alpha, bool) and kind is not dtypes.bool_):
         raise RuntimeError(f"{name}: alpha must not be {alpha!r} where the result is {kind.name}")
@@ -243,7 +298,7 @@ def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | 
     return Settled(tuple(given), keywords, kind)
 
 
-# -- Arguments of calls as operands and static parameters of operations on tensors ----------------
+# -- Arguments of calls as operands and static parameters of operations on tensors ---------------
 
 
 def requires_grad(argument: Any) -> bool:
@@ -256,7 +311,8 @@ def requires_grad(argument: Any) -> bool:
 class Host:
     """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype.
 
-    As in PyTorch, a list is no tensor, and a tensor that requires grad is no number: its gradient would be lost.
+    As in PyTorch, a list is no tensor, and a tensor that requires grad is no number: its gradient
+    would be lost.
     """
 
     @staticmethod
@@ -267,7 +323,10 @@ class Host:
             return np.asarray(argument)[()]
         if requires_grad(argument):
             kind = type(argument).__name__
-            raise TypeError(f"expected Tensor, but got {kind} of tensors that require grad; torch.stack makes a tensor of them")
+            raise TypeError(
+                f"expected Tensor, but got {kind} of tensors that require grad; torch.stack makes "
+                "a tensor of them"
+            )
         return as_tensor(argument)
 
     @classmethod
@@ -283,7 +342,9 @@ class Host:
         if tensor.array.dtype.kind in FLOATS and not tensor.array.size:
             tensor = Tensor(tensor.array.astype(np.int64))
         if tensor.array.dtype.kind not in "iub":
-            raise RuntimeError(f"expected index tensors to have type torch.long, not {tensor.dtype}")
+            raise RuntimeError(
+                f"expected index tensors to have type torch.long, not {tensor.dtype}"
+            )
         return apply(to_int, [tensor], {})
 
     @staticmethod
@@ -291,10 +352,17 @@ class Host:
         if isinstance(argument, Tensor):
             if requires_grad(argument):
                 name, key = ("", "") if of is None else of[1:]
-                raise TypeError(f"{name}(): argument '{key}' must be Number, not Tensor: it requires grad, which would be lost here")
+                raise TypeError(
+                    f"{name}(): argument '{key}' must be Number, not Tensor: it requires grad, "
+                    "which would be lost here"
+                )
             return argument.item() if not argument.array.ndim else argument.array
         if isinstance(argument, (tuple, list)):
-            return type(argument)(Host.static(part, of) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
+            return (
+                type(argument)(Host.static(part, of) for part in argument)
+                if type(argument) in (tuple, list)
+                else tuple(argument)
+            )
         return argument.item() if isinstance(argument, np.generic) else argument
 
     @staticmethod
@@ -307,7 +375,11 @@ class Host:
 
     @staticmethod
     def is_axis(argument: Any) -> bool:
-        return argument is None or isinstance(argument, (tuple, list)) or (isinstance(argument, int) and not isinstance(argument, bool))
+        return (
+            argument is None
+            or isinstance(argument, (tuple, list))
+            or (isinstance(argument, int) and not isinstance(argument, bool))
+        )
 
     @staticmethod
     def is_whole(argument: Any) -> bool:
@@ -321,20 +393,30 @@ class Host:
         return apply(op, [o if o is None else _constant(o) for o in operands], static)
 
 
-def _refuse_no_tensor(argument: Any, of: binding.Use, numbers: Any = (bool, int, float, np.generic)) -> None:
+def _refuse_no_tensor(
+    argument: Any, of: binding.Use, numbers: Any = (bool, int, float, np.generic)
+) -> None:
     """Refuse what stands for no tensor: a number may, but in a list of tensors, or for places."""
     _, name, operand = of
-    if not isinstance(argument, Tensor) and (operand == "arrays" or not isinstance(argument, numbers)):
+    if not isinstance(argument, Tensor) and (
+        operand == "arrays" or not isinstance(argument, numbers)
+    ):
         raise no_tensor(name, operand, argument)
 
 
 def _constant(number: Any) -> Tensor:
     array = np.asarray(number)
-    return Tensor(array.astype(dtypes.constant_float()) if array.dtype.kind in FLOATS and not array.ndim else as_tensor(number).array)
+    return Tensor(
+        array.astype(dtypes.constant_float())
+        if array.dtype.kind in FLOATS and not array.ndim
+        else as_tensor(number).array
+    )
 
 
 class NumpyHost(Host):
-    """The same as NumPy and SciPy take arguments: lists are arrays, what stands for a number may have a gradient, counts may be floats."""
+    """The same as NumPy and SciPy take arguments: lists are arrays, what stands for a number may
+    have a gradient, counts may be floats.
+    """
 
     @classmethod
     def operand(cls, argument: Any, of: binding.Use) -> Any:
@@ -343,7 +425,9 @@ class NumpyHost(Host):
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
         tensor = as_tensor(argument)
-        if tensor.array.dtype.kind in FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
+        if tensor.array.dtype.kind in FLOATS and bool(
+            np.all(tensor.array == np.rint(tensor.array))
+        ):
             tensor = Tensor(tensor.array.astype(np.int64))
         return Host.whole(tensor)
 
@@ -355,7 +439,11 @@ class NumpyHost(Host):
         if kind is None:
             return as_tensor(np.asarray(argument))
         made = Host.value(argument)
-        floats_among_others = isinstance(argument, (list, tuple)) and kind.kind not in FLOATS and made.dtype.is_floating_point
+        floats_among_others = (
+            isinstance(argument, (list, tuple))
+            and kind.kind not in FLOATS
+            and made.dtype.is_floating_point
+        )
         return as_tensor(argument, dtypes.float64) if floats_among_others else made
 
     @staticmethod
@@ -364,9 +452,13 @@ class NumpyHost(Host):
 
 
 def _common_kind(parts: Any, without: Any = 0.0) -> Any:
-    """The dtype of the tensors and arrays in nested lists; without any, that of a number, or None."""
+    """The dtype of the tensors and arrays in nested lists; without any, that of a number,
+    or None.
+    """
     if isinstance(parts, (list, tuple)):
-        kinds = [np.empty(0, kind) for part in parts if (kind := _common_kind(part, without)) is not None]
+        kinds = [
+            np.empty(0, kind) for part in parts if (kind := _common_kind(part, without)) is not None
+        ]
         return result_type(kinds or [without]) if kinds or without is not None else None
     return parts.array.dtype if isinstance(parts, Tensor) else getattr(parts, "dtype", None)
 

@@ -1,4 +1,6 @@
-"""Calls that differ in their tensors only: what one applies is written down, and the others do the same."""
+"""Calls that differ in their tensors only: what one applies is written down, and the others do the
+same.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ Form = Callable[[list[Any]], Any]  # what all calls of one form do with their te
 
 
 class Step(NamedTuple):
-    """An operation of a function, whose values stand in one table: the tensors, constants, and what is made on the way.
+    """An operation of a function, whose values stand in one table: the tensors, constants, and what
+    is made on the way.
 
     places  of its operands in the table
     view    whether the result shows the memory of the first operand
@@ -101,7 +104,8 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
 class Steps:
     """Steps that one call applies to its tensors: a recorder, which is told of every operation.
 
-    Functions branch on shapes, dtypes and parameters, never on entries, so that calls with other tensors apply the same.
+    Functions branch on shapes, dtypes and parameters, never on entries, so that calls with other
+    tensors apply the same.
     """
 
     def __init__(self, tensors: list[Tensor]) -> None:
@@ -115,13 +119,20 @@ class Steps:
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
         places = tuple([self._place(operand) for operand in operands])
-        regular = op is not as_strided and isinstance(result, Tensor) and any(isinstance(o, Tensor) for o in operands)
+        regular = (
+            op is not as_strided
+            and isinstance(result, Tensor)
+            and any(isinstance(o, Tensor) for o in operands)
+        )
         if not regular or None in places or _reads(static) or _casts(op, operands, result):
             self._complete = False
             return
         self._results.append(result)
         self._places[id(result)] = -len(self._results)
-        view = isinstance(operands[0], Tensor) and result._version_counter is operands[0]._version_counter
+        view = (
+            isinstance(operands[0], Tensor)
+            and result._version_counter is operands[0]._version_counter
+        )
         self._steps.append(Step(op, places, static, view))
 
     def _place(self, operand: Any) -> Any:
@@ -138,16 +149,28 @@ class Steps:
     overwritten = rename
 
     def form(self, record: Op | Composite, result: Any) -> Form | None:
-        """The form of the call that gave this; None if something else than its tensors decided what was applied."""
+        """The form of the call that gave this; None if something else than its tensors decided what
+        was applied.
+        """
         if not self._complete or not self._results or result is not self._results[-1]:
             return None
-        after = len(self._tensors) + len(self._constants) - 1  # the tensors and constants, which results come after
-        steps = [step._replace(places=tuple([after - p if p < 0 else p for p in step.places])) for step in self._steps]
+        after = (
+            len(self._tensors) + len(self._constants) - 1
+        )  # the tensors and constants, which results come after
+        steps = [
+            step._replace(places=tuple([after - p if p < 0 else p for p in step.places]))
+            for step in self._steps
+        ]
         read = {place for step in steps for place in step.places}
         floats = {tensor.array.dtype for tensor in self._tensors if tensor.array.dtype.kind == "f"}
         if not read.issuperset(range(len(self._tensors))) or len(floats) != 1:
             return None
-        return _chain(steps, self._constants, node_name(record) if isinstance(record, Composite) else "", floats.pop())
+        return _chain(
+            steps,
+            self._constants,
+            node_name(record) if isinstance(record, Composite) else "",
+            floats.pop(),
+        )
 
 
 def _casts(op: Op, operands: Sequence[Any], result: Tensor) -> bool:
@@ -158,13 +181,17 @@ def _casts(op: Op, operands: Sequence[Any], result: Tensor) -> bool:
 
 def _reads(static: Mapping[str, Any]) -> bool:
     """Return whether entries of a tensor are among parameters."""
-    return any(isinstance(part, Tensor) for value in static.values() for part in (value if isinstance(value, tuple) else (value,)))
+    return any(
+        isinstance(part, Tensor)
+        for value in static.values()
+        for part in (value if isinstance(value, tuple) else (value,))
+    )
 
 
-# -- Calling functions of the catalogue by a library's name on tensors ----------------------------
+# -- Calling functions of the catalogue by a library's name on tensors ---------------------------
 
 
-# -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` ----
+# -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` --
 
 
 @cache
@@ -195,7 +222,9 @@ def record_of(name: str, library: str = TORCH) -> tuple[Op | Composite, Signatur
         return None  # of the language alone
 
 
-FORMS: dict[tuple[Any, ...], Form | Literal[False]] = {}  # False where entries, too, decide what a call applies
+FORMS: dict[
+    tuple[Any, ...], Form | Literal[False]
+] = {}  # False where entries, too, decide what a call applies
 _MOST_FORMS = 4096
 _CONSTANTS = frozenset({int, bool, str, type(None)})
 
@@ -204,7 +233,8 @@ _CONSTANTS = frozenset({int, bool, str, type(None)})
 def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[..., Any]:
     """A function of a library, applied to tensors. Raises AttributeError if there is none.
 
-    Arguments are bound once for all calls of one form: with tensors of these dtypes and shapes, and with these constants.
+    Arguments are bound once for all calls of one form: with tensors of these dtypes and shapes, and
+    with these constants.
     """
     found = record_of(name, library)
     if found is None:
@@ -235,16 +265,24 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
         except (ArgumentError, ShapeError) as error:
             raise also_value_error(error) from None
 
-    run.__name__, run.__qualname__, run.__doc__ = name.rpartition(".")[2], qualname or name, record.doc
+    run.__name__, run.__qualname__, run.__doc__ = (
+        name.rpartition(".")[2],
+        qualname or name,
+        record.doc,
+    )
     return run
 
 
 def _read_parts(kind: type, argument: Any, key: list[Any], tensors: list[Any]) -> bool:
-    """Add a tuple of whole numbers or a list of tensors to the form of a call; return whether it is one."""
+    """Add a tuple of whole numbers or a list of tensors to the form of a call; return whether it is
+    one.
+    """
     if kind is tuple and all(type(part) is int for part in argument):
         key += (kind, argument)
         return True
-    if (kind is not tuple and kind is not list) or not all(type(part) is Tensor for part in argument):
+    if (kind is not tuple and kind is not list) or not all(
+        type(part) is Tensor for part in argument
+    ):
         return False
     key += (kind, *[(part.array.dtype, part.array.shape) for part in argument])
     tensors += argument
@@ -252,7 +290,13 @@ def _read_parts(kind: type, argument: Any, key: list[Any], tensors: list[Any]) -
 
 
 def _call_and_keep(
-    record: Op | Composite, name: str, library: str, arguments: Any, keywords: Any, tensors: list[Any], key: tuple[Any, ...]
+    record: Op | Composite,
+    name: str,
+    library: str,
+    arguments: Any,
+    keywords: Any,
+    tensors: list[Any],
+    key: tuple[Any, ...],
 ) -> Any:
     """A call whose form is kept for those that follow."""
     steps = Steps(tensors)
@@ -271,11 +315,17 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
     except NotBatchedError:  # its parameters are taken of a tensor's entries
         if not levels_in(arguments, keywords):
             raise
-        return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
+        return one_by_one(
+            lambda *given, **named: call(name, library, given, named), arguments, keywords
+        )
 
 
-def _call_with_dtypes(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
+def _call_with_dtypes(
+    name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """The same for arguments that are not taken apart: dtypes are settled first where a function
+    has its own ones.
+    """
     if library != TORCH:
         return _call(name, library, arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # in which it is computed
@@ -286,14 +336,18 @@ def _call_with_dtypes(name: str, library: str, arguments: tuple[Any, ...], keywo
     result = _call(name, library, settled.arguments, settled.keywords)
     if settled.kind is None:
         return result
-    return result.to(settled.kind) if isinstance(result, Tensor) else _floats_in(result, settled.kind)
+    return (
+        result.to(settled.kind) if isinstance(result, Tensor) else _floats_in(result, settled.kind)
+    )
 
 
 def _floats_in(result: Any, kind: dtypes.dtype) -> Any:
     """Floats of a result, or of several, in another dtype; places stay what they are."""
     if isinstance(result, tuple):
         return tuple([_floats_in(part, kind) for part in result])
-    return result.to(kind) if isinstance(result, Tensor) and result.dtype.is_floating_point else result
+    return (
+        result.to(kind) if isinstance(result, Tensor) and result.dtype.is_floating_point else result
+    )
 
 
 def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -307,28 +361,46 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
         keywords = dict(keywords)  # the caller's are read if this fails
         kind = keywords.pop("dtype", None)
         if keywords.pop("out", None) is not None:
-            raise UnreadArgumentError(f"{name} does not support out=", help="leave it out, and give the result a name")
+            raise UnreadArgumentError(
+                f"{name} does not support out=", help="leave it out, and give the result a name"
+            )
     if ":alike" in record.signature and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
-        return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
+        return update(
+            arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"}
+        )
     host = HOST if library == TORCH else NUMPY_HOST
     if kind is not None:
         if library == TORCH and not takes_dtype(name):
-            raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
+            raise TypeError(
+                f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'"
+            )
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         if not arguments:
-            raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
+            raise UnreadArgumentError(
+                f"{name} does not support dtype without an argument by position"
+            )
         result: Any = _call(name, library, in_dtype(arguments, kind), keywords)
         return result.to(kind) if isinstance(result, Tensor) else result
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
         record = binding.choose_record(host, record, given)
         operands, static = binding.prepare(host, record, name, signature, given)
-        if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
+        if (
+            host is HOST
+            and operands
+            and not is_of_numbers(name)
+            and not any(isinstance(o, (Tensor, list)) for o in operands)
+        ):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
         axis = static.get("axis")
-        if type(axis) is int and axis not in (0, -1) and isinstance(operands[0], Tensor) and not operands[0].array.ndim:
+        if (
+            type(axis) is int
+            and axis not in (0, -1)
+            and isinstance(operands[0], Tensor)
+            and not operands[0].array.ndim
+        ):
             raise AxisError(axis, 0)  # a number has one axis, of one entry
         start = next_index()
         result = region_of(record, operands, static)
@@ -343,7 +415,11 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
     for place, word in enumerate(record.results[: len(parts)]):
         _, colon, kind = word.partition(":")
         if colon:  # outside of the graph: what LAPACK or the format of floats says in whole numbers
-            parts[place] = parts[place].detach() if not kind else parts[place].detach().to(getattr(dtypes, kind))
+            parts[place] = (
+                parts[place].detach()
+                if not kind
+                else parts[place].detach().to(getattr(dtypes, kind))
+            )
     if record.torch.memory == "parts":
         for place, part in enumerate(parts):
             one_of_several(part, place)
@@ -352,7 +428,8 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
 
 
 def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start: int) -> Any:
-    """A result, or one of several, in memory of its own where PyTorch has it so; of a function made of operations, under its name.
+    """A result, or one of several, in memory of its own where PyTorch has it so; of a function made
+    of operations, under its name.
 
     start  nodes that were made since then are the function's
     """
@@ -360,12 +437,20 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start:
         return result
     result = result if isinstance(result, Tensor) else Tensor(np.asarray(result))
     if not isinstance(result, Batched):
-        if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
+        if (
+            record.torch.shares
+            and isinstance(record, Composite)
+            and arguments
+            and result is arguments[0]
+        ):
             result = apply(reshape, [result], {"shape": result.array.shape})
         if result._view is not None and not _shows(result, arguments):
             result._view = None  # of something that was made on the way
         if record.torch.memory == "own":
-            if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
+            if any(
+                isinstance(a, Tensor) and np.may_share_memory(result.array, a.array)
+                for a in arguments
+            ):
                 result = apply(clone, [result], {})
             result._view = None
     if isinstance(record, Composite) and result.node is not None and result.node.index > start:
@@ -377,11 +462,21 @@ def _shows(result: Tensor, argument: Any) -> bool:
     """Return whether a view is one of an argument, or of a tensor in a list."""
     if isinstance(argument, (list, tuple)):
         return any(_shows(result, part) for part in argument)
-    return isinstance(argument, Tensor) and (result is argument or result._base is argument or result._base is argument._base is not None)
+    return isinstance(argument, Tensor) and (
+        result is argument or result._base is argument or result._base is argument._base is not None
+    )
 
 
-def _apply(host: Any, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
-    """A record applied; constants in the body of one made of operations are floats of the dtype that it computes with.
+def _apply(
+    host: Any,
+    record: Op | Composite,
+    name: str,
+    signature: Signature,
+    operands: list[Any],
+    static: dict[str, Any],
+) -> Any:
+    """A record applied; constants in the body of one made of operations are floats of the dtype
+    that it computes with.
 
     What NumPy and SciPy make of whole numbers, and of Python's alone, are doubles.
     """
@@ -391,11 +486,17 @@ def _apply(host: Any, record: Op | Composite, name: str, signature: Signature, o
     if common is not None and is_half(common) and record.torch.memory in ("", "own"):
         wide = in_dtype(operands, float32, is_half)
         result = _apply(host, record, name, signature, wide, static)
-        if not any(_shows(part, wide) for part in (result if isinstance(result, tuple) else (result,)) if isinstance(part, Tensor)):
+        if not any(
+            _shows(part, wide)
+            for part in (result if isinstance(result, tuple) else (result,))
+            if isinstance(part, Tensor)
+        ):
             return _floats_in(result, dtypes.of_numpy(common))  # what is no view, and is rounded
     before = set_constants(common)
     if common is None:  # inside of another function, the floats that it computes with
-        set_constants(before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy)
+        set_constants(
+            before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy
+        )
     try:
         return binding.apply(host, record, name, signature, operands, static)
     finally:
@@ -406,7 +507,13 @@ def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
     """The dtype of the floats that a function computes with."""
     common: np.dtype[Any] | None = None
     for operand in operands:
-        kind = operand.array.dtype if isinstance(operand, Tensor) else _float_among(operand) if isinstance(operand, list) else None
+        kind = (
+            operand.array.dtype
+            if isinstance(operand, Tensor)
+            else _float_among(operand)
+            if isinstance(operand, list)
+            else None
+        )
         if kind is not None and kind is not common and kind.kind in dtypes.FLOATS:
             common = kind if common is None else dtypes.common_dtype(common, kind)
     return common

@@ -1,7 +1,8 @@
-"""New tensors: of given entries, of a shape, evenly spaced, and random; methods that fill at random, and training dropout.
+"""New tensors: of given entries, of a shape, evenly spaced, and random; methods that fill at
+random, and training dropout.
 
-`rand`, `randn`, `randint`, `randperm`, `uniform_` and `normal_` draw as PyTorch does; all others are NumPy's distributions, which go on
-from the same state. Nothing that is drawn has a derivative.
+`rand`, `randn`, `randint`, `randperm`, `uniform_` and `normal_` draw as PyTorch does; all others
+are NumPy's distributions, which go on from the same state. Nothing that is drawn has a derivative.
 """
 
 from __future__ import annotations
@@ -20,13 +21,20 @@ from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.nn.activations import softmax
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, array_of, default_float, untaken
-from gradcli.tensors.core.in_place import as_tensor, assign, check_places, check_writable, common_shape, replace
+from gradcli.tensors.core.in_place import (
+    as_tensor,
+    assign,
+    check_places,
+    check_writable,
+    common_shape,
+    replace,
+)
 from gradcli.tensors.core.levels import check_no_examples
 from gradcli.tensors.core.modes import check_device, warn
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import check_annotations
 
-# -- The source of random numbers: PyTorch's uniform and normal ones of a CPU for the same seed ----
+# -- The source of random numbers: PyTorch's uniform and normal ones of a CPU for the same seed ---
 #
 # PyTorch draws from the Mersenne Twister MT19937. Uniform float32 numbers take 24 bits of one
 # draw, float64 ones 53 bits of two. Normal numbers follow Box and Muller (Annals of Mathematical
@@ -109,7 +117,9 @@ class Generator:
     def whole(self, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray:
         """Whole numbers from low to less than high."""
         if high <= low:
-            raise RuntimeError(f"whole numbers are drawn from low to less than high, not {low}, {high}")
+            raise RuntimeError(
+                f"whole numbers are drawn from low to less than high, not {low}, {high}"
+            )
         span, n = high - low, math.prod(shape)
         draws = self._words(n).astype(np.uint64) if span < 1 << 28 else self._pairs(n)
         return (draws % np.uint64(span)).astype(np.int64).reshape(shape) + low
@@ -148,7 +158,8 @@ COPIED = (
 _Kind = np.dtype[Any] | None  # the dtype that a call asks for
 
 
-# -- of given entries -------------------------------------------------------------------------------------------
+# -- of given entries
+# -------------------------------------------------------------------------------------------
 
 
 @check_annotations
@@ -178,8 +189,12 @@ def asarray(
 ) -> Tensor:  # fmt: skip
     """A tensor of anything, which shares its memory unless a copy is asked for or has to be."""
     made = as_tensor(obj, dtype, device)
-    if copy is False and not (isinstance(obj, (Tensor, np.ndarray)) and as_tensor(obj).dtype == made.dtype):
-        raise ValueError("copy=False: the entries of a tensor are copied from lists and other dtypes")
+    if copy is False and not (
+        isinstance(obj, (Tensor, np.ndarray)) and as_tensor(obj).dtype == made.dtype
+    ):
+        raise ValueError(
+            "copy=False: the entries of a tensor are copied from lists and other dtypes"
+        )
     if copy:
         made = made.clone()
     if requires_grad is False:
@@ -196,7 +211,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-# -- of a shape -------------------------------------------------------------------------------------------------
+# -- of a shape
+# -------------------------------------------------------------------------------------------------
 
 
 def _constructor(entries: Callable[..., Any], name: str = "") -> Callable[..., Tensor]:
@@ -209,7 +225,10 @@ def _constructor(entries: Callable[..., Any], name: str = "") -> Callable[..., T
     ) -> Tensor:  # fmt: skip
         check_device(device)
         if out is not None:
-            raise UnreadArgumentError("gradcli does not support out= of constructors", help="leave it out, and give the result a name")
+            raise UnreadArgumentError(
+                "gradcli does not support out= of constructors",
+                help="leave it out, and give the result a name",
+            )
         kind = None if dtype is None else dtypes.as_numpy(dtype)
         return Tensor(entries(*given, kind=kind, **named)).requires_grad_(requires_grad)
 
@@ -225,10 +244,14 @@ def size_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     parts = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     for place, n in enumerate(parts):
         if not hasattr(n, "__index__"):
-            raise TypeError(f"a size consists of whole numbers: its part {place} is {type(n).__name__}")
+            raise TypeError(
+                f"a size consists of whole numbers: its part {place} is {type(n).__name__}"
+            )
     shape = tuple(map(int, parts))
     if any(n < 0 for n in shape):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
     return shape
 
 
@@ -237,7 +260,9 @@ def _number(value: Any) -> Any:
     if isinstance(value, Tensor) and not (value.array.ndim or value.requires_grad):
         return value.item()
     if isinstance(value, (str, list, tuple, Tensor)):
-        raise TypeError(f"a number is wanted, not {type(value).__name__}: its gradient would be lost")
+        raise TypeError(
+            f"a number is wanted, not {type(value).__name__}: its gradient would be lost"
+        )
     return value
 
 
@@ -281,7 +306,8 @@ def eye(n: int, m: int | None = None, *, kind: _Kind) -> np.ndarray:
     return np.eye(n, m, dtype=kind or default_float())
 
 
-# -- evenly spaced ----------------------------------------------------------------------------------------------
+# -- evenly spaced
+# ----------------------------------------------------------------------------------------------
 
 
 def _of_numbers(name: str, kind: np.dtype[Any], entries: np.ndarray) -> np.ndarray:
@@ -316,7 +342,9 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, kind: _Kin
     return _evenly_spaced("logspace", start, end, steps, kind, lambda line: np.power(number, line))
 
 
-def _evenly_spaced(name: str, start: Any, end: Any, steps: int, kind: _Kind, change: Callable[[np.ndarray], Any]) -> np.ndarray:
+def _evenly_spaced(
+    name: str, start: Any, end: Any, steps: int, kind: _Kind, change: Callable[[np.ndarray], Any]
+) -> np.ndarray:
     """Evenly spaced numbers from start to end; tensors that are the ends pass no gradient."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -324,7 +352,8 @@ def _evenly_spaced(name: str, start: Any, end: Any, steps: int, kind: _Kind, cha
     return _of_numbers(name, kind or default_float(), change(np.linspace(first, last, steps)))
 
 
-# -- random -----------------------------------------------------------------------------------------------------
+# -- random
+# -----------------------------------------------------------------------------------------------------
 
 
 def _random(
@@ -332,7 +361,9 @@ def _random(
 ) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
     def make(*given: Any, kind: _Kind, size: Any = None, generator: Any = None) -> np.ndarray:
         kind = _of_floats(name, kind or default_float())
-        return draw(_source(generator), size_of(given if size is None else (size,)), kind).astype(kind)
+        return draw(_source(generator), size_of(given if size is None else (size,)), kind).astype(
+            kind
+        )
 
     def like(x: Tensor, *, kind: _Kind, generator: Any = None) -> np.ndarray:
         kind = _of_floats(name, kind or x.array.dtype)
@@ -358,7 +389,9 @@ randn, randn_like = _random("randn", Generator.normal, Generator.normal_like)
 
 
 @_constructor
-def randint(low: Any = None, high: Any = None, size: Any = None, *, kind: _Kind, generator: Any = None) -> np.ndarray:
+def randint(
+    low: Any = None, high: Any = None, size: Any = None, *, kind: _Kind, generator: Any = None
+) -> np.ndarray:
     """Whole numbers from low, or 0, to high: ``randint(3, (2,))``, ``randint(3, size=(2,))``."""
     if size is None:
         low, high, size = 0, low, high
@@ -372,7 +405,9 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, kind: _Kind,
 
 
 @_constructor
-def randint_like(x: Tensor, low: Any, high: Any = None, *, kind: _Kind, generator: Any = None) -> np.ndarray:
+def randint_like(
+    x: Tensor, low: Any, high: Any = None, *, kind: _Kind, generator: Any = None
+) -> np.ndarray:
     low, high = (0, low) if high is None else (low, high)
     source = _source(generator)
     drawn = in_memory_order(x.array, lambda shape: source.whole(index(low), index(high), shape))
@@ -387,7 +422,9 @@ def randperm(n: int, *, kind: _Kind, generator: Any = None) -> np.ndarray:
 
 
 @_constructor
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, kind: _Kind, generator: Any = None) -> np.ndarray:
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, kind: _Kind, generator: Any = None
+) -> np.ndarray:
     """Normal numbers of a mean and a deviation, which may be tensors."""
     middle, spread = (v.array if isinstance(v, Tensor) else v for v in (mean, std))
     kinds = [_of_floats("normal", v.dtype) for v in (middle, spread) if isinstance(v, np.ndarray)]
@@ -401,7 +438,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, kind: _Kind, generato
     return np.asarray(noise * spread + middle).astype(kind)
 
 
-# -- Methods that fill ---------------------------------------------------------------------------------------------
+# -- Methods that fill
+# ---------------------------------------------------------------------------------------------
 
 
 def _require(holds: Any, said: str) -> None:
@@ -431,7 +469,9 @@ def uniform_(source: Generator, x: np.ndarray, low: float = 0.0, high: float = 1
     _require(low <= high, f"uniform_ expects [from, to), but found from={low:g} > to={high:g}")
     kind: Any = np.float64 if x.dtype == np.float64 else np.float32
     # rounded once, as PyTorch's loops do
-    return source.uniform_like(x, kind).astype(np.float64) * float(kind(high - low)) + float(kind(low))
+    return source.uniform_like(x, kind).astype(np.float64) * float(kind(high - low)) + float(
+        kind(low)
+    )
 
 
 @_fills
@@ -452,7 +492,8 @@ def _heads(source: Generator, x: np.ndarray, p: Any) -> np.ndarray:
     return source.distributions.random_sample(x.shape) < chances
 
 
-# -- Functions that draw -------------------------------------------------------------------------------------------
+# -- Functions that draw
+# -------------------------------------------------------------------------------------------
 
 
 def _draws(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
@@ -476,21 +517,31 @@ def bernoulli(source: Generator, x: np.ndarray, p: Any = None) -> np.ndarray:
     return _heads(source, x, x if p is None else p)
 
 
-def multinomial(source: Generator, x: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
+def multinomial(
+    source: Generator, x: np.ndarray, num_samples: int, replacement: bool = False
+) -> np.ndarray:
     """Places drawn with the probabilities that the last axis is in proportion to."""
     _require(x.ndim in (1, 2), "prob_dist must be 1 or 2 dim")
     _require(num_samples > 0, "cannot sample n_sample <= 0 samples")
-    _require(np.isfinite(x).all() and (x.sum(-1) > 0).all(), "probability tensor contains either `inf`, `nan` or element < 0, or no other")
+    _require(
+        np.isfinite(x).all() and (x.sum(-1) > 0).all(),
+        "probability tensor contains either `inf`, `nan` or element < 0, or no other",
+    )
     rows = x.reshape(-1, x.shape[-1]).astype(np.float64)
-    drawn = [source.distributions.choice(x.shape[-1], num_samples, replacement, row / row.sum()) for row in rows]
+    drawn = [
+        source.distributions.choice(x.shape[-1], num_samples, replacement, row / row.sum())
+        for row in rows
+    ]
     return np.reshape(drawn, (*x.shape[:-1], num_samples))
 
 
-# -- dropout ----------------------------------------------------------------------------------------------------
+# -- dropout
+# ----------------------------------------------------------------------------------------------------
 
 
 def _dropping(lead: Callable[[Tensor], int]) -> Callable[..., Tensor]:
-    """A function that drops entries, or whole channels, with probability p while it trains; what stays is larger by 1/(1 - p).
+    """A function that drops entries, or whole channels, with probability p while it trains; what
+    stays is larger by 1/(1 - p).
 
     lead  how many axes number what stays or goes as a whole
     """
@@ -523,7 +574,9 @@ def _channels(axes: int) -> Callable[[Tensor], int]:
     return lead
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
     """A sample of the Gumbel-softmax distribution.
 
     hard  whether it is one of the unit vectors, with the gradient of the soft one

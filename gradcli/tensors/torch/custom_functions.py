@@ -22,7 +22,7 @@ from gradcli.tensors.core.tensor import Origin, Tensor, rebase, refuse_writing, 
 from gradcli.tensors.core.trace import FREED, SECOND_TIME
 from gradcli.tensors.dispatch.apply import viewing
 
-# -- What forward hands to backward in a user's `autograd.Function`: PyTorch's ``ctx`` -------------
+# -- What forward hands to backward in a user's `autograd.Function`: PyTorch's ``ctx`` ------------
 
 
 class Context:
@@ -43,7 +43,10 @@ class Context:
             if isinstance(t, Tensor):
                 versions.append((t._version_counter, t._version))
             elif t is not None:
-                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type "
+                    f"{type(t).__name__}"
+                )
         self._saved, self._versions = tensors, versions
 
     @property
@@ -53,8 +56,10 @@ class Context:
         for counter, version in self._versions:
             if counter[0] != version:
                 raise RuntimeError(
-                    "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor given to "
-                    f"save_for_backward is at version {counter[0]}; expected version {version} instead."
+                    "one of the variables needed for gradient computation has been modified by an "
+                    "inplace operation: a tensor given to "
+                    f"save_for_backward is at version {counter[0]}; expected version {version} "
+                    "instead."
                 )
         return self._saved
 
@@ -99,7 +104,13 @@ class _FunctionNode(_FunctionOutput):
         return getattr(self.context, name)
 
 
-def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], sources: Sources, made: Sequence[Any]) -> Node:
+def function_node(
+    cls: type[Any],
+    ctx: Context,
+    tensors: list[Tensor | None],
+    sources: Sources,
+    made: Sequence[Any],
+) -> Node:
     """The node of a call, which has made these."""
     op, kind = _record(cls, len(tensors), len(made))  # type: ignore[arg-type]  # a class, which is hashable
     shapes: Any = tuple(p.array.shape if isinstance(p, Tensor) else () for p in made)
@@ -107,7 +118,9 @@ def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], so
     if len(made) == 1:
         (shapes,), (kinds,) = shapes, kinds
     saved = (None,) * (len(tensors) + 1)
-    node: _FunctionNode = kind(kind.__name__, op, tuple(sources), {}, shapes, kinds, saved, [] if ctx._saved else None)
+    node: _FunctionNode = kind(
+        kind.__name__, op, tuple(sources), {}, shapes, kinds, saved, [] if ctx._saved else None
+    )
     node.context, node.function, node.inputs = ctx, cls, tensors
     node.static = {"call": ref(node)}
     if state.anomaly:
@@ -118,7 +131,9 @@ def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], so
 def node_of_result(node: Node, place: int, part: Tensor) -> Node:
     """The node of one of several results of a call."""
     kind = node_class(node.label, _FunctionOutput)
-    made: Node = kind(node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype)
+    made: Node = kind(
+        node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype
+    )
     return made
 
 
@@ -132,8 +147,15 @@ class _Users(Op):
 def _record(cls: type[Any], inputs: int, outputs: int) -> tuple[Op, type[Any]]:
     """Return what stands for a user's function among the operations: its rule is the user's."""
     names = " ".join([f"x{i}" for i in range(inputs)])
-    passes: dict[str, Any] = {"forward": _refuse_unregistered, "reference": _refuse_unregistered, "vjp": _pull_of(cls), "saves": ("out",)}
-    op = _Users(cls.__name__, names, cls.__doc__ or "", results=("",) * outputs, kind="structural", **passes)
+    passes: dict[str, Any] = {
+        "forward": _refuse_unregistered,
+        "reference": _refuse_unregistered,
+        "vjp": _pull_of(cls),
+        "saves": ("out",),
+    }
+    op = _Users(
+        cls.__name__, names, cls.__doc__ or "", results=("",) * outputs, kind="structural", **passes
+    )
     return op, node_class(f"{cls.__name__}Backward", _FunctionNode)
 
 
@@ -145,7 +167,11 @@ def _pull_of(cls: type[Any]) -> Any:
         if state.pushing and cls.jvp is not Function.jvp:
             pushed: tuple[Any, ...] = _Pushing.apply(node, *((cotangent,) if single else cotangent))
             return pushed
-        given, shapes, kinds = ((cotangent,), (node.shape,), (node.dtype,)) if single else (cotangent, node.shape, node.dtype)
+        given, shapes, kinds = (
+            ((cotangent,), (node.shape,), (node.dtype,))
+            if single
+            else (cotangent, node.shape, node.dtype)
+        )
         returned = cls.backward(ctx, *[
             as_tensor(np.zeros(shape, kind) if part is None and ctx.materialize_grads and kind is not None else part)
             for part, shape, kind in zip(given, shapes, kinds, strict=True)
@@ -155,21 +181,28 @@ def _pull_of(cls: type[Any]) -> Any:
         parts = returned if isinstance(returned, tuple) else (returned,)
         if len(parts) < len(wanted) or any(part is not None for part in parts[len(wanted) :]):
             raise RuntimeError(
-                f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(wanted)}, got {len(parts)})"
+                f"function {cls.__name__}Backward returned an incorrect number of gradients "
+                f"(expected {len(wanted)}, got {len(parts)})"
             )
-        return tuple(_check_part(cls, i, part, node.inputs[i], state.recording) for i, part in enumerate(parts[: len(wanted)]))
+        return tuple(
+            _check_part(cls, i, part, node.inputs[i], state.recording)
+            for i, part in enumerate(parts[: len(wanted)])
+        )
 
     return vjp
 
 
-def _check_part(cls: type[Any], place: int, part: Any, operand: Tensor | None, keep_graph: bool) -> Any:
+def _check_part(
+    cls: type[Any], place: int, part: Any, operand: Tensor | None, keep_graph: bool
+) -> Any:
     if part is None or operand is None or not operand.requires_grad:
         return None
     if not isinstance(part, Tensor):
         raise RuntimeError(f"expected Variable or None (got {type(part).__name__})")
     if not broadcasts(operand.array.shape, part.shape):
         raise RuntimeError(
-            f"Function {cls.__name__}Backward returned an invalid gradient at index {place} - got {list(part.shape)} but expected "
+            f"Function {cls.__name__}Backward returned an invalid gradient at index {place} - got "
+            f"{list(part.shape)} but expected "
             f"shape compatible with {list(operand.shape)}"
         )
     return part if keep_graph or isinstance(part, Batched) else part.array
@@ -180,26 +213,37 @@ def _refuse_unregistered(*_: Any, **__: Any) -> Any:
 
 
 class Function:
-    """Subclass with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, and call ``apply``."""
+    """Subclass with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, and call
+    ``apply``.
+    """
 
     @staticmethod
     def forward(*arguments: Any, **keywords: Any) -> Any:
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD. "
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD. "
             "gradcli takes backward."
         )
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
 
     @classmethod
     def apply(cls, *arguments: Any, **keywords: Any) -> Any:
-        """Run forward; the result is a node like any other's. Arguments by name are inputs as well, in forward's order."""
+        """Run forward; the result is a node like any other's.
+
+        Arguments by name are inputs as well, in forward's order.
+        """
         separate = cls.setup_context is not Function.setup_context
         if keywords or separate:
             arguments = _in_order(cls, arguments, keywords, separate)
@@ -218,7 +262,9 @@ def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bo
     recording = state.recording
     tensors = [a if isinstance(a, Tensor) else None for a in arguments]
     wanted = ctx.needs_input_grad = tuple(t is not None and t.requires_grad for t in tensors)
-    sources = [t.source() if t is not None and recording else None for t in tensors]  # before anything is written to
+    sources = [
+        t.source() if t is not None and recording else None for t in tensors
+    ]  # before anything is written to
     state.recording = False
     try:
         if separate:
@@ -233,7 +279,8 @@ def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bo
     for written in ctx._dirty:
         if not _is_among(written, parts):
             raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. The inputs that are modified inplace "
                 "must all be outputs of the Function."
             )
     made = tuple(_own(part, ctx) if _is_among(part, tensors) else part for part in parts)
@@ -242,7 +289,11 @@ def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bo
             _check_written(ctx, tensors, made)
         node = function_node(cls, ctx, tensors, sources, made)
         for place, part in enumerate(made):
-            if isinstance(part, Tensor) and part.array.dtype.kind in FLOATS and id(part) not in ctx._flat:
+            if (
+                isinstance(part, Tensor)
+                and part.array.dtype.kind in FLOATS
+                and id(part) not in ctx._flat
+            ):
                 _put(part, node if len(made) == 1 else node_of_result(node, place, part), ctx)
     _seal(ctx, made)
     return made[0] if single else made
@@ -253,7 +304,9 @@ def _is_among(x: Any, others: Iterable[Any]) -> bool:
 
 
 def _own(part: Any, ctx: Context) -> Any:
-    """An input that is returned as it is gets an identity of its own, a view, unless it was modified in place."""
+    """An input that is returned as it is gets an identity of its own, a view, unless it was
+    modified in place.
+    """
     if part is None or _is_among(part, ctx._dirty):
         return part
     with Mode(recording=False):
@@ -267,25 +320,35 @@ def _check_written(ctx: Context, tensors: list[Tensor | None], made: tuple[Any, 
     """Raise if the graph cannot follow what forward says that it has written to."""
     for written in ctx._dirty:
         if written.requires_grad and written.is_leaf:
-            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+            raise RuntimeError(
+                "a leaf Variable that requires grad has been used in an in-place operation."
+            )
         if not _is_among(written, tensors):
             warn(
-                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+                "input, there is no need to pass it to "
                 "mark_dirty()."
             )
         elif written._view is not None and len(made) > 1:
             raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
-                "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
-                ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
-                "doing the inplace that returns a single Tensor and a second one that does the other operations)."
+                "If your Function modifies inplace an input that is a view of another Tensor, "
+                "your Function cannot return more than one "
+                "Tensor. This is not supported by the current autograd engine. You should either "
+                "make sure the input is not a view (using "
+                ".clone() for example) or make your Function only return one Tensor (potentially "
+                "splitting it into two Functions: one "
+                "doing the inplace that returns a single Tensor and a second one that does the "
+                "other operations)."
             )
 
 
 def _put(part: Tensor, node: Node, ctx: Context) -> None:
     """Give a result its place in the graph; of a view that was written to, through its base."""
     if part._view is None:
-        part.node, part._requires_grad = node, True  # what forward may have retained is not of this graph
+        part.node, part._requires_grad = (
+            node,
+            True,
+        )  # what forward may have retained is not of this graph
     elif _is_among(part, ctx._dirty):
         refuse_writing(part)
         rebase(part, node)
@@ -295,15 +358,28 @@ def _put(part: Tensor, node: Node, ctx: Context) -> None:
 
 
 def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
-    """The graph cannot follow writing through views that forward has made: it would go round backward."""
+    """The graph cannot follow writing through views that forward has made: it would go round
+    backward.
+    """
     for place, part in enumerate(made):
         if isinstance(part, Tensor) and part._view is not None and not _is_among(part, ctx._dirty):
-            several = sum(isinstance(p, Tensor) and p.node is not None and id(p) not in ctx._flat for p in made) > 1
-            part._view.place, part._view.origin = place, Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION
+            several = (
+                sum(
+                    isinstance(p, Tensor) and p.node is not None and id(p) not in ctx._flat
+                    for p in made
+                )
+                > 1
+            )
+            part._view.place, part._view.origin = (
+                place,
+                Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION,
+            )
 
 
 class _Pushing(Function):
-    """The product u J of a user's function that has `jvp`: zeros, of which only the derivative by u is asked for, which `jvp` gives."""
+    """The product u J of a user's function that has `jvp`: zeros, of which only the derivative by u
+    is asked for, which `jvp` gives.
+    """
 
     @staticmethod
     def forward(ctx: Any, node: Any, *cotangents: Any) -> Any:
@@ -313,7 +389,11 @@ class _Pushing(Function):
     @staticmethod
     def backward(ctx: Any, *tangents: Any) -> Any:
         given = ctx.node.context
-        kept, given._saved, given._versions = (given._saved, given._versions), given._for_forward, ()
+        kept, given._saved, given._versions = (
+            (given._saved, given._versions),
+            given._for_forward,
+            (),
+        )
         try:
             returned = ctx.node.function.jvp(given, *tangents)
         finally:
@@ -323,14 +403,22 @@ class _Pushing(Function):
 
 @cache
 def _signature(forward: Any) -> tuple[inspect.Signature, int]:
-    """Return how forward is called, and how many arguments it takes by position; -1 if there is no end to them."""
+    """Return how forward is called, and how many arguments it takes by position; -1 if there is no
+    end to them.
+    """
     found = inspect.signature(forward)
     kinds = [parameter.kind for parameter in found.parameters.values()]
-    return found, -1 if any(kind > inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) else len(kinds)
+    return found, -1 if any(
+        kind > inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds
+    ) else len(kinds)
 
 
-def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[str, Any], separate: bool) -> tuple[Any, ...]:
-    """All inputs by position, as forward has them; where setup_context is its own method, with their defaults."""
+def _in_order(
+    cls: type[Function], arguments: tuple[Any, ...], keywords: dict[str, Any], separate: bool
+) -> tuple[Any, ...]:
+    """All inputs by position, as forward has them; where setup_context is its own method, with
+    their defaults.
+    """
     given, count = _signature(cls.forward)
     if separate and not keywords and count == len(arguments):
         return arguments
@@ -339,7 +427,10 @@ def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[st
         bound.apply_defaults()
     if bound.kwargs:
         name = next(iter(bound.kwargs))
-        raise TypeError(f"{cls.__name__}.apply() cannot give {name!r} to forward by name only: its gradient would be lost")
+        raise TypeError(
+            f"{cls.__name__}.apply() cannot give {name!r} to forward by name only: its gradient "
+            "would be lost"
+        )
     return bound.args if separate else bound.args[1:]
 
 
@@ -349,7 +440,9 @@ def once_differentiable(backward: Any) -> Any:
     @wraps(backward)
     def run(ctx: Any, *gradients: Any) -> Any:
         if state.recording:
-            raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+            raise RuntimeError(
+                "trying to differentiate twice a function that was marked with @once_differentiable"
+            )
         return backward(ctx, *gradients)
 
     return run

@@ -1,4 +1,6 @@
-"""Tensors as text, in PyTorch's form: the same columns, the same choice of notation, the same suffixes."""
+"""Tensors as text, in PyTorch's form: the same columns, the same choice of notation, the same
+suffixes.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,19 @@ from gradcli.tensors.core.modes import check_device, device
 from gradcli.tensors.core.tensor import Tensor, in_order
 from gradcli.tensors.transforms.derivatives import unpack_dual
 
-_DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+_DEFAULT: dict[str, Any] = {
+    "precision": 4,
+    "threshold": 1000,
+    "edgeitems": 3,
+    "linewidth": 80,
+    "sci_mode": None,
+}
 OPTIONS = SimpleNamespace(**_DEFAULT)
-_PROFILES: dict[str, dict[str, Any]] = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "short": {"precision": 2, "edgeitems": 2},
+    "full": {"threshold": math.inf},
+}
 
 
 def set_printoptions(
@@ -35,10 +47,17 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """Set how tensors print from here on, as in PyTorch."""
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
     if profile is not None:
         vars(OPTIONS).update(_DEFAULT | _PROFILES[profile])
-    vars(OPTIONS).update({name: option for name, option in given.items() if option is not None}, sci_mode=sci_mode)
+    vars(OPTIONS).update(
+        {name: option for name, option in given.items() if option is not None}, sci_mode=sci_mode
+    )
 
 
 class _Column:
@@ -76,7 +95,8 @@ def contents(array: np.ndarray) -> str:
     column = _Column(_summary_entries(array) if summarize else array)
     text = np.array2string(
         array, separator=", ", prefix=_PREFIX, threshold=OPTIONS.threshold, edgeitems=OPTIONS.edgeitems,
-        max_line_width=OPTIONS.linewidth + array.ndim - 1,  # in which PyTorch does not count the brackets
+        # in which PyTorch does not count the brackets
+        max_line_width=OPTIONS.linewidth + array.ndim - 1,
         formatter={"all": lambda entry: column.format(as_numbers(np.asarray(entry)))},
     )  # fmt: skip
     return text.replace(", ...", ",  ...")
@@ -109,7 +129,9 @@ _PREFIX = "tensor("
 
 
 def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool) -> str:
-    """An array as the tensor of its entries, of its node's name, or of one that requires a gradient."""
+    """An array as the tensor of its entries, of its node's name, or of one that requires a
+    gradient.
+    """
     suffixes = []
     kind = dtypes.of_numpy(array.dtype)
     default = dtypes.get_default_dtype()
@@ -136,7 +158,7 @@ def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool) -> str:
     return text + ")"
 
 
-# -- ``torch.save`` and ``torch.load``: tensors in PyTorch's files, as data alone ------------------
+# -- ``torch.save`` and ``torch.load``: tensors in PyTorch's files, as data alone ----------------
 #
 # A file is a zip archive: a pickle that names functions and dtypes of PyTorch's, and the memory of
 # each tensor. Nothing in a file is run: instructions are read by an unpickler that knows tensors,
@@ -150,7 +172,9 @@ class _Storage(NamedTuple):
     array: np.ndarray | None = None
 
 
-def _rebuilt(storage: np.ndarray, offset: int, shape: Any, strides: Any, learned: bool, *_: Any) -> Tensor:
+def _rebuilt(
+    storage: np.ndarray, offset: int, shape: Any, strides: Any, learned: bool, *_: Any
+) -> Tensor:
     """A tensor of a storage: a copy of the entries that it views."""
     places = np.asarray(int(offset))
     for n, step in zip(shape, strides, strict=True):
@@ -170,7 +194,10 @@ _KNOWN: dict[tuple[str, str], Any] = {  # what names in files mean
     ("collections", "OrderedDict"): OrderedDict,
     **{("torch", found.__name__): found for found in (Size, device)},
     **{("torch", name): kind for name, kind in reversed(NAMES.items())},
-    **{("torch", kind.tensor_type.replace("Tensor", "Storage")): _Storage(kind) for kind in NAMES.values()},
+    **{
+        ("torch", kind.tensor_type.replace("Tensor", "Storage")): _Storage(kind)
+        for kind in NAMES.values()
+    },
 }
 _NAMES = {id(found): path for path, found in _KNOWN.items()}
 _PLAIN = (bool, int, float, str, list, tuple, dict, OrderedDict, NoneType)
@@ -186,14 +213,24 @@ class _Pickler(pickle._Pickler):
     def reducer_override(self, x: Any) -> Any:
         if isinstance(x, Tensor):
             memory = _Storage(x.dtype, x.array)
-            return _rebuilt, (memory, 0, tuple(x.shape), in_order(x.array.shape), x.requires_grad and x.is_leaf, OrderedDict())
+            return _rebuilt, (
+                memory,
+                0,
+                tuple(x.shape),
+                in_order(x.array.shape),
+                x.requires_grad and x.is_leaf,
+                OrderedDict(),
+            )
         if isinstance(x, (Size, device)):
             return type(x), (tuple(x) if isinstance(x, Size) else x.type,)
         if id(x) in _NAMES:
             return _NAMES[id(x)][1]
         if type(x) in _PLAIN:
             return NotImplemented
-        raise TypeError(f"torch.save keeps tensors, numbers, strings, lists, tuples and dictionaries of them, not {type(x).__name__}")
+        raise TypeError(
+            "torch.save keeps tensors, numbers, strings, lists, tuples and dictionaries of them, "
+            f"not {type(x).__name__}"
+        )
 
     def save_global(self, x: Any, name: Any = None) -> None:
         self.write(pickle.GLOBAL + "{}\n{}\n".format(*_NAMES[id(x)]).encode())  # type: ignore[attr-defined]
@@ -204,7 +241,13 @@ class _Pickler(pickle._Pickler):
             return None
         key = str(next(self.keys))
         self.archive.writestr(f"archive/data/{key}", x.array.tobytes())
-        return "storage", _KNOWN["torch", x.kind.tensor_type.replace("Tensor", "Storage")], key, "cpu", x.array.size
+        return (
+            "storage",
+            _KNOWN["torch", x.kind.tensor_type.replace("Tensor", "Storage")],
+            key,
+            "cpu",
+            x.array.size,
+        )
 
 
 def save(
@@ -218,7 +261,11 @@ def save(
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         pickler = _Pickler(archive)
         pickler.dump(obj)
-        for name, content in (("data.pkl", pickler.content.getvalue()), ("byteorder", sys.byteorder), ("version", "3\n")):
+        for name, content in (
+            ("data.pkl", pickler.content.getvalue()),
+            ("byteorder", sys.byteorder),
+            ("version", "3\n"),
+        ):
             archive.writestr(f"archive/{name}", content)
     write = f.write if hasattr(f, "write") else Path(f).write_bytes
     write(buffer.getvalue())
@@ -230,14 +277,19 @@ def load(
 ) -> Any:  # fmt: skip
     """Read what `save` or PyTorch wrote; nothing in the file is run."""
     if pickle_module is not None or weights_only is False:
-        raise TypeError("gradcli runs nothing that is in a file: leave pickle_module and weights_only=False out")
+        raise TypeError(
+            "gradcli runs nothing that is in a file: leave pickle_module and weights_only=False out"
+        )
     if isinstance(map_location, (str, device)):
         check_device(map_location)
     content = f.read() if hasattr(f, "read") else Path(f).read_bytes()
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except zipfile.BadZipFile:
-        raise RuntimeError("this is no file of torch.save's: no zip archive (PyTorch's files of before version 1.6 are not read)") from None
+        raise RuntimeError(
+            "this is no file of torch.save's: no zip archive (PyTorch's files of before version "
+            "1.6 are not read)"
+        ) from None
     with archive:
         pickled = [name for name in archive.namelist() if name.endswith("/data.pkl")]
         if len(pickled) != 1:
@@ -257,16 +309,23 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _KNOWN:
-            raise pickle.UnpicklingError(f"the file asks for {module}.{name}; gradcli reads tensors and runs nothing that is in a file")
+            raise pickle.UnpicklingError(
+                f"the file asks for {module}.{name}; gradcli reads tensors and runs nothing that "
+                "is in a file"
+            )
         return _KNOWN[module, name]
 
     def persistent_load(self, pid: Any) -> Any:
         what, memory, key, _, count = pid
         if what != "storage" or not isinstance(memory, _Storage):
-            raise pickle.UnpicklingError("the file has a storage of a kind that gradcli does not read")
+            raise pickle.UnpicklingError(
+                "the file has a storage of a kind that gradcli does not read"
+            )
         if key not in self.storages:
             kind = memory.kind.numpy
-            bits = np.dtype(np.uint16) if kind.kind == "V" else kind  # NumPy does not turn the bytes of others round
+            bits = (
+                np.dtype(np.uint16) if kind.kind == "V" else kind
+            )  # NumPy does not turn the bytes of others round
             content = self.archive.read(f"{self.folder}data/{key}")
             entries = np.frombuffer(content, bits.newbyteorder(">" if self.big else "<"), count)
             self.storages[key] = entries.astype(bits).view(kind)

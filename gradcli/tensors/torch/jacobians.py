@@ -1,4 +1,7 @@
-"""``torch.autograd.functional``: Jacobians, Hessians and products with them, of Python functions of tensors."""
+"""``torch.autograd.functional``:
+
+Jacobians, Hessians and products with them, of Python functions of tensors.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ def _as_tuple(given: Any, what: str, function: str) -> Tensors:
     for part in parts:
         if not isinstance(part, Tensor):
             raise TypeError(
-                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the given {what} has type {type(part)}."
+                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors "
+                f"but the given {what} has type {type(part)}."
             )
     return parts
 
@@ -32,10 +36,19 @@ def _shape_parts(like: Any, parts: Sequence[Tensor], create_graph: bool) -> Any:
     return tuple(kept) if isinstance(like, tuple) else kept[0]
 
 
-def _run(func: Callable[..., Any], inputs: Any, create_graph: bool, name: str) -> tuple[Tensors, Any, Tensors]:
-    """Inputs that a gradient can be taken to, connected to the caller's graph only if a graph is wanted; the result, and its tensors."""
+def _run(
+    func: Callable[..., Any], inputs: Any, create_graph: bool, name: str
+) -> tuple[Tensors, Any, Tensors]:
+    """Inputs that a gradient can be taken to, connected to the caller's graph only if a graph is
+    wanted; the result, and its tensors.
+    """
     given = _as_tuple(inputs, "inputs", name)
-    xs = tuple([x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given])
+    xs = tuple(
+        [
+            x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_()
+            for x in given
+        ]
+    )
     result = func(*xs)
     return xs, result, _as_tuple(result, "outputs of the user-provided function", name)
 
@@ -48,42 +61,68 @@ def _vectors(v: Any, like: Tensors, what: str, name: str) -> Tensors:
     if v is None and len(like) == 1 and like[0].array.size == 1:
         return (_ones(like[0]),)
     if v is None:
-        raise RuntimeError(f"The vector v can only be None if the {what} of the user-provided function is a single element.")
+        raise RuntimeError(
+            f"The vector v can only be None if the {what} of the user-provided function is a "
+            "single element."
+        )
     parts = _as_tuple(v, "v", name)
     if len(parts) != len(like):
-        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(parts)}.")
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(parts)}."
+        )
     for part, x in zip(parts, like, strict=True):
         if part.shape != x.shape:
             raise RuntimeError(f"v has invalid size: should be {x.shape} but got {part.shape}.")
     return parts
 
 
-def _products(ys: Sequence[Tensor], xs: Tensors, seeds: Sequence[Tensor], create_graph: bool, strict: bool) -> list[Tensor]:
+def _products(
+    ys: Sequence[Tensor], xs: Tensors, seeds: Sequence[Tensor], create_graph: bool, strict: bool
+) -> list[Tensor]:
     """The product of seeds with the Jacobian by each input: zeros where nothing depends on it."""
     pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if _varies(y, strict)]
     found: Sequence[Tensor | None] = (None,) * len(xs)
     if pairs:
         outputs, given = zip(*pairs, strict=True)
-        found = grad(outputs, xs, given, retain_graph=True, create_graph=create_graph, allow_unused=True)
+        found = grad(
+            outputs, xs, given, retain_graph=True, create_graph=create_graph, allow_unused=True
+        )
     _check_dependence(found, create_graph, strict)
-    return [Tensor(np.zeros(x.shape, x.dtype.numpy)) if part is None else part for part, x in zip(found, xs, strict=True)]
+    return [
+        Tensor(np.zeros(x.shape, x.dtype.numpy)) if part is None else part
+        for part, x in zip(found, xs, strict=True)
+    ]
 
 
 def _varies(y: Tensor, strict: bool) -> bool:
     if strict and not y.requires_grad:
-        raise RuntimeError("Output 0 of the user-provided function does not require gradients. Strict mode asks for all of them.")
+        raise RuntimeError(
+            "Output 0 of the user-provided function does not require gradients. Strict mode asks "
+            "for all of them."
+        )
     return y.requires_grad
 
 
 def _check_dependence(found: Sequence[Tensor | None], create_graph: bool, strict: bool) -> None:
-    """In strict mode, refuse a result, or a derivative that is differentiated again, that is the same for all values of an input."""
+    """In strict mode, refuse a result, or a derivative that is differentiated again, that is the
+    same for all values of an input.
+    """
     for i, part in enumerate(found if strict else ()):
         if part is None or (create_graph and not part.requires_grad):
             what = "output" if part is None else "jacobian"
-            raise RuntimeError(f"The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode.")
+            raise RuntimeError(
+                f"The {what} of the user-provided function is independent of input {i}. This is "
+                "not allowed in strict mode."
+            )
 
 
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
     """The function's value, and v times its Jacobian."""
     with enable_grad():
         xs, result, ys = _run(func, inputs, create_graph, "vjp")
@@ -91,8 +130,16 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return _shape_parts(result, ys, create_graph), _shape_parts(inputs, found, create_graph)
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """The function's value, and its Jacobian times v: the derivative by u of the product u J, in the direction v."""
+def jvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The function's value, and its Jacobian times v: the derivative by u of the product u J, in
+    the direction v.
+    """
     with enable_grad():
         xs, result, ys = _run(func, inputs, create_graph, "jvp")
         vs = _vectors(v, xs, "input", "jvp")
@@ -105,23 +152,32 @@ def jacobian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """All partial derivatives: of shape output.shape + input.shape, a tuple for each tuple. They are the same by either strategy."""
+    """All partial derivatives: of shape output.shape + input.shape, a tuple for each tuple.
+
+    They are the same by either strategy.
+    """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode"')
     with enable_grad():
         xs, result, ys = _run(func, inputs, create_graph, "jacobian")
-        blocks = [_shape_parts(inputs, _rows(y, xs, create_graph, strict), create_graph) for y in ys]
+        blocks = [
+            _shape_parts(inputs, _rows(y, xs, create_graph, strict), create_graph) for y in ys
+        ]
     return tuple(blocks) if isinstance(result, tuple) else blocks[0]
 
 
 def _rows(y: Tensor, xs: Tensors, create_graph: bool, strict: bool) -> list[Tensor]:
-    """The blocks of one result: of all its entries at once, or one after the other where a user's rule asks for numbers."""
+    """The blocks of one result: of all its entries at once, or one after the other where a user's
+    rule asks for numbers.
+    """
     size = y.array.size
     found: Sequence[Tensor | None] = (None,) * len(xs)
     if _varies(y, strict) and size:
         units = np.eye(size, dtype=y.array.dtype).reshape(size, *y.array.shape)
         try:
-            found = grad(y, xs, Tensor(units), True, create_graph, allow_unused=True, is_grads_batched=True)
+            found = grad(
+                y, xs, Tensor(units), True, create_graph, allow_unused=True, is_grads_batched=True
+            )
         except NotBatchedError:
             rows = [_products([y], xs, [Tensor(unit)], create_graph, strict) for unit in units]
             found = [stack(column) for column in zip(*rows, strict=True)]
@@ -150,11 +206,19 @@ def hessian(
 
 def _scalar(y: Any) -> Tensor:
     if not isinstance(y, Tensor) or y.array.size != 1:
-        raise RuntimeError("The Tensor returned by the user-provided function should contain a single element")
+        raise RuntimeError(
+            "The Tensor returned by the user-provided function should contain a single element"
+        )
     return y
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
     """The value of a scalar function, and v times its Hessian."""
     with enable_grad():
         xs, result, _ = _run(func, inputs, create_graph, "vhp")
@@ -164,6 +228,12 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return _shape_parts(y, [y], create_graph), _shape_parts(inputs, found, create_graph)
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
     """The same, as the Hessian times v: it is symmetric."""
     return vhp(func, inputs, v, create_graph, strict)

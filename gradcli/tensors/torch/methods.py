@@ -1,4 +1,6 @@
-"""The methods of tensors: those of PyTorch's own, Python's and NumPy's protocols, and every function of the catalogue."""
+"""The methods of tensors: those of PyTorch's own, Python's and NumPy's protocols, and every
+function of the catalogue.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,18 @@ from gradcli.tensors.torch.creation import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.display import text_of_tensor
 from gradcli.tensors.torch.namespace import where_of
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
-from gradcli.tensors.torch.own_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, METHODS, PLAIN_METHODS, rearrange
+from gradcli.tensors.torch.own_methods import (
+    BIT_OPERATORS,
+    BITS,
+    CASTS,
+    MEMORY,
+    METHODS,
+    PLAIN_METHODS,
+    rearrange,
+)
 from gradcli.tensors.transforms.vectorizing import interpret
 
-# -- Methods that give a tensor new content, or a new shape, in place ------------------------------
+# -- Methods that give a tensor new content, or a new shape, in place -----------------------------
 
 
 def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
@@ -65,8 +75,15 @@ def _write(x: Tensor, value: Any, label: str) -> Tensor:
         raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, Tensor):
         if value.array.ndim:
-            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions.")
-        value = value.to(x.dtype) if value.requires_grad or state.interpreter is not None else value.item()
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{value.array.ndim} dimensions."
+            )
+        value = (
+            value.to(x.dtype)
+            if value.requires_grad or state.interpreter is not None
+            else value.item()
+        )
     check_writable(x, value)
     if not writable(memory_of(x)):
         check_places(x)
@@ -101,11 +118,14 @@ IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "index_put_": _index_put,
     "fill_": _fill,
     "zero_": _zero_gradient,
-    **{f"{name}_": _rearranging_method(name) for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")},
+    **{
+        f"{name}_": _rearranging_method(name)
+        for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")
+    },
 }
 
 
-# -- Python's operators of tensors: those that records name, and those of bits ---------------------
+# -- Python's operators of tensors: those that records name, and those of bits -------------------
 
 
 _OPERANDS = (Operand, int, float, np.ndarray, np.generic)
@@ -113,7 +133,9 @@ _NO_STATIC: Mapping[str, Any] = {}
 
 
 def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """The method of an operator, from the left or the right; Python asks the other operand if it is no number."""
+    """The method of an operator, from the left or the right; Python asks the other operand if it is
+    no number.
+    """
     taken = _OPERANDS if op.elementwise else (Operand, np.ndarray)
 
     def operator(self: Tensor, other: Any) -> Any:
@@ -129,7 +151,9 @@ def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
 
 
 def _record_methods() -> dict[str, Callable[..., Any]]:
-    """The methods of the operations that are operators: from the left, from the right, and in place."""
+    """The methods of the operations that are operators: from the left, from the right, and in
+    place.
+    """
     found: dict[str, Callable[..., Any]] = {}
     for op in registry().values():
         if op.operator is None or len(op.operands) == 1:
@@ -137,7 +161,8 @@ def _record_methods() -> dict[str, Callable[..., Any]]:
         name = op.operator.__name__
         found[f"__{name}__"] = _operator(op)
         if op.result != "bool":
-            # with a number on the left, the tensor is the first operand where the order does not matter, as in PyTorch
+            # with a number on the left, the tensor is the first operand where the order does not
+            # matter, as in PyTorch
             found[f"__r{name}__"] = _operator(op, reflected=op.algebra not in ("sum", "product"))
             if op.elementwise:
                 found[f"__i{name}__"] = _in_place(f"__{name}__")
@@ -152,7 +177,8 @@ def _abs(x: Tensor) -> Any:
     return abs_(x)
 
 
-# -- transposes -------------------------------------------------------------------------------------------------
+# -- transposes
+# -------------------------------------------------------------------------------------------------
 
 
 def _transpose(x: Tensor) -> Any:
@@ -161,13 +187,17 @@ def _transpose(x: Tensor) -> Any:
 
 def _matrix_transposed(x: Tensor) -> Any:
     if x.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is of matrices, not of {x.ndim} axes: tensor.mH is of batches of them")
+        raise RuntimeError(
+            f"tensor.H is of matrices, not of {x.ndim} axes: tensor.mH is of batches of them"
+        )
     return _matrices_transposed(x)
 
 
 def _matrices_transposed(x: Tensor) -> Any:
     if x.ndim == 1:
-        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
     return swapaxes(x, axis1=-1, axis2=-2) if x.ndim else _transpose(x)
 
 
@@ -192,7 +222,9 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return new
 
 
-def _new_tensor(x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def _new_tensor(
+    x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     check_device(device)
     if isinstance(data, Tensor):
         warn(creation.COPIED.format("tensor.new_tensor"))
@@ -218,7 +250,8 @@ OWN: dict[str, Callable[..., Any]] = {
 }
 
 
-# What the class has from rooms above its own: how operations are applied, Python's protocols, and NumPy's.
+# What the class has from rooms above its own: how operations are applied, Python's protocols, and
+# NumPy's.
 SPECIAL: dict[str, Any] = {
     **OPERATORS,
     "apply_op": staticmethod(apply),
@@ -244,7 +277,11 @@ class _Unbound:
     def __get__(self, x: Tensor | None, owner: type[Tensor]) -> Any:
         function = _method(self.name)
         if function is not OWN.get(self.name):
-            function.__name__, function.__qualname__, function.__module__ = self.name, f"Tensor.{self.name}", Tensor.__module__
+            function.__name__, function.__qualname__, function.__module__ = (
+                self.name,
+                f"Tensor.{self.name}",
+                Tensor.__module__,
+            )
         setattr(Tensor, self.name, function)
         return function if x is None else MethodType(function, x)
 
@@ -279,7 +316,10 @@ def _writes_too(name: str) -> bool:
 
 
 def _install() -> None:
-    """Give tensors their methods. A class that looks for them by `__getattr__` would be slower to read any field of."""
+    """Give tensors their methods.
+
+    A class that looks for them by `__getattr__` would be slower to read any field of.
+    """
     for special, method in SPECIAL.items():
         setattr(Tensor, special, method)
     names = {*OWN, *functions()}.difference(NO_METHODS)
@@ -291,7 +331,7 @@ def _install() -> None:
 _install()
 
 
-# -- ``torch.nn.Parameter``: leaves that say of themselves that they are what is trained -----------
+# -- ``torch.nn.Parameter``: leaves that say of themselves that they are what is trained ---------
 
 
 class _Kind(type):
@@ -300,7 +340,10 @@ class _Kind(type):
 
 
 class Parameter(metaclass=_Kind):
-    """A leaf of the same memory, which requires grad. What is computed of it are tensors as any other."""
+    """A leaf of the same memory, which requires grad.
+
+    What is computed of it are tensors as any other.
+    """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is not None and not isinstance(data, Tensor):

@@ -1,4 +1,6 @@
-"""PyTorch's functions by their names: those of the catalogue, and the few that are about tensors themselves."""
+"""PyTorch's functions by their names: those of the catalogue, and the few that are about tensors
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,19 @@ from gradcli.tensors.transforms import vectorizing
 
 @cache
 def function(name: str, where: str = "torch") -> Callable[..., Any]:
-    """Return a function of the catalogue under PyTorch's name. Raises AttributeError if there is none."""
+    """Return a function of the catalogue under PyTorch's name.
+
+    Raises AttributeError if there is none.
+    """
     there = qualified_name(name, f"{where}.{name}", TORCH)
     found = record_of(there)
     if found is None:
         raise AttributeError(missing(name, where))
     record, signature = found
     words = [p.name for p in signature.parameters]
-    writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
+    writes = (
+        words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
+    )
     parts = record.result_names if where == "torch.linalg" and isinstance(record, Composite) else ()
     calling = caller(there, TORCH, name)
     if writes is None and not parts:
@@ -57,7 +64,11 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
         if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
             keywords["inplace"] = bool(keywords["inplace"])
         result = calling(*arguments, **keywords)
-        return named_results(f"linalg_{name}", parts, result) if parts and isinstance(result, tuple) else result
+        return (
+            named_results(f"linalg_{name}", parts, result)
+            if parts and isinstance(result, tuple)
+            else result
+        )
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
@@ -74,7 +85,11 @@ def network_function(name: str) -> Callable[..., Any]:
 
 def function_names() -> list[str]:
     """The names under which there are functions in PyTorch's parts."""
-    return sorted(name for name in {*public_names(), *meanings.names()} if "." not in name and record_of(name) is not None)
+    return sorted(
+        name
+        for name in {*public_names(), *meanings.names()}
+        if "." not in name and record_of(name) is not None
+    )
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
@@ -83,7 +98,9 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
 
 def einsum(equation: Any, *operands: Any) -> Any:
-    """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by numbers."""
+    """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by
+    numbers.
+    """
     if isinstance(equation, Tensor) and operands:
         equation, listed = letter_operands((equation, *operands), index)
         return einsum(equation, *listed)
@@ -91,7 +108,8 @@ def einsum(equation: Any, *operands: Any) -> Any:
         operands = tuple(operands[0])
     if not operands:
         raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its subscripts list"
         )
     if not isinstance(equation, str):
         raise TypeError("einsum(): the first argument is the equation, a string; operands follow")
@@ -99,25 +117,33 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     found: Tensor = record_named("einsum")(*tensors, subscripts=equation)
-    return found.to(of_numpy(dtypes.result_type([x.array for x in tensors])))  # whole numbers wrap around
+    return found.to(
+        of_numpy(dtypes.result_type([x.array for x in tensors]))
+    )  # whole numbers wrap around
 
 
 def _sums(equation: str) -> bool:
     """Return whether a letter of one term's is not in the result."""
     term, arrow, result = equation.replace(" ", "").partition("->")
     letters = set(term) - {"."}
-    return bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
+    return (
+        bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
+    )
 
 
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     """One of two values, entry by entry; of a condition alone, the places where it holds."""
     if not isinstance(condition, Tensor):
-        raise TypeError(f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}")
+        raise TypeError(
+            f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}"
+        )
     if not choices and not keywords:
         return METHODS["nonzero"](condition, as_tuple=True)
     if condition.array.dtype != np.bool_:
         if condition.array.dtype != np.uint8:
-            raise RuntimeError(f"where: the condition is a boolean tensor, not one of {condition.dtype.name}")
+            raise RuntimeError(
+                f"where: the condition is a boolean tensor, not one of {condition.dtype.name}"
+            )
         condition = condition.to(dtypes.bool_)
     return caller("where")(condition, *choices, **keywords)
 
@@ -134,7 +160,9 @@ def detach(x: Tensor) -> Tensor:
 
 def adaptive_max_pool1d(x: Tensor, output_size: Any) -> Any:
     """The largest entries and their places: at the top, PyTorch gives both."""
-    return function("adaptive_max_pool1d", "torch.nn.functional")(x, output_size, return_indices=True)
+    return function("adaptive_max_pool1d", "torch.nn.functional")(
+        x, output_size, return_indices=True
+    )
 
 
 def is_tensor(x: Any) -> bool:
@@ -144,8 +172,12 @@ def is_tensor(x: Any) -> bool:
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     for operand in (tensor, other):
         if not isinstance(operand, (Tensor, bool, int, float)):
-            raise TypeError(f"result_type(): an operand must be Tensor or Number, not {type(operand).__name__}")
-    return of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)]))
+            raise TypeError(
+                f"result_type(): an operand must be Tensor or Number, not {type(operand).__name__}"
+            )
+    return of_numpy(
+        dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)])
+    )
 
 
 def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
@@ -163,7 +195,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     try:
         return Size(np.broadcast_shapes(*given))
     except ValueError:
-        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, given))}") from None
+        raise RuntimeError(
+            "Shape mismatch: objects cannot be broadcast to a single shape: "
+            f"{', '.join(map(str, given))}"
+        ) from None
 
 
 def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
@@ -172,21 +207,34 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes == -1:
         if not x.array.size:
-            raise RuntimeError("Class values must be non-negative: can not infer total number of classes from empty tensor.")
+            raise RuntimeError(
+                "Class values must be non-negative: can not infer total number of classes from "
+                "empty tensor."
+            )
         num_classes = int(x.array.max()) + 1
     hot: Tensor = function("one_hot", "torch.nn.functional")(x, num_classes)
     return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
 
 
 def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
-    """The function whose name ends with an underscore, which writes its result into the first argument: the method, if there is one."""
-    if not name.endswith("_") or name.startswith("_") or (record_of(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY):
+    """The function whose name ends with an underscore, which writes its result into the first
+    argument: the method, if there is one.
+    """
+    if (
+        not name.endswith("_")
+        or name.startswith("_")
+        or (record_of(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY)
+    ):
         return None
     if not hasattr(Tensor, name) and name not in _NO_METHODS:
         return None
 
     def write(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
+        written: Tensor = (
+            getattr(x, name)(*arguments, **keywords)
+            if hasattr(x, name)
+            else update(x, name[:-1], arguments, keywords)
+        )
         return written
 
     return check_annotations(write, name)
@@ -196,7 +244,9 @@ _NO_METHODS = words("celu_ elu_ hardtanh_ leaky_relu_ rrelu_ selu_ threshold_")
 _NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 
 
-OF_NETWORKS: dict[str, Callable[..., Any]] = {name: check_annotations(function, name) for name, function in _NAMED.items()}
+OF_NETWORKS: dict[str, Callable[..., Any]] = {
+    name: check_annotations(function, name) for name, function in _NAMED.items()
+}
 OWN: dict[str, Callable[..., Any]] = {
     **QUESTIONS, **RANDOM,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
@@ -213,7 +263,9 @@ OWN: dict[str, Callable[..., Any]] = {
 
 
 class FunctionModule:
-    """A function that keeps arguments, with what PyTorch's modules have beside: modes, and parameters, of which there are none."""
+    """A function that keeps arguments, with what PyTorch's modules have beside: modes, and
+    parameters, of which there are none.
+    """
 
     training = True
     _record: Class
@@ -229,7 +281,9 @@ class FunctionModule:
             times = self._record.repeated.get("pad" if name == "padding" else name)
             setattr(self, name, (value,) * times if times and isinstance(value, int) else value)
         if "Dropout" in type(self).__name__ and not 0 <= vars(self)["p"] <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {vars(self)['p']}")
+            raise ValueError(
+                f"dropout probability has to be between 0 and 1, but got {vars(self)['p']}"
+            )
 
     def forward(self, *tensors: Any, **named: Any) -> Any:
         return _function(self._record)(*tensors, **named, **self._kept_parameters())
@@ -255,11 +309,13 @@ class FunctionModule:
         told = [
             f"{name}={getattr(self, name)!r}"
             for name, parameter in self._constructor.parameters.items()
-            if getattr(self, name) is not parameter.default and getattr(self, name) != parameter.default
+            if getattr(self, name) is not parameter.default
+            and getattr(self, name) != parameter.default
         ]
         return f"{type(self).__name__}({', '.join(told)})"
 
-    # -- what all modules have -----------------------------------------------------------------------------------
+    # -- what all modules have
+    # -----------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> FunctionModule:
         if not isinstance(mode, bool):
@@ -276,23 +332,36 @@ class FunctionModule:
     def state_dict(self) -> OrderedDict[str, Tensor]:
         """The weights of losses."""
         own = vars(self).items()
-        return OrderedDict((name, value.detach()) for name, value in own if isinstance(value, Tensor))
+        return OrderedDict(
+            (name, value.detach()) for name, value in own if isinstance(value, Tensor)
+        )
 
 
 def module(name: str) -> type[FunctionModule]:
-    """The class of that name in torch.nn. Raises AttributeError for what gradcli does not have, with the reason."""
+    """The class of that name in torch.nn.
+
+    Raises AttributeError for what gradcli does not have, with the reason.
+    """
     found = class_of(name, TORCH)
     if isinstance(found, Refused):
         raise AttributeError(f"gradcli has no torch.nn.{name}: {found.why}; {found.help}")
     if found is None:
-        help = "it has the functions of torch.nn.functional, and the classes that are these and keep arguments"
+        help = (
+            "it has the functions of torch.nn.functional, and the classes that are these and "
+            "keep arguments"
+        )
         raise AttributeError(f"gradcli has no torch.nn.{name}: {help}")
     return _make_module(name, found)
 
 
 @cache
 def _make_module(name: str, record: Class) -> type[FunctionModule]:
-    fields = {"_record": record, "_constructor": _constructor(record), "__module__": "torch.nn.modules", "__doc__": None}
+    fields = {
+        "_record": record,
+        "_constructor": _constructor(record),
+        "__module__": "torch.nn.modules",
+        "__doc__": None,
+    }
     return type(name, (FunctionModule,), fields)
 
 
@@ -302,12 +371,22 @@ def module_names() -> list[str]:
 
 
 def _constructor(record: Class) -> inspect.Signature:
-    """The signature by which objects are made: the parameters have PyTorch's names, and the defaults of the function."""
+    """The signature by which objects are made: the parameters have PyTorch's names, and the
+    defaults of the function.
+    """
     if record.keeps == "*":  # whatever there is
         return inspect.signature(lambda *args, **kwargs: None)
-    defaults = {**_parameters(record.methods[CALL]), "size_average": None, "reduce": None, "inplace": False, **record.defaults}
+    defaults = {
+        **_parameters(record.methods[CALL]),
+        "size_average": None,
+        "reduce": None,
+        "inplace": False,
+        **record.defaults,
+    }
     made = []
-    for parameter, written in zip(record.constructor.parameters, record.keeps.split(","), strict=False):
+    for parameter, written in zip(
+        record.constructor.parameters, record.keeps.split(","), strict=False
+    ):
         default = defaults.get(parameter.name, REQUIRED)
         word = written.strip().lstrip("-").rpartition("|")[2]
         made.append(_parameter(word, inspect.Parameter.empty if default is REQUIRED else default))
@@ -318,7 +397,10 @@ def _constructor(record: Class) -> inspect.Signature:
 def _parameters(name: str) -> dict[str, Any]:
     """The parameters of a function of networks, with their defaults."""
     if name in OF_NETWORKS:
-        return {word: parameter.default for word, parameter in inspect.signature(OF_NETWORKS[name]).parameters.items()}
+        return {
+            word: parameter.default
+            for word, parameter in inspect.signature(OF_NETWORKS[name]).parameters.items()
+        }
     found = record_of(name)
     if found is None:
         return {}
@@ -361,19 +443,27 @@ NAMES: dict[str, Any] = {
     "get_default_device": get_default_device, "set_default_device": set_default_device,
     "where": where, "as_tensor": check_annotations(as_tensor),
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None,
-    **{name: name for name in ("contiguous_format", "preserve_format", "strided")},  # of which there is one each
+    # of which there is one each
+    **{name: name for name in ("contiguous_format", "preserve_format", "strided")},
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
 
 
 _ELSEWHERE = {  # what people look for at the top, and where it is
-    "grad": "gradcli.evaluate(...).grad has an expression's gradients, gradcli.autograd.grad gives those of tensors",
-    "jacobian": 'gradcli.evaluate(..., mode="jacobian") gives it of an expression, gradcli.autograd.functional.jacobian of a function',
-    "hessian": 'gradcli.evaluate(..., mode="hessian") gives it of an expression, gradcli.autograd.functional.hessian of a function',
-    "hvp": 'gradcli.evaluate(..., hvp={{"x": 1.0}}) gives it of an expression, gradcli.autograd.functional.hvp of a function',
-    "jvp": 'gradcli.evaluate(..., jvp={{"x": 1.0}}) gives it of an expression, gradcli.autograd.functional.jvp of a function',
-    "vjp": "gradcli.evaluate(..., seed=...) gives it of an expression, gradcli.autograd.functional.vjp of a function",
-    "check": "gradcli.evaluate(...).check is the verdict on an expression, `gradcli check` holds files to it",
+    "grad": "gradcli.evaluate(...).grad has an expression's gradients, gradcli.autograd.grad "
+    "gives those of tensors",
+    "jacobian": 'gradcli.evaluate(..., mode="jacobian") gives it of an expression, '
+    "gradcli.autograd.functional.jacobian of a function",
+    "hessian": 'gradcli.evaluate(..., mode="hessian") gives it of an expression, '
+    "gradcli.autograd.functional.hessian of a function",
+    "hvp": 'gradcli.evaluate(..., hvp={{"x": 1.0}}) gives it of an expression, '
+    "gradcli.autograd.functional.hvp of a function",
+    "jvp": 'gradcli.evaluate(..., jvp={{"x": 1.0}}) gives it of an expression, '
+    "gradcli.autograd.functional.jvp of a function",
+    "vjp": "gradcli.evaluate(..., seed=...) gives it of an expression, "
+    "gradcli.autograd.functional.vjp of a function",
+    "check": "gradcli.evaluate(...).check is the verdict on an expression, `gradcli check` holds "
+    "files to it",
     "gradcheck": "gradcli.autograd.gradcheck holds a function of tensors to its reference",
     "eval": "gradcli.evaluate(...) is the value and the gradient of an expression",
     **dict.fromkeys(("dropout", "batch_norm", "instance_norm"), "torch.nn.functional has it"),
@@ -384,7 +474,9 @@ _ELSEWHERE = {  # what people look for at the top, and where it is
     """),
         "torch.nn.functional has it, with names for the reductions in place of numbers",
     ),
-    **dict.fromkeys(words("bound export plot functions repl"), "it is a command, `gradcli {name} --help`"),
+    **dict.fromkeys(
+        words("bound export plot functions repl"), "it is a command, `gradcli {name} --help`"
+    ),
 }
 
 
@@ -397,13 +489,18 @@ _WITHOUT = {  # what is not here, and why
         complex polar view_as_real view_as_complex stft istft complex32 complex64 complex128
         cfloat cdouble chalf imag is_complex_ fft
     """), _COMPLEX),
-    **dict.fromkeys(words("lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell"), _RECURRENT),
-    **dict.fromkeys(("poisson", "binomial"), "it draws at random, and has no gradient; np.random has it"),
+    **dict.fromkeys(words("lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell "
+    "rnn_relu_cell"), _RECURRENT),
+    **dict.fromkeys(("poisson", "binomial"), "it draws at random, and has no gradient; np.random "
+    "has it"),
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",
-    **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
-    **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed as it is"),
-    **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are dense and strided"),
+    **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's "
+    "BLAS: set OMP_NUM_THREADS"),
+    **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed "
+    "as it is"),
+    **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are "
+    "dense and strided"),
     **dict.fromkeys(words("quantize_per_tensor quantize_per_channel qint8 quint8 qint32"), "quantized numbers have no gradients"),
 }  # fmt: skip
 
@@ -415,7 +512,10 @@ def without(name: str, where: str) -> None:
 
 
 def resolve(name: str, where: str = "torch") -> Any:
-    """The value of a name of PyTorch's. Raises AttributeError, by name, for what gradcli does not have."""
+    """The value of a name of PyTorch's.
+
+    Raises AttributeError, by name, for what gradcli does not have.
+    """
     if name in NAMES:
         return NAMES[name]
     without(name, where)

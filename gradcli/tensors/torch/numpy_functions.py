@@ -17,7 +17,14 @@ import numpy as np
 
 from gradcli.errors import UnreadArgumentError
 from gradcli.namespace import ufuncs
-from gradcli.namespace.compositions import cho_factor, cho_solve, letter_operands, line, moving, ratios
+from gradcli.namespace.compositions import (
+    cho_factor,
+    cho_solve,
+    letter_operands,
+    line,
+    moving,
+    ratios,
+)
 from gradcli.ops.calling.meanings import is_part, qualified_name
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY
 from gradcli.ops.spec import Op
@@ -32,10 +39,14 @@ from gradcli.tensors.torch.namespace import einsum
 
 # What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
 _IN_DOUBLES = words("average corrcoef cov fabs float_power modf rint")
-NO_GRADIENT = "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+NO_GRADIENT = (
+    "functions with out=... arguments don't support automatic differentiation, but one "
+    "of the arguments requires grad."
+)
 
 
-# -- functions of the catalogue ---------------------------------------------------------------------------------
+# -- functions of the catalogue
+# ---------------------------------------------------------------------------------
 
 
 def call_function(name: str, arguments: Any, keywords: dict[str, Any], function: Any = None) -> Any:
@@ -51,7 +62,9 @@ def call_function(name: str, arguments: Any, keywords: dict[str, Any], function:
     }
     out, record = keywords.get("out"), found[0]
     if isinstance(out, np.ndarray):
-        return write_result(out, call_function(name, arguments, {**keywords, "out": None}, function), True)
+        return write_result(
+            out, call_function(name, arguments, {**keywords, "out": None}, function), True
+        )
     arguments, named = tuple(map(strong, arguments)), {k: strong(v) for k, v in keywords.items()}
     of_floats = isinstance(record, Op) and record.torch.refuses and not record.integral
     if of_floats and "dtype" in named and np.dtype(named["dtype"]).kind not in dtypes.FLOATS:
@@ -79,7 +92,9 @@ def refuse(name: str, **given: Any) -> None:
     """Refuse, by name, keywords that would change what is computed."""
     for keyword, value in given.items():
         if value is not None and value is not np._NoValue:
-            raise UnreadArgumentError(f"{name} of tensors does not support this {keyword}=", help="leave it out")
+            raise UnreadArgumentError(
+                f"{name} of tensors does not support this {keyword}=", help="leave it out"
+            )
 
 
 def tensor_of(argument: Any) -> Any:
@@ -107,12 +122,15 @@ def _float(argument: Any) -> Any:
     return argument.to(dtypes.float64) if whole else argument
 
 
-# -- NumPy's own ------------------------------------------------------------------------------------------------
+# -- NumPy's own
+# ------------------------------------------------------------------------------------------------
 
 
 def _of_entries(function: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function of the entries, whose results are places, counts and truths."""
-    return lambda *given, **named: function(*plain(given), **{k: plain(v) for k, v in named.items()})
+    return lambda *given, **named: function(
+        *plain(given), **{k: plain(v) for k, v in named.items()}
+    )
 
 
 def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., Any]:
@@ -120,7 +138,10 @@ def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., 
 
     def run(*given: Any, **named: Any) -> Any:
         if requires_grad([*given[first:], *named.values()]):
-            raise TypeError(f"{function.__name__}: a tensor that requires grad loses its gradient here: write x.detach()")
+            raise TypeError(
+                f"{function.__name__}: a tensor that requires grad loses its gradient here: write "
+                "x.detach()"
+            )
         found = _of_entries(function)(*given, **named)
         return Tensor(np.asarray(found)) if first else found
 
@@ -128,28 +149,39 @@ def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., 
 
 
 def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
-    """A function that only moves entries: those of its argument at a place, an array or nested lists of arrays."""
+    """A function that only moves entries: those of its argument at a place, an array or nested
+    lists of arrays.
+    """
     moved = moving(function, tensor_of, at)
 
     def run(*given: Any, out: None = None, **named: Any) -> Any:
         refuse(function.__name__, out=out)
-        arguments = [argument if place == at else plain(argument) for place, argument in enumerate(given)]
+        arguments = [
+            argument if place == at else plain(argument) for place, argument in enumerate(given)
+        ]
         return moved(*arguments, **{key: plain(value) for key, value in named.items()})
 
     return run
 
 
-# -- functions made of others -----------------------------------------------------------------------------------
+# -- functions made of others
+# -----------------------------------------------------------------------------------
 
 
 def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
     """With letters, or with lists of labels: ``np.einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
     refuse("einsum", **keywords)
-    given: Any = (equation, operands) if isinstance(equation, str) else letter_operands((equation, *operands), index)
+    given: Any = (
+        (equation, operands)
+        if isinstance(equation, str)
+        else letter_operands((equation, *operands), index)
+    )
     return einsum(given[0], *map(tensor_of, given[1]))
 
 
-def _along_axis(function: Callable[..., Any], axis: int, arr: Any, *given: Any, **named: Any) -> Any:
+def _along_axis(
+    function: Callable[..., Any], axis: int, arr: Any, *given: Any, **named: Any
+) -> Any:
     """A function of each vector along an axis, in whose place its results stand."""
     moved = np.moveaxis(tensor_of(arr), axis, -1)
     rows, lead = np.reshape(moved, (-1, moved.shape[-1])), tuple(moved.shape[:-1])
@@ -175,11 +207,15 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *given: Any, **named: Any) 
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:
-    return by_name("transpose", a, **({} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())}))
+    return by_name(
+        "transpose", a, **({} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())})
+    )
 
 
 def _ordering(name: str) -> Callable[..., Any]:
-    def run(x: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    def run(
+        x: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Any:
         refuse(name, order=order)
         x, axis = (np.ravel(x), -1) if axis is None else (x, axis)
         return by_name(name, x, axis=axis, kind=kind)
@@ -187,7 +223,9 @@ def _ordering(name: str) -> Callable[..., Any]:
     return run
 
 
-def _partition(x: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: Any = None) -> Any:
+def _partition(
+    x: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: Any = None
+) -> Any:
     refuse("partition", order=order)
     x, axis = (np.ravel(x), -1) if axis is None else (x, axis)
     return np.take_along_axis(x, np.argpartition(plain(x), kth, axis, kind), axis)
@@ -210,7 +248,9 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     given, put = tensor_of(arr), tensor_of(values)
     if put.requires_grad and not given.dtype.is_floating_point:
         help = "make the array one of floats"
-        raise UnreadArgumentError("insert: floats that require grad cannot be put into whole numbers", help=help)
+        raise UnreadArgumentError(
+            "insert: floats that require grad cannot be put into whole numbers", help=help
+        )
     joined = _moving(lambda pair: np.insert(pair[0], plain(obj), pair[1], axis))
     return joined([given, put.to(given.dtype)])
 
@@ -232,7 +272,9 @@ def _logspace(
     return _arrange(np.power(base, line(first, last, index(num), endpoint)[0]), dtype, axis)
 
 
-def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def _geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
     first, last = _floats(start, stop)
     if np.any(np.sign(plain(first)) * np.sign(plain(last)) <= 0):
         raise ValueError("geomspace needs two ends of one sign, neither of them 0")
@@ -295,7 +337,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-# -- SciPy's functions on tensors: the catalogue's by their names, and some made of others --------
+# -- SciPy's functions on tensors: the catalogue's by their names, and some made of others -------
 
 
 def _call_by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
@@ -303,7 +345,8 @@ def _call_by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
     return caller(name, SCIPY)(*map(strong, arguments), **named)
 
 
-# -- scipy.special ----------------------------------------------------------------------------------------------
+# -- scipy.special
+# ----------------------------------------------------------------------------------------------
 
 
 def _of_orders(name: str) -> Callable[..., Any]:
@@ -327,7 +370,11 @@ def _of_orders(name: str) -> Callable[..., Any]:
 def _of_one_order(name: str, order: Any, x: Any) -> Any:
     if name == "ive":
         return _call_by_name("iv", tensor_of(order), x) * np.exp(-np.abs(x))
-    return _call_by_name("kv", tensor_of(order), x) * np.exp(x) if name == "kve" else _call_by_name(name, order, x)
+    return (
+        _call_by_name("kv", tensor_of(order), x) * np.exp(x)
+        if name == "kve"
+        else _call_by_name(name, order, x)
+    )
 
 
 _OF_ORDERS = ("iv", "ive", "jn", "jv", "kn", "kv", "kve", "yn", "yv", "expn", "polygamma", *(
@@ -343,19 +390,24 @@ def _counts(name: str, target: str) -> Callable[..., Any]:
         parts = np.broadcast_arrays(*map(tensor_of, counts))
         total, *taken = plain(list(parts))
         outside = np.any([total < 0, *[(m < 0) | (m > total) for m in taken]], axis=0)
-        return np.where(outside, 0.0, _call_by_name(target, *(np.where(outside, 1.0, n) for n in parts)))
+        return np.where(
+            outside, 0.0, _call_by_name(target, *(np.where(outside, 1.0, n) for n in parts))
+        )
 
     return run
 
 
-# -- scipy.signal -----------------------------------------------------------------------------------------------
+# -- scipy.signal
+# -----------------------------------------------------------------------------------------------
 
 
 def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The convolution over all axes."""
     x, y = tensor_of(in1), tensor_of(in2)
     if mode not in ("full", "same", "valid"):
-        raise UnreadArgumentError(f"convolve of tensors takes mode='full', 'same' or 'valid', not {mode!r}")
+        raise UnreadArgumentError(
+            f"convolve of tensors takes mode='full', 'same' or 'valid', not {mode!r}"
+        )
     if x.ndim != y.ndim:
         raise ValueError("in1 and in2 should have the same dimensionality")
     extents = list(zip(x.shape, y.shape, strict=True))
@@ -367,11 +419,16 @@ def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     full, kept = np.tensordot(windows, np.flip(y) if extents else y, x.ndim), []
     for n, m in extents:
         first = {"full": 0, "same": (m - 1) // 2}.get(mode, min(n, m) - 1)
-        kept.append(slice(first, first + {"full": n + m - 1, "same": n}.get(mode, max(n, m) - min(n, m) + 1)))
+        kept.append(
+            slice(
+                first, first + {"full": n + m - 1, "same": n}.get(mode, max(n, m) - min(n, m) + 1)
+            )
+        )
     return full[tuple(kept)]
 
 
-# -- scipy.stats, scipy.linalg ----------------------------------------------------------------------------------
+# -- scipy.stats, scipy.linalg
+# ----------------------------------------------------------------------------------
 
 
 def _normal(name: str) -> Callable[..., Any]:
@@ -417,7 +474,9 @@ def _factors(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tu
     return factors, pivots - 1
 
 
-def _solution(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def _solution(
+    lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
     """z with A z = b, or with the transpose of A: b is a vector, or a matrix of as many rows."""
     if trans not in (0, 1, 2):
         raise UnreadArgumentError(f"lu_solve takes trans=0, 1 or 2, not {trans!r}")
@@ -442,7 +501,11 @@ MADE: dict[str, Callable[..., Any]] = {
         cho_solve(tensor_of(c_and_lower[0]), c_and_lower[1], tensor_of(b))
     ),
 }  # fmt: skip
-UFUNCS = {name.removeprefix("special."): made for name, made in MADE.items() if name.startswith("special.")}
+UFUNCS = {
+    name.removeprefix("special."): made
+    for name, made in MADE.items()
+    if name.startswith("special.")
+}
 
 
 @cache
@@ -484,22 +547,28 @@ class _Distribution(SimpleNamespace):
         return scipy_function(f"{self.path}.{name}")
 
 
-# -- NumPy's protocols of tensors: ``np.sum(t, axis=1)``, ``np.sin(t)``, ``np.add.reduce(t)`` ------
+# -- NumPy's protocols of tensors: ``np.sum(t, axis=1)``, ``np.sin(t)``, ``np.add.reduce(t)`` ----
 
 
 _WRITING = ("put",)  # of the catalogue under that name, but with a new array as its result
 _OF_WHOLE_NUMBERS = words("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift bitwise_count gcd lcm")  # fmt: skip
 
 
-def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def function_on_tensors(
+    x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
     """A NumPy function, recorded as the operation of that name."""
     name, of_matrices = function.__name__, function.__module__ == "numpy.linalg"
     path = f"linalg.{name}" if of_matrices else name
     if path in FUNCTIONS:
         return FUNCTIONS[path](*arguments, **keywords)
     if name in _WRITING:
-        raise TypeError(f"gradcli has no numpy.{name} on tensors; tensor.detach().numpy() is the array")
-    return call_function(qualified_name(name, path, NUMPY) if of_matrices else name, arguments, keywords, function)
+        raise TypeError(
+            f"gradcli has no numpy.{name} on tensors; tensor.detach().numpy() is the array"
+        )
+    return call_function(
+        qualified_name(name, path, NUMPY) if of_matrices else name, arguments, keywords, function
+    )
 
 
 def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
@@ -508,11 +577,15 @@ def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: 
     out = out if out is None or len(out) > 1 else out[0]
     name = f"np.{ufunc.__name__}"
     if isinstance(out, tuple):
-        raise UnreadArgumentError(f"{name} of tensors does not support out= for several results", help="leave it out")
+        raise UnreadArgumentError(
+            f"{name} of tensors does not support out= for several results", help="leave it out"
+        )
     if isinstance(out, Tensor):
         raise TypeError(f"{name}: tensors cannot be written to by out=; use the in-place methods")
     if how == "at":
-        raise TypeError(f"{name}.at of tensors is not supported; tensor.detach().numpy() is the array")
+        raise TypeError(
+            f"{name}.at of tensors is not supported; tensor.detach().numpy() is the array"
+        )
     mask = keywords.pop("where", True) if how == "__call__" else True
     result = (_call if how == "__call__" else partial(_method, how))(ufunc, *inputs, **keywords)
     if out is not None:
@@ -551,16 +624,27 @@ def _scale(x: Any, exponents: Any) -> Any:
 
 
 def _method(how: str, ufunc: Any, x: Any, *arguments: Any, **keywords: Any) -> Any:
-    """``np.add.reduce`` and its kin: with dtype and out in their places, if they are given by position."""
+    """``np.add.reduce`` and its kin: with dtype and out in their places, if they are given by
+    position.
+    """
     name, given = ufunc.__name__, tensor_of(x)
     if how == "outer":
-        return ufuncs.outer(lambda of, *operands: _call(ufunc, *operands, **keywords), name, given, tensor_of(arguments[0]))
+        return ufuncs.outer(
+            lambda of, *operands: _call(ufunc, *operands, **keywords),
+            name,
+            given,
+            tensor_of(arguments[0]),
+        )
     keywords |= dict(zip(_PARAMETERS[how], arguments, strict=False))
-    keywords = {key: value for key, value in keywords.items() if key != "out" and value is not np._NoValue}
+    keywords = {
+        key: value for key, value in keywords.items() if key != "out" and value is not np._NoValue
+    }
     kind = keywords.pop("dtype", None)
     if keywords.get("where") is True:
         del keywords["where"]
-    return getattr(ufuncs, how)(by_name, name, given if kind is None else given.astype(kind), **keywords)
+    return getattr(ufuncs, how)(
+        by_name, name, given if kind is None else given.astype(kind), **keywords
+    )
 
 
 _PARAMETERS = {

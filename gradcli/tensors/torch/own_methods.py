@@ -1,4 +1,6 @@
-"""Methods that are no functions of the catalogue: what entries are and where, other dtypes and other memory, bits; limits."""
+"""Methods that are no functions of the catalogue: what entries are and where, other dtypes and
+other memory, bits; limits.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from gradcli.errors import LinAlgError
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, as_numpy, of_numpy, of_pytorch, untaken
-from gradcli.tensors.core.in_place import as_tensor, cast, check_writable, clone_of, common_shape, update
+from gradcli.tensors.core.in_place import (
+    as_tensor,
+    cast,
+    check_writable,
+    clone_of,
+    common_shape,
+    update,
+)
 from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrap
 from gradcli.tensors.core.modes import Mode, check_device, state
 from gradcli.tensors.core.modes import device as torch_device
@@ -29,12 +38,17 @@ def array(x: Any) -> np.ndarray:
     return x.array if isinstance(x, Tensor) else np.asarray(x)
 
 
-# -- entries ----------------------------------------------------------------------------------------------------
+# -- entries
+# ----------------------------------------------------------------------------------------------------
 
 
-def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+def _is_close(
+    x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
     if x.dtype != other.dtype:
-        raise RuntimeError(f"both tensors must have one dtype, not {x.dtype.name} and {other.dtype.name}")
+        raise RuntimeError(
+            f"both tensors must have one dtype, not {x.dtype.name} and {other.dtype.name}"
+        )
     common_shape(x.array.shape, other.array.shape)
     return as_tensor(np.isclose(x.array, other.array, rtol, atol, equal_nan))
 
@@ -42,8 +56,17 @@ def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08
 def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
     """Truth of any or all entries; of bytes, as bytes."""
 
-    def run(x: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-        found = reduce(x.array, axis=_axes(dim if axis is None else axis), keepdims=keepdim or keepdims)
+    def run(
+        x: Tensor,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        axis: Any = None,
+        keepdims: bool = False,
+    ) -> Tensor:
+        found = reduce(
+            x.array, axis=_axes(dim if axis is None else axis), keepdims=keepdim or keepdims
+        )
         return Tensor(np.asarray(found, np.uint8 if x.array.dtype == np.uint8 else np.bool_))
 
     return run
@@ -84,7 +107,9 @@ def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> T
     return Tensor(np.bincount(x.array, None if weights is None else weights.array, minlength))
 
 
-def _isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def _isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     given = (array(elements), array(test_elements))
     return as_tensor(np.isin(*given, assume_unique=assume_unique, invert=invert))
 
@@ -109,24 +134,40 @@ def _search_sorted(
     return Tensor(np.asarray(found, np.int32 if out_int32 else np.int64))
 
 
-def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+def _bucketize(
+    x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
     if boundaries.array.ndim != 1:
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
+        raise RuntimeError(
+            f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})"
+        )
     return _search_sorted(boundaries, x, out_int32=out_int32, right=right)
 
 
 def _matrix_rank(
-    A: Tensor, tol: float | None = None, hermitian: bool = False, *, atol: float | None = None, rtol: float | None = None
+    A: Tensor,
+    tol: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
 ) -> Tensor:
     """Return how many singular values are above atol, or above rtol times the largest."""
-    return as_tensor(np.asarray(np.linalg.matrix_rank(A.array, tol if atol is None else atol, hermitian, rtol=rtol)))
+    return as_tensor(
+        np.asarray(
+            np.linalg.matrix_rank(A.array, tol if atol is None else atol, hermitian, rtol=rtol)
+        )
+    )
 
 
-# -- indices and limits -----------------------------------------------------------------------------------------
+# -- indices and limits
+# -----------------------------------------------------------------------------------------
 
 
 def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
-    def make(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    def make(
+        row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+    ) -> Tensor:
         check_device(device)
         if row < 0 or col < 0:
             raise RuntimeError(f"a triangle has no negative extents: {row}, {col}")
@@ -146,9 +187,13 @@ class _Limits:
     def __init__(self, kind: Any = None) -> None:
         found = of_numpy(as_numpy(dtypes.get_default_dtype() if kind is None else kind))
         if found.numpy.kind not in self.kinds:
-            raise TypeError(f"torch.{type(self).__name__}() is not of {found}: use torch.{self.other}")
+            raise TypeError(
+                f"torch.{type(self).__name__}() is not of {found}: use torch.{self.other}"
+            )
         self.dtype, self.bits = found.name, found.itemsize * 8
-        limits: Any = dtypes.limits(found.numpy) if found.is_floating_point else np.iinfo(found.numpy)
+        limits: Any = (
+            dtypes.limits(found.numpy) if found.is_floating_point else np.iinfo(found.numpy)
+        )
         number: Any = float if found.is_floating_point else int
         self.max, self.min = number(limits.max), number(limits.min)
         if found.is_floating_point:
@@ -156,7 +201,10 @@ class _Limits:
             self.tiny = self.smallest_normal = float(limits.tiny)
 
     def __repr__(self) -> str:
-        parts = [f"{name}={getattr(self, name):{'g' if 'eps' in self.fields else ''}}" for name in self.fields]
+        parts = [
+            f"{name}={getattr(self, name):{'g' if 'eps' in self.fields else ''}}"
+            for name in self.fields
+        ]
         return f"{type(self).__name__}({', '.join(parts)}, dtype={self.dtype})"
 
 
@@ -202,7 +250,8 @@ OF_MATRICES: dict[str, Any] = {
 }
 
 
-# -- The same entries in another dtype ---------------------------------------------------------------
+# -- The same entries in another dtype
+# ---------------------------------------------------------------
 
 
 def _to(
@@ -213,12 +262,19 @@ def _to(
     for place, argument in enumerate(arguments):
         if isinstance(argument, Tensor):
             dtype = argument.dtype
-        elif isinstance(argument, dtypes.dtype) or argument in (float, int, bool) or of_pytorch(argument) is not None:
+        elif (
+            isinstance(argument, dtypes.dtype)
+            or argument in (float, int, bool)
+            or of_pytorch(argument) is not None
+        ):
             dtype = argument
         elif isinstance(argument, (bool, np.bool_)):
             continue
         elif place or not isinstance(argument, (str, int, torch_device, NoneType)):
-            raise TypeError(f"to(): its argument {place + 1} is no dtype, no device and no tensor, but {type(argument).__name__}")
+            raise TypeError(
+                f"to(): its argument {place + 1} is no dtype, no device and no tensor, but "
+                f"{type(argument).__name__}"
+            )
         else:
             device = argument
     check_device(device)
@@ -260,14 +316,15 @@ def _positive(x: Tensor) -> Tensor:
 
 CASTS: dict[str, Callable[..., Any]] = {
     "to": _to, "astype": _astype, "type": _type, "type_as": _type_as,
-    **{name: _in(dtypes.NAMES[name]) for name in words("float double half bfloat16 long int short bool")},
+    **{name: _in(dtypes.NAMES[name]) for name in words("float double half bfloat16 long int short "
+    "bool")},
     "char": _in(dtypes.int8), "byte": _in(dtypes.uint8), "clone": clone_of, "positive": _positive,
     "cpu": lambda x, *, memory_format=None: x, "pin_memory": lambda x, device=None: x,
     **dict.fromkeys(("resolve_conj", "resolve_neg"), lambda x: x),
 }  # fmt: skip
 
 
-# -- Methods about a tensor's memory: where its entries are in it, and other arrangements of it ----
+# -- Methods about a tensor's memory: where its entries are in it, and other arrangements of it --
 
 
 def _stride(x: Tensor, dim: int | None = None) -> Any:
@@ -276,7 +333,9 @@ def _stride(x: Tensor, dim: int | None = None) -> Any:
 
 
 def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its entries are in memory in their order, or a copy of which that holds."""
+    """The tensor itself if its entries are in memory in their order, or a copy of which
+    that holds.
+    """
     if stands_in_order(x.array):
         return x
     if isinstance(x, Batched):
@@ -290,9 +349,14 @@ def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
 def _view(x: Tensor, *shape: Any) -> Tensor:
     """The entries in another shape, without a copy."""
     result: Tensor = caller("view")(x, *shape)
-    if x.array.size and not isinstance(x, Batched) and not np.may_share_memory(result.array, x.array):
+    if (
+        x.array.size
+        and not isinstance(x, Batched)
+        and not np.may_share_memory(result.array, x.array)
+    ):
         raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous "
             "subspaces). Use .reshape(...) instead."
         )
     return result
@@ -320,10 +384,16 @@ def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     x._refresh()
     now = Tensor(x.array)
     now.__dict__.update(x.__dict__)
-    now.node, now._requires_grad, now._version_counter = x.node, x._requires_grad, x._version_counter
+    now.node, now._requires_grad, now._version_counter = (
+        x.node,
+        x._requires_grad,
+        x._version_counter,
+    )
     if state.recorder is not None:
         state.recorder.rename(now, x)
-    follow = x.node is not None and x._view is None  # what arrives at a node has the shape of its result
+    follow = (
+        x.node is not None and x._view is None
+    )  # what arrives at a node has the shape of its result
     with Mode(recording=state.recording or follow):
         result = arrange(now)
     x.array = result.array
@@ -349,7 +419,12 @@ MEMORY: dict[str, Callable[..., Any]] = {
 _OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 
 
-def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, others: tuple[type, ...] = _OPERANDS) -> Callable[..., Tensor]:
+def _pairs(
+    name: str,
+    function: Callable[..., Any],
+    booleans: bool = True,
+    others: tuple[type, ...] = _OPERANDS,
+) -> Callable[..., Tensor]:
     """A function of two operands in their common dtype, which is no float.
 
     others  what the second one may be beside a tensor, or the first one beside a second tensor
@@ -358,14 +433,20 @@ def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, other
     @by_example
     def run(x: Any, other: Any) -> Tensor:
         for operand, second in ((x, other), (other, x)):
-            if not isinstance(operand, Tensor) and not (isinstance(second, Tensor) and isinstance(operand, others)):
-                raise TypeError(f"{name}(): an operand must be Tensor, not {type(operand).__name__}")
+            if not isinstance(operand, Tensor) and not (
+                isinstance(second, Tensor) and isinstance(operand, others)
+            ):
+                raise TypeError(
+                    f"{name}(): an operand must be Tensor, not {type(operand).__name__}"
+                )
         arrays = [o.array if isinstance(o, Tensor) else o for o in (x, other)]
         kind = dtypes.result_type(arrays)
         if kind.kind in FLOATS or (kind.kind == "b" and not booleans):
             raise untaken(name, kind)
         common_shape(*map(np.shape, arrays))
-        return as_tensor(function(*(np.asarray(a).astype(kind) for a in arrays)))  # which wraps around
+        return as_tensor(
+            function(*(np.asarray(a).astype(kind) for a in arrays))
+        )  # which wraps around
 
     run.__name__ = run.__qualname__ = name
     return run
@@ -384,8 +465,14 @@ _SIGNS = {
 }  # fmt: skip
 BITS: dict[str, Callable[..., Tensor]] = {
     "bitwise_not": bitwise_not,
-    **{name: _pairs(name, function, "shift" not in sign) for sign, (name, function) in _SIGNS.items()},
-    **{function.__name__: _pairs(function.__name__, function, False, ()) for function in (np.gcd, np.lcm)},
+    **{
+        name: _pairs(name, function, "shift" not in sign)
+        for sign, (name, function) in _SIGNS.items()
+    },
+    **{
+        function.__name__: _pairs(function.__name__, function, False, ())
+        for function in (np.gcd, np.lcm)
+    },
 }
 
 
@@ -393,20 +480,30 @@ def _operators(sign: str, name: str) -> dict[str, Callable[..., Any]]:
     """The methods of an operator: from the left, from the right, and in place."""
     function = BITS[name]
     return {
-        f"__{sign}__": lambda x, other: function(x, other) if isinstance(other, _OPERANDS) else NotImplemented,
-        f"__r{sign}__": lambda x, other: function(other, x) if isinstance(other, _OPERANDS) else NotImplemented,
+        f"__{sign}__": lambda x, other: (
+            function(x, other) if isinstance(other, _OPERANDS) else NotImplemented
+        ),
+        f"__r{sign}__": lambda x, other: (
+            function(other, x) if isinstance(other, _OPERANDS) else NotImplemented
+        ),
         f"__i{sign}__": lambda x, other: update(x, name, (other,), {}),
     }
 
 
 def _invert(x: Tensor) -> Tensor:
     if x.array.dtype.kind in FLOATS:
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
     found: Tensor = bitwise_not(x)
     return found
 
 
 BIT_OPERATORS: dict[str, Callable[..., Any]] = {
     "__invert__": _invert,
-    **{method: function for sign, (name, _) in _SIGNS.items() for method, function in _operators(sign, name).items()},
+    **{
+        method: function
+        for sign, (name, _) in _SIGNS.items()
+        for method, function in _operators(sign, name).items()
+    },
 }

@@ -1,4 +1,6 @@
-"""``torch.func``: gradients, products with Jacobians and Jacobians of functions, in both modes and of any order."""
+"""``torch.func``: gradients, products with Jacobians and Jacobians of functions, in both modes and
+of any order.
+"""
 
 from __future__ import annotations
 
@@ -44,22 +46,33 @@ def places_of(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
 def select_arguments(argnums: Argnums, arguments: Sequence[Any]) -> Any:
     """The arguments that a derivative is taken by, as one tree."""
     places = places_of(argnums, arguments)
-    return arguments[places[0]] if isinstance(argnums, int) else tuple(arguments[place] for place in places)
+    return (
+        arguments[places[0]]
+        if isinstance(argnums, int)
+        else tuple(arguments[place] for place in places)
+    )
 
 
 def replace_arguments(argnums: Argnums, arguments: Sequence[Any], tree: Any) -> tuple[Any, ...]:
     """All arguments, with these in the place of those that a derivative is taken by."""
     found = list(arguments)
-    for place, part in zip(places_of(argnums, arguments), (tree,) if isinstance(argnums, int) else tree, strict=True):
+    for place, part in zip(
+        places_of(argnums, arguments), (tree,) if isinstance(argnums, int) else tree, strict=True
+    ):
         found[place] = part
     return tuple(found)
 
 
-def of_some(func: Callable[..., Any], argnums: Argnums, arguments: Sequence[Any], keywords: dict[str, Any]) -> Callable[..., Any]:
+def of_some(
+    func: Callable[..., Any], argnums: Argnums, arguments: Sequence[Any], keywords: dict[str, Any]
+) -> Callable[..., Any]:
     """The function of the chosen arguments alone."""
 
     def run(*tree: Any) -> Any:
-        return func(*replace_arguments(argnums, arguments, tree[0] if isinstance(argnums, int) else tree), **keywords)
+        return func(
+            *replace_arguments(argnums, arguments, tree[0] if isinstance(argnums, int) else tree),
+            **keywords,
+        )
 
     run.__dict__["given"] = tensors_in((arguments, keywords))  # what else it may write to
     return run
@@ -70,7 +83,9 @@ def tensors_in(tree: Any) -> list[Tensor]:
 
 
 def inputs(tree: Any) -> list[Tensor]:
-    """The tensors of a tree, in each of which every example of every batch has entries of its own."""
+    """The tensors of a tree, in each of which every example of every batch has entries of
+    its own.
+    """
     ends, _ = flatten(tree)
     for x in ends:
         if not isinstance(x, Tensor):
@@ -79,9 +94,13 @@ def inputs(tree: Any) -> list[Tensor]:
 
 
 def fresh(x: Tensor) -> Tensor:
-    """The same entries as an input of their own, which requires grad: in the graph that x is in, if it is in one."""
+    """The same entries as an input of their own, which requires grad: in the graph that x is in, if
+    it is in one.
+    """
     if not x.dtype.is_floating_point:
-        raise RuntimeError(f"only Tensors of floating point dtype can require gradients. This one is {x.dtype}")
+        raise RuntimeError(
+            f"only Tensors of floating point dtype can require gradients. This one is {x.dtype}"
+        )
     if isinstance(x, Batched):
         return Batched(fresh(x.physical), x.levels)
     if x.requires_grad and state.recording:
@@ -99,24 +118,43 @@ class Own:
 
     def are_all(self, results: Iterable[Any]) -> bool:
         """Return whether results lead to no other tensor that requires grad."""
-        roots = [result.gradient_node() for result in results if isinstance(result, Tensor) and result.requires_grad]
-        return not any(node.op is None and node.variable._requires_grad and node not in self.nodes for node in reachable(roots))
+        roots = [
+            result.gradient_node()
+            for result in results
+            if isinstance(result, Tensor) and result.requires_grad
+        ]
+        return not any(
+            node.op is None and node.variable._requires_grad and node not in self.nodes
+            for node in reachable(roots)
+        )
 
     def release(self, x: Any) -> Any:
-        """A result outside of the transformation: without a graph that leads nowhere but to its inputs."""
-        leads_elsewhere = not isinstance(x, Tensor) or not x.requires_grad or not (x.gradient_node() in self.nodes or self.are_all([x]))
+        """A result outside of the transformation: without a graph that leads nowhere but to its
+        inputs.
+        """
+        leads_elsewhere = (
+            not isinstance(x, Tensor)
+            or not x.requires_grad
+            or not (x.gradient_node() in self.nodes or self.are_all([x]))
+        )
         return x if leads_elsewhere else x.detach()
 
 
 def _alias(x: Tensor) -> Tensor:
-    """The same entries, in the graph, as a tensor that may be written to: the tensor itself keeps its place in the graph."""
+    """The same entries, in the graph, as a tensor that may be written to: the tensor itself keeps
+    its place in the graph.
+    """
     alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
     alias._view = None
     return alias
 
 
-def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The gradient of a function whose result is one number, with respect to the arguments at ``argnums``."""
+def grad(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The gradient of a function whose result is one number, with respect to the arguments at
+    ``argnums``.
+    """
     with_value = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -127,8 +165,12 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return run
 
 
-def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function's gradient and its value; with ``has_aux``, the value is what the function returns: (value, aux)."""
+def grad_and_value(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The function's gradient and its value; with ``has_aux``, the value is what the function
+    returns: (value, aux).
+    """
 
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
@@ -154,7 +196,9 @@ def and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
-        raise RuntimeError(f"{where}: output of function f should be a tuple: (output, aux) if has_aux is True")
+        raise RuntimeError(
+            f"{where}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
     for part in flatten(output[1])[0]:
         if not isinstance(part, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(part)}")
@@ -163,21 +207,28 @@ def and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
 
 def _check_number(output: Any) -> None:
     if not isinstance(output, Tensor):
-        raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
+        raise RuntimeError(
+            f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
+        )
     if output.ndim:
         raise RuntimeError(
-            f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you wanted "
+            "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
+            f"with {output.ndim} dims. Maybe you wanted "
             "to use the vjp or jacrev APIs instead?"
         )
 
 
-def _products(ys: list[Any], xs: list[Tensor], vs: list[Any] | None, keep: bool, retain: bool | None = None) -> list[Tensor]:
+def _products(
+    ys: list[Any], xs: list[Tensor], vs: list[Any] | None, keep: bool, retain: bool | None = None
+) -> list[Tensor]:
     """Vector-Jacobian products, zeros where nothing depends on an input."""
     pairs = [(y, None if vs is None else vs[i]) for i, y in enumerate(ys) if y.requires_grad]
     found: Any = (None,) * len(xs)
     if pairs:
         seeds = None if vs is None else [v for _, v in pairs]
-        found = tape_gradient([y for y, _ in pairs], xs, seeds, retain, create_graph=keep, allow_unused=True)
+        found = tape_gradient(
+            [y for y, _ in pairs], xs, seeds, retain, create_graph=keep, allow_unused=True
+        )
     return [_still(x) if part is None else part for part, x in zip(found, xs, strict=True)]
 
 
@@ -189,15 +240,23 @@ def tensors_of(output: Any, where: str) -> tuple[list[Tensor], Spec]:
     """The tensors that a function returns, which must be some and nothing else."""
     ys, spec = flatten(output)
     if not ys or output is None:
-        raise RuntimeError(f"{where}: Expected f to be a function that has non-empty output (got output = {output})")
+        raise RuntimeError(
+            f"{where}: Expected f to be a function that has non-empty output (got output = "
+            f"{output})"
+        )
     for y in ys:
         if not isinstance(y, Tensor):
-            raise RuntimeError(f"{where}: expected f(*primals) to return only tensors, got unsupported type {type(y)}")
+            raise RuntimeError(
+                f"{where}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(y)}"
+            )
     return ys, spec
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The function's value, and the function that takes cotangents of it to those of the primals: (value, function[, aux])."""
+    """The function's value, and the function that takes cotangents of it to those of the primals:
+    (value, function[, aux]).
+    """
     return _pulling(func, primals, has_aux, "vjp(f, *primals)")
 
 
@@ -215,25 +274,41 @@ def _pulling(func: Callable[..., Any], primals: Any, has_aux: bool, where: str) 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         vs, given = flatten(cotangents)
         if given != structure:
-            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function.")
-        keep = create_graph if create_graph is not None else state.recording and (connected or not own.are_all(vs))
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                "outputs to the function."
+            )
+        keep = (
+            create_graph
+            if create_graph is not None
+            else state.recording and (connected or not own.are_all(vs))
+        )
         return spec.unflatten([own.release(part) for part in _products(ys, xs, vs, keep, True)])
 
     value = structure.unflatten([outside(y) for y in ys])
     return (value, pull, map_ends(outside, aux)) if has_aux else (value, pull)
 
 
-def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False
+) -> Callable[..., Any]:
     """The Jacobian, rows first: `vmap` of the vector-Jacobian product over all unit vectors."""
     return _jacobian(func, argnums, has_aux, forward=False)
 
 
-def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The function runs once."""
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The Jacobian, columns first:
+
+    `vmap` of the Jacobian-vector product over all unit vectors. The function runs once.
+    """
     return _jacobian(func, argnums, has_aux, forward=True)
 
 
-def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forward: bool) -> Callable[..., Any]:
+def _jacobian(
+    func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forward: bool
+) -> Callable[..., Any]:
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
         tree = select_arguments(argnums, arguments)
@@ -247,9 +322,14 @@ def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forw
         ys, structure = flatten(value)
         seeds, starts = units(xs if forward else ys)
         if not starts[-1]:
-            found = [Tensor(np.zeros((0, *end.shape), end.dtype.numpy)) for end in (ys if forward else xs)]
+            found = [
+                Tensor(np.zeros((0, *end.shape), end.dtype.numpy))
+                for end in (ys if forward else xs)
+            ]
         elif forward:
-            columns = vmap(lambda tangents: push((tangents,) if single else tangents))(spec.unflatten(seeds))
+            columns = vmap(lambda tangents: push((tangents,) if single else tangents))(
+                spec.unflatten(seeds)
+            )
             found = [move_axis(column, 0, -1) for column in flatten(columns)[0]]
         else:
             found = flatten(vmap(pull)(structure.unflatten(seeds)))[0]
@@ -259,7 +339,10 @@ def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forw
             part = found[row][..., pieces[column]] if forward else found[column][pieces[row]]
             return reshape(part, shape=(*ys[row].shape, *xs[column].shape))
 
-        blocks = [spec.unflatten([block(row, column) for column in range(len(xs))]) for row in range(len(ys))]
+        blocks = [
+            spec.unflatten([block(row, column) for column in range(len(xs))])
+            for row in range(len(ys))
+        ]
         jacobian = structure.unflatten(blocks)
         return (jacobian, *aux) if has_aux else jacobian
 
@@ -267,10 +350,15 @@ def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forw
 
 
 def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
-    """Return all unit vectors of several tensors, along a first axis, and where each tensor's begin; at the end, how many there are."""
+    """Return all unit vectors of several tensors, along a first axis, and where each tensor's
+    begin; at the end, how many there are.
+    """
     starts = [0, *itertools.accumulate(math.prod(x.shape) for x in tensors)]
     parts = np.split(np.eye(starts[-1]), starts[1:-1], axis=1)
-    return [Tensor(part.reshape(starts[-1], *x.shape).astype(x.dtype.numpy)) for part, x in zip(parts, tensors, strict=True)], starts
+    return [
+        Tensor(part.reshape(starts[-1], *x.shape).astype(x.dtype.numpy))
+        for part, x in zip(parts, tensors, strict=True)
+    ], starts
 
 
 # -- Forward mode: u -> u J is linear, with the transposed Jacobian as its own, so that J t is its
@@ -281,20 +369,30 @@ _JVP = "jvp(f, primals, tangents)"
 
 
 def _pushing(pull: Callable[..., Any], value: Any) -> Callable[..., Any]:
-    """The function that takes tangents of what a product u J is by to those of the value that u is of."""
+    """The function that takes tangents of what a product u J is by to those of the value that u is
+    of.
+    """
     _, pushed = vjp(Mode(pushing=True)(pull), map_ends(_still, value))
 
     def push(tangents: Any) -> Any:
         (found,) = pushed(tangents)
-        followed = any(x.requires_grad for x in flatten((value, tangents))[0])  # by something else than what moves
+        followed = any(
+            x.requires_grad for x in flatten((value, tangents))[0]
+        )  # by something else than what moves
         return found if followed else map_ends(lambda part: part.detach(), found)
 
     return push
 
 
-def _linearize(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
-    """The function's value, the function that takes tangents of the primals to those of it, and what else it returns."""
-    of_aliases = functools.wraps(func)(lambda *inputs: func(*map_ends(_alias, inputs)))  # which may be written to
+def _linearize(
+    func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool
+) -> tuple[Any, Callable[..., Any], list[Any]]:
+    """The function's value, the function that takes tangents of the primals to those of it, and
+    what else it returns.
+    """
+    of_aliases = functools.wraps(func)(
+        lambda *inputs: func(*map_ends(_alias, inputs))
+    )  # which may be written to
     with Mode(forward=True):
         value, pull, *aux = _pulling(of_aliases, primals, has_aux, _JVP)
     return value, _pushing(pull, value), aux
@@ -303,13 +401,18 @@ def _linearize(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
     """The function's value, and its Jacobian times the tangents: (value, product[, aux])."""
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+        raise RuntimeError(
+            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
     value, move, *aux = _moving(func, primals, has_aux)
     return (value, move(*tangents), *aux)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The function's value, and the function that takes tangents of the primals to those of it. The function runs once."""
+    """The function's value, and the function that takes tangents of the primals to those of it.
+
+    The function runs once.
+    """
     value, move = _moving(func, primals, False)
     return value, move
 
@@ -331,9 +434,17 @@ def _moving(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -
 
 def check_tangent(primal: Tensor, tangent: Any) -> None:
     """Raise unless a tangent is one of a tensor."""
-    if not isinstance(tangent, Tensor) or (tangent.shape, tangent.dtype) != (primal.shape, primal.dtype):
-        found = f"{tangent.shape} and {tangent.dtype}" if isinstance(tangent, Tensor) else type(tangent)
-        raise RuntimeError(f"a tangent of {found} is none of the primal, which has {primal.shape} and {primal.dtype}")
+    if not isinstance(tangent, Tensor) or (tangent.shape, tangent.dtype) != (
+        primal.shape,
+        primal.dtype,
+    ):
+        found = (
+            f"{tangent.shape} and {tangent.dtype}" if isinstance(tangent, Tensor) else type(tangent)
+        )
+        raise RuntimeError(
+            f"a tangent of {found} is none of the primal, which has {primal.shape} and "
+            f"{primal.dtype}"
+        )
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -345,7 +456,9 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
 
 class _DualLevel(Mode):
-    """The one dual level that may be under way: the tensors that were made to move, and their tangents, by their nodes."""
+    """The one dual level that may be under way: the tensors that were made to move, and their
+    tangents, by their nodes.
+    """
 
     def __init__(self) -> None:
         super().__init__(forward=True, recording=True)
@@ -379,7 +492,9 @@ def current_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """The end of the dual level: nothing moves any more."""
     if not _entered or level not in (None, 0):
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created.")
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created."
+        )
     _entered.pop().__exit__()
 
 
@@ -396,10 +511,16 @@ class dual_level:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """The same entries, moving by a tangent; differentiable by both."""
     if not _entered or level not in (None, 0):
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
+        )
     check_tangent(tensor, tangent)
     if _moves(tensor) or _moves(tangent):
-        raise RuntimeError("Making a dual Tensor of Tensors that already have a forward gradient at the same level 0 is not supported.")
+        raise RuntimeError(
+            "Making a dual Tensor of Tensors that already have a forward gradient at the same "
+            "level 0 is not supported."
+        )
     dual = _apart(tensor)
     _entered[-1].moving[physical(dual).node] = dual, tangent
     return _alias(dual)  # which may be written to
@@ -440,6 +561,8 @@ def _moves(x: Tensor) -> bool:
         if node in _entered[-1].moving:
             return True
         if node.op is not _APART:
-            nodes += (further := {operand for operand in node.operands if operand is not None} - seen)
+            nodes += (
+                further := {operand for operand in node.operands if operand is not None} - seen
+            )
             seen |= further
     return False

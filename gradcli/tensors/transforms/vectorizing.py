@@ -1,4 +1,5 @@
-"""``torch.vmap``: a function of one example, applied to many at once, and what it makes of operations.
+"""``torch.vmap``: a function of one example, applied to many at once, and what it makes of
+operations.
 
 A batched operand makes it an operation on physical tensors, with the levels' axes in front.
 """
@@ -60,7 +61,9 @@ def _array(x: Any) -> Any:
 
 
 def _side_by_side(operands: Sequence[Any], levels: Levels) -> list[Any]:
-    """Operands as their examples broadcast: axes of one entry stand between the levels' and those of fewer."""
+    """Operands as their examples broadcast: axes of one entry stand between the levels' and those
+    of fewer.
+    """
     rank = max([len(x.shape) for x in operands if isinstance(x, (Tensor, np.ndarray))])
     kinds = {x.dtype for x in operands if isinstance(x, Tensor)}
     if len(kinds) > 1:  # the rank of an example counts for its dtype, not that of the batch
@@ -69,10 +72,17 @@ def _side_by_side(operands: Sequence[Any], levels: Levels) -> list[Any]:
 
 
 def _promote(operands: Sequence[Any]) -> list[Any]:
-    examples = [np.empty((1,) * x.ndim, x.dtype.numpy) if isinstance(x, Tensor) else x for x in operands]
+    examples = [
+        np.empty((1,) * x.ndim, x.dtype.numpy) if isinstance(x, Tensor) else x for x in operands
+    ]
     common = dtypes.result_type([e for e in examples if e is not None])
     floats = common.kind in dtypes.FLOATS
-    return [x.to(dtypes.of_numpy(common)) if floats and isinstance(x, Tensor) and x.dtype.is_floating_point else x for x in operands]
+    return [
+        x.to(dtypes.of_numpy(common))
+        if floats and isinstance(x, Tensor) and x.dtype.is_floating_point
+        else x
+        for x in operands
+    ]
 
 
 # -- Trees of tensors: lists, tuples, named tuples and dictionaries, nested, and what stands at
@@ -80,7 +90,9 @@ def _promote(operands: Sequence[Any]) -> list[Any]:
 
 
 class Spec(NamedTuple):
-    """The structure of a tree: its kind, what its parts are called, and their structures; of an end, nothing."""
+    """The structure of a tree: its kind, what its parts are called, and their structures; of an
+    end, nothing.
+    """
 
     kind: Any = None
     names: tuple[Any, ...] = ()
@@ -114,7 +126,9 @@ def flatten(tree: Any) -> tuple[list[Any], Spec]:
         names, parts = getattr(kind, "_fields", ()), [flatten(part) for part in tree]
     else:
         return [tree], _END
-    return [end for ends, _ in parts for end in ends], Spec(kind, names, tuple(spec for _, spec in parts))
+    return [end for ends, _ in parts for end in ends], Spec(
+        kind, names, tuple(spec for _, spec in parts)
+    )
 
 
 def map_ends(function: Callable[..., Any], tree: Any) -> Any:
@@ -124,7 +138,9 @@ def map_ends(function: Callable[..., Any], tree: Any) -> Any:
 
 
 def spread(prefix: Any, spec: Spec) -> list[Any] | None:
-    """The ends of a tree whose own ends stand for whole parts of another structure, one for each end of that; None if they do not fit."""
+    """The ends of a tree whose own ends stand for whole parts of another structure, one for each
+    end of that; None if they do not fit.
+    """
     if spec.kind is None:
         return [prefix]
     _, own = flatten(prefix)
@@ -132,8 +148,17 @@ def spread(prefix: Any, spec: Spec) -> list[Any] | None:
         return [prefix] * spec.size()
     if (own.kind, len(own.parts)) != (spec.kind, len(spec.parts)) or own.names != spec.names:
         return None
-    found = [spread(part, inner) for part, inner in zip(prefix.values() if isinstance(prefix, dict) else prefix, spec.parts, strict=True)]
-    return None if any(part is None for part in found) else [end for part in found for end in part or ()]
+    found = [
+        spread(part, inner)
+        for part, inner in zip(
+            prefix.values() if isinstance(prefix, dict) else prefix, spec.parts, strict=True
+        )
+    ]
+    return (
+        None
+        if any(part is None for part in found)
+        else [end for part in found for end in part or ()]
+    )
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
@@ -149,24 +174,38 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
         size, dims, ends, spec = _inputs(name, in_dims, arguments)
         level = BatchLevel(size)
         with enter_level(level), Transforming():
-            given = [x if d is None else at_level(move_axis(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
+            given = [
+                x if d is None else at_level(move_axis(x, d, 0), level)
+                for x, d in zip(ends, dims, strict=True)
+            ]
             result = func(*spec.unflatten(given), **keywords)
             outputs, structure = flatten(result)
             if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
                 places: list[Any] | None = list(out_dims)
             else:
-                places = None if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None))) else spread(out_dims, structure)
+                places = (
+                    None
+                    if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None)))
+                    else spread(out_dims, structure)
+                )
             if places is None:
                 raise ValueError(
-                    f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`."
+                    f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
+                    "compatible with the structure of `outputs`."
                 )
-            return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
+            return structure.unflatten(
+                [_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)]
+            )
 
     return run
 
 
-def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, list[int | None], list[Any], Spec]:
-    """Return how many examples there are, and the arguments' ends, each with the axis that has them."""
+def _inputs(
+    name: str, in_dims: Any, arguments: tuple[Any, ...]
+) -> tuple[int, list[int | None], list[Any], Spec]:
+    """Return how many examples there are, and the arguments' ends, each with the axis that has
+    them.
+    """
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     ends, spec = flatten(arguments)
     dims = spread(in_dims, spec) if arguments and isinstance(in_dims, (int, tuple)) else None
@@ -177,31 +216,42 @@ def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, l
             continue
         if not isinstance(dim, int) or not isinstance(x, Tensor):
             raise ValueError(
-                f"{head}Got in_dim={dim} for an input of type {type(x)}: it is an axis of a Tensor, or None for what all share"
+                f"{head}Got in_dim={dim} for an input of type {type(x)}: it is an axis of a "
+                "Tensor, or None for what all share"
             )
         if not -x.ndim <= dim < x.ndim:
             raise ValueError(
-                f"{head}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {x.ndim} so expected in_dim to "
+                f"{head}Got in_dim={dim} for some input, but that input is a Tensor of "
+                f"dimensionality {x.ndim} so expected in_dim to "
                 f"satisfy -{x.ndim} <= in_dim < {x.ndim}."
             )
         dims[i] = dim % x.ndim
     sizes = {x.shape[d] for x, d in zip(ends, dims, strict=True) if d is not None}
     if len(sizes) != 1:
-        raise ValueError(f"{head}Expected at least one Tensor, and all to have one size in the mapped dimension, not {sorted(sizes)}")
+        raise ValueError(
+            f"{head}Expected at least one Tensor, and all to have one size in the mapped "
+            f"dimension, not {sorted(sizes)}"
+        )
     return sizes.pop(), dims, ends, spec
 
 
 def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
     if place is None:
         if isinstance(x, Batched) and level in x.levels:
-            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+            )
         return x
     if not isinstance(x, Tensor) or not isinstance(place, int):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, each with an int or None in out_dims, got type {type(x)} and {place}"
+            f"vmap({name}, ...): `{name}` must only return Tensors, each with an int or None in "
+            f"out_dims, got type {type(x)} and {place}"
         )
     if not -x.ndim - 1 <= place <= x.ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-x.ndim - 1}, {x.ndim}], but got {place})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-x.ndim - 1}, {x.ndim}], but "
+            f"got {place})"
+        )
     return move_axis(along_level(x, level), 0, place)
 
 

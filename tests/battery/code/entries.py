@@ -35,7 +35,10 @@ def about(
     """A function with its gradient as it should be, and with the mistakes that people make in it."""
     name = function.__name__
     found = [] if right is None else [Entry(name, function, right, at, True, open, options)]
-    return found + [Entry(f"{name}: {what}", function, gradient, at, False, open, options) for what, gradient in (wrong or {}).items()]
+    return found + [
+        Entry(f"{name}: {what}", function, gradient, at, False, open, options)
+        for what, gradient in (wrong or {}).items()
+    ]
 
 
 def held(

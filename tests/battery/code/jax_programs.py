@@ -15,12 +15,16 @@ KEY = jax.random.PRNGKey(0)
 
 
 def weighted(x):
-    return jnp.sum(jnp.asarray(x) * jnp.cos(jnp.arange(jnp.size(x), dtype=x.dtype)).reshape(jnp.shape(x)))
+    return jnp.sum(
+        jnp.asarray(x) * jnp.cos(jnp.arange(jnp.size(x), dtype=x.dtype)).reshape(jnp.shape(x))
+    )
 
 
 def of(function):
     """A number made of all that a function gives."""
-    return lambda *arguments: sum(weighted(part) for part in jax.tree_util.tree_leaves(function(*arguments)))
+    return lambda *arguments: sum(
+        weighted(part) for part in jax.tree_util.tree_leaves(function(*arguments))
+    )
 
 
 def scanned(x):
@@ -70,12 +74,18 @@ def updated(x):
 
 
 def extremes(x):
-    return jnp.zeros(2).at[jnp.array([0, 1, 0, 1, 0])].max(x).sum() + jax.ops.segment_sum(x**2, jnp.array([0, 1, 1, 0, 2]), 3).prod()
+    return (
+        jnp.zeros(2).at[jnp.array([0, 1, 0, 1, 0])].max(x).sum()
+        + jax.ops.segment_sum(x**2, jnp.array([0, 1, 1, 0, 2]), 3).prod()
+    )
 
 
 def dynamic(x):
     y = lax.dynamic_slice(x, (jnp.int32(1),), (3,))
-    return lax.dynamic_update_slice(x, y**2, (jnp.int32(2),)).sum() + lax.dynamic_index_in_dim(x, 3, keepdims=False) ** 2
+    return (
+        lax.dynamic_update_slice(x, y**2, (jnp.int32(2),)).sum()
+        + lax.dynamic_index_in_dim(x, 3, keepdims=False) ** 2
+    )
 
 
 def convolved(image, kernel):
@@ -83,7 +93,9 @@ def convolved(image, kernel):
 
 
 def strided(image, kernel):
-    return lax.conv_general_dilated(image[None, None], kernel[None, None], (2, 1), [(1, 0), (2, 1)], rhs_dilation=(1, 2))
+    return lax.conv_general_dilated(
+        image[None, None], kernel[None, None], (2, 1), [(1, 0), (2, 1)], rhs_dilation=(1, 2)
+    )
 
 
 def transposed_conv(image, kernel):
@@ -92,7 +104,11 @@ def transposed_conv(image, kernel):
 
 def grouped(image, kernel):
     return lax.conv_general_dilated(
-        jnp.stack([image, image**2])[None], kernel[None, None].repeat(2, 0), (1, 1), "VALID", feature_group_count=2
+        jnp.stack([image, image**2])[None],
+        kernel[None, None].repeat(2, 0),
+        (1, 1),
+        "VALID",
+        feature_group_count=2,
     )
 
 
@@ -111,7 +127,12 @@ def sorted_by_keys(x):
 
 
 def medians(x):
-    return jnp.median(x) + jnp.percentile(x, 30.0) + jnp.sort(x)[1] * jnp.max(x) + lax.top_k(x, 2)[0].sum()
+    return (
+        jnp.median(x)
+        + jnp.percentile(x, 30.0)
+        + jnp.sort(x)[1] * jnp.max(x)
+        + lax.top_k(x, 2)[0].sum()
+    )
 
 
 def cumulative(x):
@@ -247,7 +268,13 @@ def cholesky(s):
 
 
 def matrices(m):
-    return jnp.linalg.inv(m), jnp.linalg.det(m), jnp.linalg.slogdet(m)[1], jnp.linalg.solve(m, jnp.ones(3)), jnp.linalg.matrix_power(m, 3)
+    return (
+        jnp.linalg.inv(m),
+        jnp.linalg.det(m),
+        jnp.linalg.slogdet(m)[1],
+        jnp.linalg.solve(m, jnp.ones(3)),
+        jnp.linalg.matrix_power(m, 3),
+    )
 
 
 def eigenvalues(s):
@@ -310,7 +337,9 @@ def reductions(m):
 
 
 def interpolated(x):
-    return jnp.interp(x, jnp.linspace(-2, 2, 7), jnp.arange(7.0) ** 2) + jnp.polyval(jnp.array([1.0, -2.0, 0.5]), x)
+    return jnp.interp(x, jnp.linspace(-2, 2, 7), jnp.arange(7.0) ** 2) + jnp.polyval(
+        jnp.array([1.0, -2.0, 0.5]), x
+    )
 
 
 def sampled_image(image, places):
@@ -341,7 +370,9 @@ def integrated(x):
 
 @jax.custom_vjp
 def called(x):
-    return jax.pure_callback(lambda v: np.tanh(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+    return jax.pure_callback(
+        lambda v: np.tanh(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x
+    )
 
 
 called.defvjp(lambda x: (called(x), x), lambda x, g: (g * (1 - jnp.tanh(x) ** 2),))
@@ -349,7 +380,9 @@ called.defvjp(lambda x: (called(x), x), lambda x, g: (g * (1 - jnp.tanh(x) ** 2)
 
 @jax.custom_vjp
 def called_wrongly(x):
-    return jax.pure_callback(lambda v: np.tanh(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+    return jax.pure_callback(
+        lambda v: np.tanh(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x
+    )
 
 
 called_wrongly.defvjp(lambda x: (called_wrongly(x), x), lambda x, g: (g * (1 - jnp.tanh(x)),))

@@ -21,7 +21,10 @@ def ruled(forward, backward, save=lambda *arguments: arguments):
     def function(*arguments):
         return forward(*arguments)
 
-    function.defvjp(lambda *arguments: (forward(*arguments), save(*arguments)), lambda saved, g: backward(g, *saved))
+    function.defvjp(
+        lambda *arguments: (forward(*arguments), save(*arguments)),
+        lambda saved, g: backward(g, *saved),
+    )
     return function
 
 
@@ -107,7 +110,9 @@ def fixed_point_back(g, w, x, implicit=True):
 
 def root(a):
     """A cube root by Newton's method, until it moves no more."""
-    return lax.while_loop(lambda y: jnp.abs(y**3 - a) > 1e-13, lambda y: y - (y**3 - a) / (3 * y**2), jnp.ones_like(a))
+    return lax.while_loop(
+        lambda y: jnp.abs(y**3 - a) > 1e-13, lambda y: y - (y**3 - a) / (3 * y**2), jnp.ones_like(a)
+    )
 
 
 def segment_mean(x, groups):
@@ -156,7 +161,10 @@ def total(function):
     return lambda x: jnp.sum(jnp.sin(function(x)) * jnp.arange(1.0, 6.0))
 
 
-SOFT, EXP = ruled(softplus, lambda g, x: (g * jax.nn.sigmoid(x),)), ruled(jnp.exp, lambda g, x: (g * jnp.exp(x),))
+SOFT, EXP = (
+    ruled(softplus, lambda g, x: (g * jax.nn.sigmoid(x),)),
+    ruled(jnp.exp, lambda g, x: (g * jnp.exp(x),)),
+)
 HUGE = ruled(log_sum_exp, lambda g, x: (g * jax.nn.softmax(x),))
 QKV = {"q": some(3, 2), "k": some(3, 2, state=1), "v": some(3, 2, state=2)}
 GROUPS = {"x": some(5), "groups": np.array([0, 2, 2, 0, 2])}

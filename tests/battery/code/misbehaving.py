@@ -371,7 +371,9 @@ CASES = [
     Misbehaviour("exits", "the function ends the program: SystemExit: 3 (at misbehaving.py:"),
     Misbehaviour("exits_with_words", "the function ends the program: SystemExit: good bye"),
     Misbehaviour("dies", "the process in which it was called came to its end (exit code 7)"),
-    Misbehaviour("dies_as_if_well", "the process in which it was called came to its end (exit code 0)"),
+    Misbehaviour(
+        "dies_as_if_well", "the process in which it was called came to its end (exit code 0)"
+    ),
     Misbehaviour("aborts", "the process in which it was called came to its end"),
     Misbehaviour("kills_itself", "the process in which it was called came to its end"),
     Misbehaviour("crashes", "the process in which it was called came to its end"),
@@ -389,7 +391,9 @@ CASES = [
     Misbehaviour("prints_much", FINE, 0),
     Misbehaviour("prints_below", FINE, 0),
     Misbehaviour("closes_streams", FINE, 0),
-    Misbehaviour("closes_descriptors", "OSError: [Errno 9] Bad file descriptor (at misbehaving.py:"),
+    Misbehaviour(
+        "closes_descriptors", "OSError: [Errno 9] Bad file descriptor (at misbehaving.py:"
+    ),
     Misbehaviour("mutates", FINE, 0),
     Misbehaviour("mutates_and_is_wrong", "mismatch", 1),
     Misbehaviour("moves", FINE, 0),
@@ -416,18 +420,32 @@ CASES = [
     Misbehaviour("divides_by_zero", "ZeroDivisionError: division by zero (at misbehaving.py:"),
     Misbehaviour("outside_its_domain", "ValueError: only from 3 on"),
     Misbehaviour("noisy", LATE, 1),
-    Misbehaviour("takes_none", "the function cannot be called with x: got an unexpected keyword argument 'x'"),
-    Misbehaviour("takes_two", "the function cannot be called with x: missing a required argument: 'y'"),
+    Misbehaviour(
+        "takes_none", "the function cannot be called with x: got an unexpected keyword argument 'x'"
+    ),
+    Misbehaviour(
+        "takes_two", "the function cannot be called with x: missing a required argument: 'y'"
+    ),
     Misbehaviour("a_generator", "the function must return real numbers"),
     Misbehaviour("a_coroutine", "the function must return real numbers"),
     Misbehaviour("a_scalar", "mismatch", 1),
     Misbehaviour("square", "the gradient of 'x' must be real numbers", gradient="text_gradient"),
     Misbehaviour("square", "the gradient is None", gradient="none_gradient"),
-    Misbehaviour("square", "the gradient of 'x' must be real numbers, not complex128", gradient="complex_gradient"),
+    Misbehaviour(
+        "square",
+        "the gradient of 'x' must be real numbers, not complex128",
+        gradient="complex_gradient",
+    ),
     Misbehaviour("square", "mismatch", 1, "nan_gradient"),
-    Misbehaviour("square", "IndexError: no such entry (at misbehaving.py:", gradient="raising_gradient"),
+    Misbehaviour(
+        "square", "IndexError: no such entry (at misbehaving.py:", gradient="raising_gradient"
+    ),
     Misbehaviour("square", "SystemExit: 0 (at misbehaving.py:", gradient="exiting_gradient"),
-    Misbehaviour("square", "the process in which it was called came to its end (exit code 0)", gradient="dying_gradient"),
+    Misbehaviour(
+        "square",
+        "the process in which it was called came to its end (exit code 0)",
+        gradient="dying_gradient",
+    ),
     Misbehaviour("square", LATE, 1, "endless_gradient", SHORT),
     Misbehaviour("square", FINE, 0, "mutating_gradient"),
     Misbehaviour("square", FINE, 0, "printing_gradient"),

@@ -41,9 +41,16 @@ def error_function_of_c(x):
 
 def sorted_by_c(x):
     """The largest by qsort and a callback, in an array of C."""
-    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
+    kind = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
+    )
     array = (ctypes.c_double * len(x))(*x)
-    ctypes.CDLL(None).qsort(array, len(x), ctypes.sizeof(ctypes.c_double), kind(lambda a, b: (a[0] > b[0]) - (a[0] < b[0])))
+    ctypes.CDLL(None).qsort(
+        array,
+        len(x),
+        ctypes.sizeof(ctypes.c_double),
+        kind(lambda a, b: (a[0] > b[0]) - (a[0] < b[0])),
+    )
     return array[len(x) - 1] ** 2 + array[0]
 
 
@@ -103,7 +110,9 @@ def moving_end_forgotten(a):
 
 
 def trajectory(k, y0):
-    found = integrate.solve_ivp(lambda t, y: [y[1], -k * y[0]], (0, 1), [y0, 0.0], rtol=1e-11, atol=1e-12)
+    found = integrate.solve_ivp(
+        lambda t, y: [y[1], -k * y[0]], (0, 1), [y0, 0.0], rtol=1e-11, atol=1e-12
+    )
     return found.y[0, -1]
 
 
@@ -113,7 +122,9 @@ def trajectory_slope(k, y0):
 
 
 def stiff(k):
-    found = integrate.solve_ivp(lambda t, y: -k * (y - math.cos(t)), (0, 0.5), [0.0], method="LSODA", rtol=1e-10, atol=1e-12)
+    found = integrate.solve_ivp(
+        lambda t, y: -k * (y - math.cos(t)), (0, 0.5), [0.0], method="LSODA", rtol=1e-10, atol=1e-12
+    )
     return found.y[0, -1]
 
 
@@ -164,11 +175,15 @@ def fixed_point_one_step(w, x):
 
 def equilibrium(p):
     """Where both curves meet, by MINPACK."""
-    return optimize.fsolve(lambda q: [q[0] ** 2 + q[1] - p[0], q[0] - q[1] + p[1]], [1.0, 1.0], xtol=1e-13).sum()
+    return optimize.fsolve(
+        lambda q: [q[0] ** 2 + q[1] - p[0], q[0] - q[1] + p[1]], [1.0, 1.0], xtol=1e-13
+    ).sum()
 
 
 def equilibrium_slope(p):
-    x, _ = optimize.fsolve(lambda q: [q[0] ** 2 + q[1] - p[0], q[0] - q[1] + p[1]], [1.0, 1.0], xtol=1e-13)
+    x, _ = optimize.fsolve(
+        lambda q: [q[0] ** 2 + q[1] - p[0], q[0] - q[1] + p[1]], [1.0, 1.0], xtol=1e-13
+    )
     J = np.array([[2 * x, 1], [1, -1]])
     return np.linalg.solve(J.T, [1, 1]) * [1, -1]
 
@@ -192,8 +207,12 @@ def natural_spline(y, t):
 
 
 def natural_spline_slope(y, t):
-    basis = [float(interpolate.CubicSpline(np.arange(5.0), e, bc_type="natural")(t)) for e in np.eye(5)]
-    return np.array(basis), float(interpolate.CubicSpline(np.arange(5.0), y, bc_type="natural")(t, 1))
+    basis = [
+        float(interpolate.CubicSpline(np.arange(5.0), e, bc_type="natural")(t)) for e in np.eye(5)
+    ]
+    return np.array(basis), float(
+        interpolate.CubicSpline(np.arange(5.0), y, bc_type="natural")(t, 1)
+    )
 
 
 def natural_spline_linear(y, t):
@@ -221,7 +240,9 @@ def table_lookup_nearest(x, values):
 
 
 def grid_lookup(point):
-    table = interpolate.RegularGridInterpolator((np.arange(3.0), np.arange(3.0)), np.arange(9.0).reshape(3, 3) ** 2)
+    table = interpolate.RegularGridInterpolator(
+        (np.arange(3.0), np.arange(3.0)), np.arange(9.0).reshape(3, 3) ** 2
+    )
     return float(table(point)[0])
 
 
@@ -282,7 +303,9 @@ def spectrum(x):
 def spectrum_slope(x):
     f = np.fft.rfft(x) * np.arange(len(x) // 2 + 1)
     n = np.arange(len(x))
-    return 2 * np.array([np.sum((f * np.exp(2j * np.pi * np.arange(len(f)) * t / len(x))).real) for t in n])
+    return 2 * np.array(
+        [np.sum((f * np.exp(2j * np.pi * np.arange(len(f)) * t / len(x))).real) for t in n]
+    )
 
 
 def spectrum_as_irfft(x):

@@ -17,7 +17,11 @@ def versine(x):
 
 
 def versine_slope(x):
-    return 2 * math.sin(x / 2) * (x * math.cos(x / 2) - 2 * math.sin(x / 2)) / x**3 if x > 1e-2 else -x / 12 + x**3 / 180
+    return (
+        2 * math.sin(x / 2) * (x * math.cos(x / 2) - 2 * math.sin(x / 2)) / x**3
+        if x > 1e-2
+        else -x / 12 + x**3 / 180
+    )
 
 
 def tiny(x):
@@ -169,7 +173,11 @@ def kahan(x):
 def scaled(function, factor):
     def slope(*arguments):
         found = function(*arguments)
-        return tuple(part * factor for part in found) if isinstance(found, tuple) else np.asarray(found) * factor
+        return (
+            tuple(part * factor for part in found)
+            if isinstance(found, tuple)
+            else np.asarray(found) * factor
+        )
 
     return slope
 

@@ -291,7 +291,12 @@ def nested(p, scale):
 
 
 def nested_slope(p, scale):
-    return {"layers": [{"w": 2 * scale * layer["w"] * layer["b"], "b": scale * np.sum(layer["w"] ** 2)} for layer in p["layers"]]}
+    return {
+        "layers": [
+            {"w": 2 * scale * layer["w"] * layer["b"], "b": scale * np.sum(layer["w"] ** 2)}
+            for layer in p["layers"]
+        ]
+    }
 
 
 def nested_first_layer_only(p, scale):
@@ -360,7 +365,9 @@ def single(x):
 
 
 def single_slope(x):
-    return (2 * np.tanh(x.astype(np.float64)) * (1 - np.tanh(x.astype(np.float64)) ** 2)).astype(np.float32)
+    return (2 * np.tanh(x.astype(np.float64)) * (1 - np.tanh(x.astype(np.float64)) ** 2)).astype(
+        np.float32
+    )
 
 
 def single_in_single(x):

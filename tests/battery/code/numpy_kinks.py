@@ -101,7 +101,13 @@ def sawtooth(x):
 
 
 def piecewise(x):
-    return np.sum(np.piecewise(x, [x < -1, (x >= -1) & (x < 1), x >= 1], [lambda v: -2 * v - 1, lambda v: v**2, lambda v: 2 * v - 1]))
+    return np.sum(
+        np.piecewise(
+            x,
+            [x < -1, (x >= -1) & (x < 1), x >= 1],
+            [lambda v: -2 * v - 1, lambda v: v**2, lambda v: 2 * v - 1],
+        )
+    )
 
 
 def piecewise_slope(x):

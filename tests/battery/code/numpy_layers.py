@@ -270,7 +270,14 @@ def lstm_cell_back(x, c, W, seeds):
     new = f * c + i * g
     gh, gc = seeds
     gc = gc + gh * o * (1 - np.tanh(new) ** 2)
-    inner = np.concatenate([gc * g * i * (1 - i), gc * c * f * (1 - f), gh * np.tanh(new) * o * (1 - o), gc * i * (1 - g**2)])
+    inner = np.concatenate(
+        [
+            gc * g * i * (1 - i),
+            gc * c * f * (1 - f),
+            gh * np.tanh(new) * o * (1 - o),
+            gc * i * (1 - g**2),
+        ]
+    )
     return W.T @ inner, gc * f, np.outer(inner, x)
 
 
@@ -313,7 +320,12 @@ def rms_norm_summed(x, gain, seed):
 
 
 QKV = {"q": some(3, 2), "k": some(3, 2, state=1), "v": some(3, 4, state=2)}
-RNN = {"xs": some(5, 2), "U": some(3, 2, state=1), "V": 0.5 * some(3, 3, state=2), "h0": some(3, state=3)}
+RNN = {
+    "xs": some(5, 2),
+    "U": some(3, 2, state=1),
+    "V": 0.5 * some(3, 3, state=2),
+    "h0": some(3, state=3),
+}
 ENTRIES: list[Entry] = [
     *about(dense, {"x": X, "w": W, "b": B}, dense_back, {"the bias averaged": dense_averaged, "without its activation": dense_without_activation}),
     *about(layer_norm, {"x": X, "gain": some(3, state=5), "shift": some(3, state=6)}, layer_norm_back, {

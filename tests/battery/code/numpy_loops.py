@@ -109,7 +109,11 @@ def soft_dtw(a, b, gamma=0.5):
         for j in range(1, m + 1):
             before = np.array([D[i - 1, j], D[i, j - 1], D[i - 1, j - 1]])
             low = before.min()
-            D[i, j] = (a[i - 1] - b[j - 1]) ** 2 + low - gamma * np.log(np.sum(np.exp(-(before - low) / gamma)))
+            D[i, j] = (
+                (a[i - 1] - b[j - 1]) ** 2
+                + low
+                - gamma * np.log(np.sum(np.exp(-(before - low) / gamma)))
+            )
     return D[n, m]
 
 
@@ -193,7 +197,9 @@ def forward_algorithm_slope(log_start, log_trans, emissions):
 def forward_algorithm_filtered(log_start, log_trans, emissions):
     """The filtered probability of the first state in place of the smoothed one."""
     a = log_start + emissions[0]
-    return np.exp(a - np.logaddexp.reduce(a)), forward_algorithm_slope(log_start, log_trans, emissions)[1]
+    return np.exp(a - np.logaddexp.reduce(a)), forward_algorithm_slope(
+        log_start, log_trans, emissions
+    )[1]
 
 
 def euler_decay(k, y0):
@@ -241,7 +247,10 @@ def lotka_volterra(parameters):
     a, b, c, d = parameters
     prey, hunters = 1.0, 0.5
     for _ in range(40):
-        prey, hunters = prey + 0.05 * (a * prey - b * prey * hunters), hunters + 0.05 * (d * prey * hunters - c * hunters)
+        prey, hunters = (
+            prey + 0.05 * (a * prey - b * prey * hunters),
+            hunters + 0.05 * (d * prey * hunters - c * hunters),
+        )
     return prey + 2 * hunters
 
 
@@ -249,7 +258,9 @@ def lotka_volterra_slope(parameters, simultaneous=True):
     a, b, c, d = parameters
     u, v, T = 1.0, 0.5, np.zeros((2, 4))
     for _ in range(40):
-        J = np.array([[1 + 0.05 * (a - b * v), -0.05 * b * u], [0.05 * d * v, 1 + 0.05 * (d * u - c)]])
+        J = np.array(
+            [[1 + 0.05 * (a - b * v), -0.05 * b * u], [0.05 * d * v, 1 + 0.05 * (d * u - c)]]
+        )
         if not simultaneous:
             J[1, 0] = 0
         T = J @ T + 0.05 * np.array([[u, -u * v, 0, 0], [0, 0, -v, u * v]])
@@ -390,8 +401,17 @@ def python_floats(x):
     return total
 
 
-TRIDIAGONAL = {"lower": some(4), "diagonal": 4 + positive(5), "upper": some(4, state=1), "b": some(5, state=2)}
-HMM = {"log_start": np.log([0.6, 0.4]), "log_trans": np.log([[0.7, 0.3], [0.2, 0.8]]), "emissions": some(4, 2)}
+TRIDIAGONAL = {
+    "lower": some(4),
+    "diagonal": 4 + positive(5),
+    "upper": some(4, state=1),
+    "b": some(5, state=2),
+}
+HMM = {
+    "log_start": np.log([0.6, 0.4]),
+    "log_trans": np.log([[0.7, 0.3], [0.2, 0.8]]),
+    "emissions": some(4, 2),
+}
 ENTRIES: list[Entry] = [
     *about(horner, {"coefficients": X, "x": 0.7}, horner_slope, {"reversed": horner_reversed}),
     *about(running_mean, {"x": X, "alpha": 0.3}, running_mean_back, {"nothing carried": running_mean_without_carry}),

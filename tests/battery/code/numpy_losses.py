@@ -108,18 +108,29 @@ def gaussian_nll_by_sigma(mu, log_sigma, y):
 
 
 def student_t(nu, x):
-    return np.sum(special.gammaln((nu + 1) / 2) - special.gammaln(nu / 2) - 0.5 * np.log(nu * np.pi) - (nu + 1) / 2 * np.log1p(x**2 / nu))
+    return np.sum(
+        special.gammaln((nu + 1) / 2)
+        - special.gammaln(nu / 2)
+        - 0.5 * np.log(nu * np.pi)
+        - (nu + 1) / 2 * np.log1p(x**2 / nu)
+    )
 
 
 def student_t_slope(nu, x):
     by_nu = 0.5 * (
-        special.digamma((nu + 1) / 2) - special.digamma(nu / 2) - 1 / nu - np.log1p(x**2 / nu) + (nu + 1) * x**2 / (nu * (nu + x**2))
+        special.digamma((nu + 1) / 2)
+        - special.digamma(nu / 2)
+        - 1 / nu
+        - np.log1p(x**2 / nu)
+        + (nu + 1) * x**2 / (nu * (nu + x**2))
     )
     return np.sum(by_nu), -(nu + 1) * x / (nu + x**2)
 
 
 def student_t_missing_term(nu, x):
-    by_nu = 0.5 * (special.digamma((nu + 1) / 2) - special.digamma(nu / 2) - 1 / nu - np.log1p(x**2 / nu))
+    by_nu = 0.5 * (
+        special.digamma((nu + 1) / 2) - special.digamma(nu / 2) - 1 / nu - np.log1p(x**2 / nu)
+    )
     return np.sum(by_nu), -(nu + 1) * x / (nu + x**2)
 
 
@@ -129,7 +140,9 @@ def beta_log_density(a, b, x):
 
 def beta_slope(a, b, x):
     common = special.digamma(a + b)
-    return np.sum(np.log(x) - special.digamma(a) + common), np.sum(np.log1p(-x) - special.digamma(b) + common)
+    return np.sum(np.log(x) - special.digamma(a) + common), np.sum(
+        np.log1p(-x) - special.digamma(b) + common
+    )
 
 
 def poisson_nll(w, X, counts):
@@ -138,7 +151,9 @@ def poisson_nll(w, X, counts):
 
 
 def negative_binomial(r, p, counts):
-    return np.sum(special.gammaln(counts + r) - special.gammaln(r) + r * np.log(p) + counts * np.log1p(-p))
+    return np.sum(
+        special.gammaln(counts + r) - special.gammaln(r) + r * np.log(p) + counts * np.log1p(-p)
+    )
 
 
 def negative_binomial_slope(r, p, counts):
@@ -151,7 +166,11 @@ def negative_binomial_sign(r, p, counts):
 
 
 def dirichlet(alpha, p):
-    return special.gammaln(alpha.sum()) - special.gammaln(alpha).sum() + ((alpha - 1) * np.log(p)).sum()
+    return (
+        special.gammaln(alpha.sum())
+        - special.gammaln(alpha).sum()
+        + ((alpha - 1) * np.log(p)).sum()
+    )
 
 
 def von_mises(mu, kappa, angles):

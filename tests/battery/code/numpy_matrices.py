@@ -71,7 +71,9 @@ def multivariate_normal_half_forgotten(mean, S, x):
 
 def gaussian_process(log_length, log_noise, t, y):
     """The log marginal likelihood with a squared exponential kernel."""
-    K = np.exp(-0.5 * (t[:, None] - t[None, :]) ** 2 / np.exp(2 * log_length)) + np.exp(2 * log_noise) * np.eye(len(t))
+    K = np.exp(-0.5 * (t[:, None] - t[None, :]) ** 2 / np.exp(2 * log_length)) + np.exp(
+        2 * log_noise
+    ) * np.eye(len(t))
     L = np.linalg.cholesky(K)
     alpha = np.linalg.solve(L.T, np.linalg.solve(L, y))
     return -0.5 * y @ alpha - np.log(np.diag(L)).sum()
@@ -112,7 +114,9 @@ def principal_projection_slope(S, x):
     values, Q = np.linalg.eigh(S + S.T)
     v = Q[:, -1]
     g = 2 * (v @ x) * x
-    inner = sum((Q[:, i] @ g) / (values[-1] - values[i]) * np.outer(Q[:, i], v) for i in range(len(v) - 1))
+    inner = sum(
+        (Q[:, i] @ g) / (values[-1] - values[i]) * np.outer(Q[:, i], v) for i in range(len(v) - 1)
+    )
     return inner + inner.T
 
 
@@ -120,7 +124,9 @@ def principal_projection_one_sided(S, x):
     values, Q = np.linalg.eigh(S + S.T)
     v = Q[:, -1]
     g = 2 * (v @ x) * x
-    return sum((Q[:, i] @ g) / (values[-1] - values[i]) * np.outer(Q[:, i], v) for i in range(len(v) - 1))
+    return sum(
+        (Q[:, i] @ g) / (values[-1] - values[i]) * np.outer(Q[:, i], v) for i in range(len(v) - 1)
+    )
 
 
 def nuclear_norm(M):
@@ -168,7 +174,9 @@ def pseudoinverse_slope(M):
     P = np.linalg.pinv(M)
     G = np.ones_like(P)
     m, n = M.shape
-    term = -P.T @ G @ P.T + (np.eye(m) - M @ P) @ G.T @ P @ P.T + P.T @ P @ G.T @ (np.eye(n) - P @ M)
+    term = (
+        -P.T @ G @ P.T + (np.eye(m) - M @ P) @ G.T @ P @ P.T + P.T @ P @ G.T @ (np.eye(n) - P @ M)
+    )
     return term
 
 

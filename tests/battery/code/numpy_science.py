@@ -78,7 +78,9 @@ def macaulay(rate, coupons):
 
 
 def internal_rate(flows):
-    return brentq(lambda r: sum(c / (1 + r) ** t for t, c in enumerate(flows)), 0.0, 1.0, xtol=1e-15)
+    return brentq(
+        lambda r: sum(c / (1 + r) ** t for t, c in enumerate(flows)), 0.0, 1.0, xtol=1e-15
+    )
 
 
 def internal_rate_slope(flows):
@@ -195,7 +197,9 @@ def arm_own_link_only(q, lengths):
 def rodrigues(w, p):
     angle = np.linalg.norm(w)
     k = w / angle
-    return p * np.cos(angle) + np.cross(k, p) * np.sin(angle) + k * np.dot(k, p) * (1 - np.cos(angle))
+    return (
+        p * np.cos(angle) + np.cross(k, p) * np.sin(angle) + k * np.dot(k, p) * (1 - np.cos(angle))
+    )
 
 
 def skew(v):
@@ -234,7 +238,10 @@ def projection_depth_sign(point, focal, seeds):
 def haversine(a, b):
     lat1, lon1 = np.radians(a)
     lat2, lon2 = np.radians(b)
-    h = np.sin((lat2 - lat1) / 2) ** 2 + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
+    h = (
+        np.sin((lat2 - lat1) / 2) ** 2
+        + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
+    )
     return 2 * 6371.0 * np.arcsin(np.sqrt(h))
 
 
@@ -257,7 +264,13 @@ def epidemic(beta, gamma):
 def epidemic_slope(beta, gamma, depletion=True):
     s, i, T = 0.99, 0.01, np.zeros((3, 2))
     for _ in range(60):
-        J = np.array([[1 - beta * i, -beta * s, 0], [beta * i * depletion, 1 + beta * s - gamma, 0], [0, gamma, 1]])
+        J = np.array(
+            [
+                [1 - beta * i, -beta * s, 0],
+                [beta * i * depletion, 1 + beta * s - gamma, 0],
+                [0, gamma, 1],
+            ]
+        )
         T = J @ T + np.array([[-s * i, 0], [s * i, -i], [0, i]])
         s, i = s - beta * s * i, i + beta * s * i - gamma * i
     found = np.array([0, 1, 0.1]) @ T

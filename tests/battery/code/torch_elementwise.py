@@ -96,7 +96,9 @@ class HardSwish(Function):
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
-        slope = torch.where(x < -3, torch.zeros_like(x), torch.where(x > 3, torch.ones_like(x), x / 3 + 0.5))
+        slope = torch.where(
+            x < -3, torch.zeros_like(x), torch.where(x > 3, torch.ones_like(x), x / 3 + 0.5)
+        )
         return g * slope
 
 
@@ -104,7 +106,9 @@ class HardSwishHalf(HardSwish):
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
-        return g * torch.where(x < -3, torch.zeros_like(x), torch.where(x > 3, torch.ones_like(x), x / 6 + 0.5))
+        return g * torch.where(
+            x < -3, torch.zeros_like(x), torch.where(x > 3, torch.ones_like(x), x / 6 + 0.5)
+        )
 
 
 class ReLU(Function):
@@ -366,7 +370,9 @@ class ThroughNumpySign(ThroughNumpy):
 
 def of(function, *rest):
     """As it is used: between other operations."""
-    return lambda x: (torch.sin(function.apply(x * 1.5, *rest)) * torch.arange(1, x.numel() + 1)).sum()
+    return lambda x: (
+        torch.sin(function.apply(x * 1.5, *rest)) * torch.arange(1, x.numel() + 1)
+    ).sum()
 
 
 def plain(function, *rest):

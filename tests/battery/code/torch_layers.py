@@ -210,7 +210,9 @@ class Conv2d(Function):
     @staticmethod
     def backward(ctx, g):
         x, w = ctx.saved_tensors
-        return torch.nn.grad.conv2d_input(x.shape, w, g, padding=1), torch.nn.grad.conv2d_weight(x, w.shape, g, padding=1)
+        return torch.nn.grad.conv2d_input(x.shape, w, g, padding=1), torch.nn.grad.conv2d_weight(
+            x, w.shape, g, padding=1
+        )
 
 
 class Conv2dChannels(Conv2d):
@@ -219,13 +221,19 @@ class Conv2dChannels(Conv2d):
     @staticmethod
     def backward(ctx, g):
         x, w = ctx.saved_tensors
-        return torch.nn.grad.conv2d_input(x.shape, w.transpose(0, 1), g, padding=1), torch.nn.grad.conv2d_weight(x, w.shape, g, padding=1)
+        return torch.nn.grad.conv2d_input(
+            x.shape, w.transpose(0, 1), g, padding=1
+        ), torch.nn.grad.conv2d_weight(x, w.shape, g, padding=1)
 
 
 class ScatterMean(Function):
     @staticmethod
     def forward(ctx, x, groups, count):
-        n = torch.zeros(count, dtype=x.dtype).index_add(0, groups, torch.ones_like(x[:, 0])).clamp(min=1)
+        n = (
+            torch.zeros(count, dtype=x.dtype)
+            .index_add(0, groups, torch.ones_like(x[:, 0]))
+            .clamp(min=1)
+        )
         ctx.save_for_backward(groups, n)
         return torch.zeros(count, x.shape[1], dtype=x.dtype).index_add(0, groups, x) / n[:, None]
 

@@ -16,7 +16,9 @@ X = {"x": some(5)}
 MLP = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
 NORMED = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 1)).double()
 LSTM = nn.LSTMCell(3, 2).double()
-CONVOLUTIONAL = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(2, 1)).double()
+CONVOLUTIONAL = nn.Sequential(
+    nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(2, 1)
+).double()
 TRANSFORMER = nn.MultiheadAttention(4, 2, batch_first=True).double()
 
 
@@ -112,7 +114,9 @@ def where_nan(x):
 
 
 def sorted_and_scanned(x):
-    return (torch.sort(x).values * torch.linspace(0, 1, len(x), dtype=x.dtype)).sum() + torch.logcumsumexp(x, 0)[-1]
+    return (
+        torch.sort(x).values * torch.linspace(0, 1, len(x), dtype=x.dtype)
+    ).sum() + torch.logcumsumexp(x, 0)[-1]
 
 
 def spectral(a):

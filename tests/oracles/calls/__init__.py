@@ -1,8 +1,9 @@
 """Arguments for calls, one module a family, as texts that the libraries and gradcli read alike.
 
-A key is a function's name, or several that take the same; ``np.name`` is the spelling of one library alone. Each library
-answers for the texts that it takes; what it refuses is another library's way of saying it (``axis`` and ``dim``). A function
-that works entry by entry and takes nothing but its operands needs no entry.
+A key is a function's name, or several that take the same; ``np.name`` is the spelling of one
+library alone. Each library answers for the texts that it takes; what it refuses is another
+library's way of saying it (``axis`` and ``dim``). A function that works entry by entry and takes
+nothing but its operands needs no entry.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 CALLS = {
     "add sub subtract rsub": ("X, Y", "M, 0.5", "M, V, alpha=0.25", "V, 2, alpha=-3"),
-    "div divide true_divide": ("X, Y", "M, 0.5", "X, Y, rounding_mode='floor'", "X, Y, rounding_mode='trunc'", "M, N, rounding_mode=None"),
+    "div divide true_divide": ("X, Y", "M, 0.5", "X, Y, rounding_mode='floor'", "X, Y, "
+    "rounding_mode='trunc'", "M, N, rounding_mode=None"),
     "round around": ("U", "X*7.3, 1", "X*7.3, decimals=-1", "7.3*X, decimals=2", "M"),
     "modf": ("U",),
     "exp10": ("U", "M"),
@@ -15,7 +16,8 @@ CALLS = {
     "clamp_min": ("U, 0.5", "M, min=-0.25", "M, V"),
     "clamp_max": ("U, 0.5", "M, max=-0.25", "M, V"),
     "logit": ("U", "P", "P, 0.3", "P, eps=0.2", "U, eps=0.01"),
-    "nan_to_num": ("U", "U, nan=0.5", "U, nan=1.5, posinf=2.5, neginf=-3.5", "U, posinf=7.0, neginf=-7.0"),
+    "nan_to_num": ("U", "U, nan=0.5", "U, nan=1.5, posinf=2.5, neginf=-3.5", "U, posinf=7.0, "
+    "neginf=-7.0"),
     "lerp": ("X, Y, 0.3", "X, Y, Z", "M, N, 0.7", "M, N, P"),
     "addcmul addcdiv": ("X, Y, Z", "M, N, P", "M, N, P, value=0.25", "V, M, N + 0.1, value=-2"),
     "where": ("B, M, N", "M > N, M, 0.5", "G, 1.5, M", "M, B, N", "M, G, 0.5"),
@@ -30,7 +32,8 @@ CALLS = {
     "mvlgamma multigammaln": ("V + 3.5, 2", "M + 5, 3", "2.75, 1", "4.5, p=2", "Q + 4.5, d=3"),
     "ldexp": ("M, K", "0.7, 3", "V, 2", "-1.5, -4", "V, K - 1", "X, 3"),
     "log": ("U", "8, 2", "Q, 10", "0.7", "Q"),
-    "pow power float_power": ("X, Y", "M, 2", "2.5, U", "Q, N[0]", "U, 3", "U, -2", "U, 0.5", "M, 0"),
+    "pow power float_power": ("X, Y", "M, 2", "2.5, U", "Q, N[0]", "U, 3", "U, -2", "U, 0.5", "M, "
+    "0"),
     "hypot dist": ("X, Y", "M, 0.5"),
     "softplus": ("U", "M, 2", "M, beta=0.5", "U, 1, 0.7", "M, beta=3, threshold=2"),
     "hardtanh": ("U", "U, -0.6, 0.8", "M, min_val=-2, max_val=1.5"),
@@ -43,13 +46,17 @@ CALLS = {
     "prelu": ("M, V", "M, V[:1]", "V, W[0]", "T, V", "I, V[:2]"),
     "glu": ("U[:20]", "T, 2", "T, dim=-1", "C", "I, 1"),
     "rrelu": ("U", "M, 0.2, 0.6", "M, lower=0.1, upper=0.5, training=False"),
-    "dropout dropout1d dropout2d dropout3d": ("T, 0.5, False", "T, p=0.25, training=False", "T, 0.0", "T, 1.0"),
-    "iv jv kv yv": ("0, U", "1, U", "0.5, M", "2.5, 3.5", "-1.5, Q", "2, 20*Q", "3, 40*P", "0.25, 100*R"),
+    "dropout dropout1d dropout2d dropout3d": ("T, 0.5, False", "T, p=0.25, training=False", "T, "
+    "0.0", "T, 1.0"),
+    "iv jv kv yv": ("0, U", "1, U", "0.5, M", "2.5, 3.5", "-1.5, Q", "2, 20*Q", "3, 40*P", "0.25, "
+    "100*R"),
     "jn kn yn": ("2, Q", "1, 2.5", "1, 15*R", "3, P", "0, U", "2, 60*P"),
     "fill": ("M, 0.5", "T, -2", "V, W[0]"),
     "kl_div": (
-        "X, Y", "P, P[::-1]", "M, P", "M, P, reduction='sum'", "M, P, reduction='none'", "M, P, reduction='batchmean'",
-        "M, N, log_target=True", "M, N, reduction='mean', log_target=True", "M, P, size_average=False", "M, P, reduce=False",
+        "X, Y", "P, P[::-1]", "M, P", "M, P, reduction='sum'", "M, P, reduction='none'", "M, P, "
+        "reduction='batchmean'",
+        "M, N, log_target=True", "M, N, reduction='mean', log_target=True", "M, P, "
+        "size_average=False", "M, P, reduce=False",
     ),
     "logical_not": ("U", "B", "K"),
     "logical_and logical_or logical_xor": ("X, Y", "B, G", "M > 0, N < 0", "J, K"),
@@ -59,7 +66,8 @@ CALLS = {
     "positive": ("M", "U"),
     "nanmax nanmin nanprod": ("D", "D, axis=0", "D, 1", "D, axis=1, keepdims=True", "[nan, nan]", "O"),
     "ediff1d": ("V", "M", "0.5*O"),
-    "cho_factor": ("S", "S, True", "S, lower=True", "S"), "cho_solve": ("(S, True), V", "(S, False), V", "(S, True), A"),
+    "cho_factor": ("S", "S, True", "S, lower=True", "S"), "cho_solve": ("(S, True), V", "(S, "
+    "False), V", "(S, True), A"),
     "gammainc gammaincc igamma igammac": ("Q*9, R*7", "P, Q", "0.25, [1e-8, 0.3, 4.0, 90.0]", "40.5, [20.0, 40.0, 41.0, 70.0]"),
     "betainc": ("Q*9, R*7, P", "0.25, 1.5, P", "20.5, 30.25, [0.1, 0.4, 0.41, 0.9]"),
     "exprel": ("M", "U[2:]", "0.0"), "dawsn": ("M", "U*1.0", "9*V"),     "ellipk ellipe": ("P", "-9*P", "0.0"),

@@ -1,12 +1,14 @@
 """Calls of functions that move, split, join, pad and repeat entries."""
 
 CALLS = {
-    "reshape view": ("M, (3, 2)", "T, (4, -1)", "T, 2, 12", "M, -1", "M, (3, 2), order='F'", "T, (6, 4), 'F'", "V, (3, 1)"),
+    "reshape view": ("M, (3, 2)", "T, (4, -1)", "T, 2, 12", "M, -1", "M, (3, 2), order='F'", "T, "
+    "(6, 4), 'F'", "V, (3, 1)"),
     "view_as reshape_as": ("M, C", "T[0, 0], A[:2, :2]"),
     "ravel": ("M", "T", "M, 'F'", "T, order='F'", "0.5"),
     "flatten": ("M", "T", "M, 'F'", "T, 1", "T, 0, 1", "T, start_dim=1, end_dim=2", "0.5"),
     "unflatten": ("T, 2, (2, -1)", "T, -1, (2, 2)", "M, 1, (3, 1)"),
-    "squeeze": ("T[:1]", "T[:1, :, :1]", "T[:1, :, :1], 0", "T[:1, :, :1], axis=-1", "T[:1, :, :1], (0, 2)",
+    "squeeze": ("T[:1]", "T[:1, :, :1]", "T[:1, :, :1], 0", "T[:1, :, :1], axis=-1", "T[:1, :, "
+    ":1], (0, 2)",
         "T[:1, :, :1], dim=2"),
     "expand_dims unsqueeze": ("M, 0", "M, -1", "M, axis=1", "M, dim=1", "V, (0, 2)"),
     "broadcast_to": ("V, (2, 3)", "T[:, :1], (2, 3, 4)", "0.5, (2,)", "V, 3"),
@@ -15,27 +17,33 @@ CALLS = {
     "sum_to_size": ("M, 1, 3", "T, (3, 1)", "M, 3", "T, 2, 1, 4"),
     "broadcast_arrays broadcast_tensors": ("V, C[:2, :1]", "M, V", "V, W"),
     "atleast_1d atleast_2d atleast_3d": ("0.5", "V", "M", "T", "V, M", "V, W"),
-    "transpose permute permute_dims": ("M", "T", "T, (2, 0, 1)", "T, 2, 0, 1", "T, 0, 2", "T, axes=(1, 0, 2)",
+    "transpose permute permute_dims": ("M", "T", "T, (2, 0, 1)", "T, 2, 0, 1", "T, 0, 2", "T, "
+    "axes=(1, 0, 2)",
         "M, 0, 1",
         "T, (0, 2, 1)", "T, dims=(1, 2, 0)"),
-    "swapaxes swapdims": ("T, 0, 2", "M, 0, 1", "T, -1, 1", "T, axis1=1, axis2=0", "T, dim0=1, dim1=2"),
+    "swapaxes swapdims": ("T, 0, 2", "M, 0, 1", "T, -1, 1", "T, axis1=1, axis2=0", "T, dim0=1, "
+    "dim1=2"),
     "t": ("M", "V"),
     "matrix_transpose adjoint": ("M", "T"),
     "movedim moveaxis": ("T, 0, 2", "T, (0, 1), (-1, 0)", "T, source=-1, destination=0"),
     "flip": ("V", "M", "T, 1", "T, (0, 2)", "T, axis=-1", "T, 0, 1", "T, dims=(0, 2)"),
     "fliplr flipud": ("M", "T"),
-    "roll": ("V, 1", "M, 2", "M, 1, 0", "T, (1, -2), (0, 1)", "T, -1, axis=2", "T, shifts=2, dims=1", "T, 3, axis=(0, 2)"),
+    "roll": ("V, 1", "M, 2", "M, 1, 0", "T, (1, -2), (0, 1)", "T, -1, axis=2", "T, shifts=2, "
+    "dims=1", "T, 3, axis=(0, 2)"),
     "rot90": ("M", "M, 2", "M, -1", "T, 1, (0, 2)", "T, k=3, axes=(1, 2)", "T, k=1, dims=(2, 0)"),
     "tril triu": ("M", "A", "T", "A, 1", "A, k=-1", "A, diagonal=1", "T, -1"),
     "diag": ("V", "A", "V, 1", "A, -1", "M, k=1", "A, diagonal=1", "V, k=-2"),
     "diagflat": ("V", "M", "V, 1", "V, k=-1", "V, offset=2"),
-    "diagonal": ("A", "T", "A, 1", "T, offset=-1", "T, 0, 1, 2", "T, axis1=2, axis2=0", "T, dim1=2, dim2=0", "T, 1, 0, 2"),
+    "diagonal": ("A", "T", "A, 1", "T, offset=-1", "T, 0, 1, 2", "T, axis1=2, axis2=0", "T, "
+    "dim1=2, dim2=0", "T, 1, 0, 2"),
     "diag_embed": ("V", "M", "M, 1", "M, offset=-1, dim1=2, dim2=0", "V, 2"),
-    "trace": ("A", "M", "A, 1", "T", "T, offset=1", "T, 0, 1, 2", "T, axis1=2, axis2=0", "A, offset=-1"),
+    "trace": ("A", "M", "A, 1", "T", "T, offset=1", "T, 0, 1, 2", "T, axis1=2, axis2=0", "A, "
+    "offset=-1"),
     "tile": ("V, 2", "M, (2, 1)", "M, (2, 1, 2)", "M, 2, 3", "M, reps=2", "M, dims=(1, 2)"),
     "repeat": ("V, 2", "M, 2", "M, 2, 0", "M, 2, 3", "M, [2, 0, 1], axis=1", "M, (2, 1, 2)", "V, K", "M, 3, axis=-1",
         "M, repeats=2, axis=1"),
-    "repeat_interleave": ("V, 2", "M, 2", "M, 2, 0", "M, K, dim=1", "V, K", "M, 3, dim=-1", "V, K, output_size=3"),
+    "repeat_interleave": ("V, 2", "M, 2", "M, 2, 0", "M, K, dim=1", "V, K", "M, 3, dim=-1", "V, "
+    "K, output_size=3"),
     "unfold": ("T, 2, 3, 1", "V, 0, 2, 1", "O, 0, 2, 3", "T, dimension=1, size=2, step=1", "I, 2", "I, (2, 3)",
         "I, 2, dilation=2", "I, 2, padding=1, stride=2",
         "I, kernel_size=(2, 1), stride=(1, 3), padding=(0, 1)"),
@@ -44,7 +52,8 @@ CALLS = {
         "T.reshape(1, 4, 6), (3, 4), 2, dilation=1", "T.reshape(1, 4, 6), (4, 5), 2, dilation=2",
         "T.reshape(1, 4, 6), output_size=(4, 6), kernel_size=2, stride=2",
         "T.reshape(1, 4, 6), (2, 4), 2, padding=(1, 1), stride=(2, 2)"),
-    "split": ("V, 3", "T, 2, 2", "T, 3, axis=1", "O, [1, 3]", "T, [1, 2], axis=1", "T, [1, 2], dim=1", "O, 4", "T, 2, dim=1"),
+    "split": ("V, 3", "T, 2, 2", "T, 3, axis=1", "O, [1, 3]", "T, [1, 2], axis=1", "T, [1, 2], "
+    "dim=1", "O, 4", "T, 2, dim=1"),
     "split_with_sizes": ("O, [1, 3, 2]", "T, [1, 2], 1", "T, [3, 1], dim=2"),
     "tensor_split array_split": ("O, 4", "T, 2, 1", "T, 3, axis=2", "T, 3, dim=2", "O, (1, 4)", "T, [1, 2], 1"),
     "chunk": ("O, 4", "T, 2, 1", "T, 2, dim=2", "V, 3"),
@@ -58,11 +67,13 @@ CALLS = {
     "hstack vstack row_stack dstack column_stack": ("[V, W]", "[M, N]", "(V, W, Q)", "[T, T]", "[A, M]", "[V, C]", "[M, V]"),
     "block_diag": ("M, V", "A, C", "V", "M, 0.5"),
     "append": ("V, W", "M, N", "M, N, 0", "M, N, axis=1", "V, 0.5"),
-    "pad": ("V, 2", "M, 1", "M, ((1, 0), (0, 2))", "V, (1, 2), constant_values=0.5", "V, (1, 2), mode='edge'", "V, 2, 'reflect'",
+    "pad": ("V, 2", "M, 1", "M, ((1, 0), (0, 2))", "V, (1, 2), constant_values=0.5", "V, (1, 2), "
+    "mode='edge'", "V, 2, 'reflect'",
         "V, 2, 'symmetric'", "V, 4, 'wrap'",
         "M, (1, 2)", "M, (1, 0, 2, 1)",
         "M, (1, 2), value=0.5",
-        "M, (1, 2), 'constant', -2.0", "T, (1, 2), mode='reflect'", "T, (2, 1), 'replicate'", "T, (3, 1), mode='circular'",
+        "M, (1, 2), 'constant', -2.0", "T, (1, 2), mode='reflect'", "T, (2, 1), 'replicate'", "T, "
+        "(3, 1), mode='circular'",
         "I, (1, 2, 2, 1), 'reflect'", "M, (-1, 2)"),
     "constant_pad_nd": ("M, (1, 2)", "M, (1, 0, 2, 1), 0.5", "T, (0, 1), value=-2.0"),
     "clone copy detach resolve_conj resolve_neg conj conjugate conj_physical real": ("M", "0.5", "T"),
