@@ -99,11 +99,11 @@ class Limits:
     nodes: int = 2_000_000  # nodes of one program's graph
     calls: int = 100_000  # calls of the program's own functions in one statement
     tangents: int = 10_000_000  # entries of one Jacobian or Hessian
-    # nodes of a derivative of derivatives of an expression: they grow as powers of the order
+    # nodes that derivatives of derivatives of an expression go through: they grow as powers of the
+    # order
     derivatives: int = 300_000
-    memory: int = field(
-        default_factory=default_memory
-    )  # bytes that a program's values and one statement hold at once
+    # bytes that a program's values and one statement hold at once
+    memory: int = field(default_factory=default_memory)
     # scalar operations of one statement, forwards and backwards, of about a nanosecond each
     work: int = 20_000_000_000
 

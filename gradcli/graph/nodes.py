@@ -9,7 +9,8 @@ nodes, which is how derivative rules build graphs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
@@ -124,6 +125,25 @@ class Graph:
         while len(self._interned) > interned:
             self._interned.popitem()  # the one made last
         self._most = self._last + self.limits.nodes - count
+
+    @property
+    def room(self) -> int:
+        """Return how many more nodes it may have."""
+        return self._most - self._last
+
+    @contextmanager
+    def held_to(self, nodes: int, error: LimitError) -> Iterator[None]:
+        """Raise an error where more than some nodes are made."""
+        most = self._most
+        self._most = min(most, self._last + nodes)
+        try:
+            yield
+        except LimitError:
+            if self._most < min(self._last, most):
+                raise error from None
+            raise
+        finally:
+            self._most = most
 
     def next_index(self) -> int:
         self._last += 1

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
 from gradcli.graph.interpret import Reached, interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
 from gradcli.ops.elementwise.logic import (
@@ -233,6 +234,9 @@ def _join(x: Any, y: Any, winner: bool, join: Callable[..., Any]) -> Any:
 # Hessian. Each takes and gives nodes, so that they nest to any order.
 
 
+_PER_NODE = 50  # a third derivative has about as many nodes for each of the function
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Derivation:
     """Origin of a derivative inside an expression: what it is the derivative of.
@@ -244,10 +248,18 @@ class Derivation:
     y: Expr
     x: Expr
     vector: Expr | None = None
-    order: int = 1  # how many derivatives are inside of one another
+    growth: Growth | None = None
 
 
-_USUAL = 3  # the order up to which a derivative has but a few times as many nodes as what it is of
+class Growth(NamedTuple):
+    """Way in which a derivative has grown out of those that it is a derivative of."""
+
+    order: int  # how many are inside of one another
+    first: int  # nodes that the innermost went through, as many times as it has rows
+    nodes: int  # that all went through
+
+    def more(self, nodes: int) -> Growth:
+        return self._replace(nodes=self.nodes + nodes)
 
 
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
@@ -269,16 +281,49 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
         "jacobian": jacobian,
         "hessian": hessian,
     }[kind]
-    order = 1 + max(
-        (node.static["of"].order for node in reachable([y]) if node.op is derivative), default=0
-    )
-    expanded = make(y, x) if vector is None else make(y, x, vector)
-    limit = y.graph.limits.derivatives
-    if order > _USUAL and len(reachable([expanded])) > limit:
-        said = f"the derivative of order {order} goes through more than {limit:,} operations"
-        raise LimitError(said, help=f"raise it with --limit derivatives={10 * limit}")
-    node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, order))
+    rows = {"jacobian": min(math.prod(y.shape), math.prod(x.shape)), "hessian": math.prod(x.shape)}
+    growth = _growth(y, rows.get(kind, 1))
+    made = y.graph.room
+    with _hold_to_limit(y.graph, growth):
+        expanded = make(y, x) if vector is None else make(y, x, vector)
+    made -= y.graph.room
+    node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, growth.more(made)))
     return node
+
+
+def _growth(y: Expr, rows: int) -> Growth:
+    """Return the growth of a derivative of y, before it is made."""
+    nodes = reachable([y])
+    inside = [node.static["of"].growth for node in nodes if node.op is derivative]
+    if not inside:
+        return Growth(1, rows * len(nodes), 0)
+    return Growth(
+        1 + max(g.order for g in inside),
+        rows * max(g.first for g in inside),
+        max(g.nodes for g in inside) + len(nodes),
+    )
+
+
+@contextmanager
+def _hold_to_limit(graph: Graph, growth: Growth) -> Iterator[None]:
+    """Hold a derivative of a derivative to the limit.
+
+    A large expression may have as many more nodes as derivatives of low orders take.
+    """
+    if growth.order == 1:
+        yield
+        return
+    limit = graph.limits.derivatives
+    error = LimitError(
+        f"the derivative of order {growth.order} goes through more than {limit:,} operations,"
+        " counted with those that it is made of",
+        help=f"raise it with --limit derivatives={10 * limit}",
+    )
+    left = limit + _PER_NODE * growth.first - growth.nodes
+    if left < 0:
+        raise error
+    with graph.held_to(left, error):
+        yield
 
 
 def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
