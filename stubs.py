@@ -21,7 +21,7 @@ from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.library_calls import known
+from gradcli.tensors.dispatch.library_calls import record_of
 from gradcli.tensors.torch import methods, namespace
 
 WIDTH = 140
@@ -119,7 +119,7 @@ def catalogue() -> dict[str, str]:
     return {
         name: result_of(found, name)
         for name in namespace.function_names()
-        if is_name(name) and (found := known(name))
+        if is_name(name) and (found := record_of(name))
     }
 
 
@@ -151,7 +151,7 @@ def names_of_torch() -> list[str]:
     for name, result in sorted(functions.items()):
         declared += folded(name, [ANY_CALL], result)
     for name in sorted({*functions, *own}):
-        if f"{name}_" not in own and known(name) is not None and hasattr(gradcli, f"{name}_"):
+        if f"{name}_" not in own and record_of(name) is not None and hasattr(gradcli, f"{name}_"):
             declared += folded(f"{name}_", ["tensor: Tensor", ANY_CALL], "Tensor")
     imports = [named_here(module, names) for module, names in sorted(by_module.items())]
     return head(
@@ -257,7 +257,7 @@ def _result_of_method(name: str) -> str:
         return result_of_own(methods.OWN[name])
     if name.endswith("_"):
         return "Tensor"
-    found = known(f"Tensor.{name}") or known(name)
+    found = record_of(f"Tensor.{name}") or record_of(name)
     return "Any" if found is None else result_of(found, name)
 
 

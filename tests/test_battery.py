@@ -90,7 +90,7 @@ def tensors(arrays: tuple[Any, ...]) -> list[Any]:
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.title) for row in functions.CUSTOM])
 def test_gradcheck_of_a_custom_function(row: functions.Custom) -> None:
-    function = functions.apply(row)
+    function = functions.applied(row)
     if row.right:
         assert torch.autograd.gradcheck(function, tensors(row.at))
     else:

@@ -372,7 +372,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     with ExitStack() as stack:
         patched = stack.enter_context(monkeypatch.context())
-        for part in ("backward", "contributions", "scaled", "sum_to", "chain"):
+        for part in ("backward", "contributions", "scale", "sum_to", "chain"):
             patched.setattr(sweep, part, forbidden)
         patched.setattr(interpret, "forward", forbidden)
         for op in list(registry().values()):

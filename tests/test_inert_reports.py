@@ -392,13 +392,14 @@ def test_nothing_else_makes_text_inert():
 
 # what each writer of text must have from `inert`, directly or by `describing` and `data`
 WITNESSES = {
-    "report/lines.py": "shown html_text latex_comment xml_text", "report/pages.py": "shown "
+    "report/lines.py": "inert_lines html_text latex_comment xml_text", "report/pages.py": "inert_lines "
     "workflow_command xml_text",
     "report/page/assembly.py": "xml_text",
-    "report/describing.py": "shown", "report/table.py": "csv_text", "report/data.py": "json_text",
-    "report/machine_reports.py": "xml_text sarif_message one_line", "cli/write/terminal.py": "shown", "cli/write/results.py": "shown",
-    "errors.py": "shown", "notation.py": "latex_text", "cli/completion.py": "is_one_word",
-    "pytest_plugin.py": "shown", "cli/write/reports.py": "one_line",
+    "report/describing.py": "inert_lines", "report/table.py": "csv_text", "report/data.py": "json_text",
+    "report/machine_reports.py": "xml_text sarif_message one_line", "cli/write/terminal.py": "inert_lines",
+    "cli/write/results.py": "inert_lines",
+    "errors.py": "inert_lines", "notation.py": "latex_text", "cli/completion.py": "is_one_word",
+    "pytest_plugin.py": "inert_lines", "cli/write/reports.py": "one_line",
 }  # fmt: skip
 
 

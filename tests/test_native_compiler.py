@@ -90,7 +90,7 @@ def twice_of_4(source: str = TWICE) -> int:
 
 def anew() -> None:
     """Forget what is loaded, as another process would know nothing of it."""
-    compiler._load.clear()
+    compiler._loaded.clear()
 
 
 # -- finding a compiler
@@ -320,8 +320,8 @@ MACROS = {
 }
 SHOW = """
 import subprocess
-from gradcli.plans.native.compiler import found
-compiler = found()
+from gradcli.plans.native.compiler import find_compiler
+compiler = find_compiler()
 subprocess.run([*compiler.command, *compiler.flags, "-dM", "-E", "-x", "c", "/dev/null"], check=True)
 """
 

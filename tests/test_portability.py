@@ -232,10 +232,10 @@ def test_a_folder_of_verdicts_that_is_restored_is_hit_by_another_installation(
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\nimport gradcli, gradcli.check.verdict_cache "
         "as v\n"
-        "assert gradcli.__file__.startswith(sys.argv[1])\nmet, recalled = [], v.recalled\n"
-        "v.recalled = lambda key: met.append(recalled(key)) or met[-1]\n"
-        "from gradcli.cli.exit_codes import guarded\nfrom gradcli.cli.main import app\n"
-        "sys.argv = ['gradcli', 'check', '-e', 'x**2*sin(x)', 'x=3']\nassert guarded(app) == 0\n"
+        "assert gradcli.__file__.startswith(sys.argv[1])\nmet, recalled = [], v.recall\n"
+        "v.recall = lambda key: met.append(recalled(key)) or met[-1]\n"
+        "from gradcli.cli.exit_codes import run_guarded\nfrom gradcli.cli.main import app\n"
+        "sys.argv = ['gradcli', 'check', '-e', 'x**2*sin(x)', 'x=3']\nassert run_guarded(app) == 0\n"
         "print([None if m is None else m.verdict.word for m in met])\n"
     )
     said = []

@@ -37,7 +37,7 @@ class Recording(Session):
         self.ends = text == ":quit"
         return 0
 
-    def known(self) -> list[str]:
+    def known_names(self) -> list[str]:
         return ["alphabet", "massive"]
 
 

@@ -120,7 +120,7 @@ def test_second_derivatives_by_the_graph_of_the_first(case: Case) -> None:
                 - size_of_gradient(name, base - h * direction)
             )
             / (2 * h)
-            for h in (1e-3, 5e-4)
+            for h in (1e-4, 5e-5)
         ]
         wanted = (4 * estimates[1] - estimates[0]) / 3
         assert float((found.numpy() * direction).sum()) == pytest.approx(

@@ -188,7 +188,7 @@ def test_a_function_of_numpy_on_both_sides_is_found() -> None:
 def test_the_code_of_a_closure_is_found() -> None:
     """A function that another one makes, in both places."""
     found = sharing(dataclasses.replace(max_, reference=max_.forward))
-    assert "`ops.reductions.sums._extreme.<locals>.checked` with its own rules" in found
+    assert "`ops.reductions.sums._extreme.<locals>.check` with its own rules" in found
     assert any(text.endswith(".axes_of` with its own rules") for text in found)
     assert not any("genexpr" in text for text in found), "parts of what is shared as a whole"
 

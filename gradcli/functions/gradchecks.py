@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _ATOL, _RTOL = 1e-5, 1e-3  # PyTorch's, of which a caller may give only one
 _NEARBY = 1e-3  # of an entry: how far points nearby are moved
 _SURE = 1e-9  # relative: what differences are not asked for
+_MOST_ROWS = 64  # of a Jacobian, one of which is named where their sum is wrong
 
 
 class GradcheckError(RuntimeError):
@@ -342,7 +343,7 @@ def _wrong_derivative(part: VariableCheck | None, how: str = "") -> str:
         return ""
     worst = part.worst
     return (
-        f", entry {list(worst.index)}: {worst.engine!r} where the derivative is "
+        f", input entry {list(worst.index)}: {worst.engine!r} where the derivative is "
         f"{worst.reference!r} ({how or part.reason})"
     )
 
@@ -382,7 +383,9 @@ def _rows_fault(
     """
     floats, shape = function.floats, y.array.shape
 
-    def wrong(weights: np.ndarray, slopes: Sequence[np.ndarray], allowed: bool) -> str:
+    def wrong(
+        weights: np.ndarray, slopes: Sequence[np.ndarray], allowed: bool, entry: str = ""
+    ) -> str:
         parts = (
             None if trace is None or allowed else _by_reference(function, trace, y, weights, slopes)
         )
@@ -395,7 +398,8 @@ def _rows_fault(
                 else _wrong_derivative(parts.get(name), "exactly")
             )
             if said:
-                return f"Jacobian mismatch for output {number} with respect to input {i}{said}"
+                where = f"output {number} with respect to input {i}{entry}"
+                return f"Jacobian mismatch for {where}{said}"
         return ""
 
     weights = np.asarray(np.random.default_rng(0).standard_normal(shape).astype(y.array.dtype))
@@ -412,19 +416,17 @@ def _rows_fault(
                 f"tolerance for nondeterminism was {noise}."
             )
     fault = wrong(weights, function.fill(found), False)
-    if not fault or not (tolerance.absolute or tolerance.relative):
+    allows = bool(tolerance.absolute or tolerance.relative)
+    if not fault or (not allows and weights.size > _MOST_ROWS):
         return fault
-    rows = (
-        (weights,)
-        if tolerance.sums
-        else np.eye(weights.size, dtype=weights.dtype).reshape(weights.size, *shape)
-    )
-    return next(
-        filter(
-            None, (wrong(row, function.fill(function.gradients([y], [row])), True) for row in rows)
-        ),
-        None,
-    )
+    if allows and tolerance.sums:
+        return wrong(weights, function.fill(function.gradients([y], [weights])), True) or None
+    rows = np.eye(weights.size, dtype=weights.dtype).reshape(weights.size, *shape)
+    for place, row in zip(np.ndindex(shape), rows, strict=True):
+        entry = f", output entry {list(place)}" if place else ""
+        if said := wrong(row, function.fill(function.gradients([y], [row])), allows, entry):
+            return said
+    return None if allows else fault
 
 
 def _fault_of_zeros(function: _Function) -> str | None:

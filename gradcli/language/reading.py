@@ -214,7 +214,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
     if name in _OF_GRADIENTS:
         message, help = _OF_GRADIENTS[name]
         raise UnknownNameError(message, help=help)
-    if name.endswith("_") and (calls.is_method(name[:-1]) or not calls.is_method(name)):
+    if name[-1] == "_" != name[-2:-1] and (calls.is_method(name[:-1]) or not calls.is_method(name)):
         help = (
             f"write x.{name[:-1]}(y) for a new one"
             if calls.is_method(name[:-1])

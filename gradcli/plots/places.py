@@ -98,7 +98,7 @@ Probe = Callable[
 ]  # points to values and slopes, each with a column for an entry
 Array = np.ndarray
 
-_STEPS = 72  # from an interval to neighbouring floats
+_STEPS = 140  # from an interval to neighbouring floats
 _LOOK, _SHRUNK = 12, 0.05  # every so many steps, what has shrunk to less than this share is smooth
 _CLOSER = np.array([1e-2, 1e-4, 1e-6])  # of the interval: where the sides of a place are looked at
 _GROWS = 2.5  # times as large, a hundred times as close: faster than a logarithm

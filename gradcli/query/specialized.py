@@ -481,7 +481,7 @@ class MatrixPlan(Specialized):
     def text(self) -> str:
         names = ", ".join(self.wrt) or "nothing"
         made = dict.fromkeys(
-            way.text() for name, way in vars(self).items() if name in ("dense", "compressed")
+            way.text() for name, way in vars(self).items() if name in ("dense", "compression")
         )
         ways = "\n\n".join(made) or "compiled at the first call"
         return f"{self.made.takes()}\ngives the value and the {self.kind} by {names}\n{ways}"

@@ -189,7 +189,7 @@ _USUAL = 24  # where nobody knows
 _PROMPT = 2  # rows of the shell's
 
 
-def bound_all(request: BoundRequest) -> int:
+def bound(request: BoundRequest) -> int:
     """Bound everything that was asked for."""
     limits = limits_of(request)
     options_of(request)
@@ -214,7 +214,7 @@ class OverRanges(Run):
 
 
 class Bounding(OverRanges):
-    """The results of `bound_all`."""
+    """The results of `bound`."""
 
     kind, command = BoundRecord, "bound"
 

@@ -306,7 +306,7 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
     torch="x|A|input, y|B|b, rcond, *, driver",
     numpy="x, y|b, rcond",
     scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
-    results="solution residuals rank singular_values:", backward="LinalgLstsq",
+    results="solution residuals rank singular_values", backward="LinalgLstsq",
 )
 def lstsq(
     x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None
