@@ -39,7 +39,7 @@ Tests = Callable[[], Iterable[Witness]]
 
 
 def _of(place: str) -> tuple[Any, str]:
-    """The owner of a thing and its name: "parser:ExpressionParser.number"."""
+    """The owner of a thing and its name: "parser:_Parser.number"."""
     module, _, path = place.partition(":")
     owner: Any = import_module(_AT[module])
     *outer, name = path.split(".")
@@ -328,7 +328,7 @@ def _first_of_each(method: Any) -> Any:
 
 
 _PARSER: list[tuple[str, Plant]] = [
-    ("-x**2 is (-x)**2", instead("parser:_Parser.joined", _signs_first)),
+    ("-x**2 is (-x)**2", instead("parser:_Parser.join", _signs_first)),
     ("x - y - z is x - (y - z)", instead("parser:_Parser.binary", _from_the_right)),
     ("- binds as *", entry("text:BINDING", key("-"), lambda power: power + 1)),
     ("% binds as +", entry("text:BINDING", key("%"), lambda power: power - 1)),
@@ -382,7 +382,7 @@ _GRAPH: list[tuple[str, Plant]] = [
     ("interning of constants by three digits", instead("nodes:Graph.constant", _alike_constants)),
     ("contributions overwritten", instead("sweep:contributions", _overwritten)),
     ("un-broadcasting by a factor", instead("sweep:sum_to", lambda to: lambda x, shape: to(x, shape=shape) * 0.5)),
-    ("cotangents not multiplied", instead("sweep:scaled", lambda times: lambda cotangent, partial: times(cotangent * 0 + 1, partial))),
+    ("cotangents not multiplied", instead("sweep:scale", lambda times: lambda cotangent, partial: times(cotangent * 0 + 1, partial))),
     ("a seed of ones in the sweep", everywhere("sweep:backward", _of_ones)),
 ]  # fmt: skip
 _PLANS: list[tuple[str, Plant]] = [
