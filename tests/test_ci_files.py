@@ -259,7 +259,7 @@ def test_the_template_checks_files_and_functions(project: Path, tmp_path: Path) 
     reports = job["artifacts"]["reports"]
     assert (project / reports["junit"]).read_text("utf-8").count("<testcase") == 3
     assert json.loads((project / reports["codequality"]).read_text("utf-8")) == []
-    assert (project / job["cache"]["paths"][0] / "functions").is_dir()
+    assert (project / job["cache"]["paths"][0]).is_dir()
     assert (tmp_path / "pip.log").read_text("utf-8") == "--disable-pip-version-check gradcli -e .\n"
 
 

@@ -295,7 +295,9 @@ _DEFAULTS = [
     (record.name, parameter)
     for record in records()
     for parameter, value in record.static.items()
-    if other_default(value) is not None and parameter not in _UNUSED.get(record.name, "").split()
+    if other_default(value) is not None
+    and parameter != "without_nan"  # which tables set, for functions of a name of their own
+    and parameter not in _UNUSED.get(record.name, "").split()
 ]
 
 

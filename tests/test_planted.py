@@ -274,7 +274,7 @@ SWEEP = [
     ("sum_to", lambda f: lambda x, shape: find("getitem")(x, index=(0,)), "sum(x*[[1, 2], [3, 4]])", {"x": [1.0, 1.0]},
      "x", (0,), 1.0, 4.0),
     ("contributions", overwritten, "x*x", {"x": 3.0}, "x", (), 3.0, 6.0),
-    ("scaled", lambda f: lambda cotangent, partial: partial + 0.0 * cotangent, "3*sin(x)", {"x": 0.7},
+    ("scale", lambda f: lambda cotangent, partial: partial + 0.0 * cotangent, "3*sin(x)", {"x": 0.7},
      "x", (), math.cos(0.7), 3 * math.cos(0.7)),
 ]  # fmt: skip
 
@@ -441,7 +441,7 @@ _IN_TABLES = signatures._TABLES[
 ]  # which is asked first: another meaning of an alias that stands there changes nothing
 SAMPLE = [
     m
-    for m in sampled(60, seed=23)
+    for m in sampled(60, seed=24)
     if m.kind != "name: an alias" or m.place.split()[0] not in _IN_TABLES
 ]
 

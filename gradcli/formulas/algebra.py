@@ -1,9 +1,7 @@
-"""A graph as products: every node a coefficient times powers of bases, sums put over a common
-denominator and into factors.
+"""A graph as products: every node a coefficient times powers of bases, sums put over a common denominator and cancelled.
 
-What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say
-of an operation (`Rewriting.means`, `square_of`, `parity`) becomes the same value, as far as sums
-are short enough to be multiplied out.
+What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say of an operation (`Rewriting.means`,
+`square_of`, `parity`) becomes the same value, as far as sums are short enough to be multiplied out.
 """
 
 from __future__ import annotations
@@ -47,65 +45,92 @@ from gradcli.ops.spec import Op
 _SIMPLE = 1000  # the largest denominator of a fraction that a float is taken for
 _EXACT = 1e15  # beneath which floats tell whole numbers apart
 
-# -- Factors of polynomials, by FLINT; where it is missing, none is found, and formulas are longer
-# ---
+# -- Factors and quotients of polynomials, by FLINT; where it is missing, none is found, and
+# formulas are longer.
+
+
+class _Ring:
+    """The ring of some polynomials without negative exponents: a variable is the power of a base of which all others are powers."""
+
+    def __init__(self, polynomials: Sequence[Polynomial]) -> None:
+        self.steps: dict[int, Number] = {}
+        for base in sorted({base for terms in polynomials for base in bases_of(terms)}):
+            exponents = [
+                e for terms in polynomials for monomial in terms for b, e in monomial if b == base
+            ]
+            below = lcm(*(e.denominator for e in exponents))
+            self.steps[base] = lean(
+                Fraction(gcd(*(e.numerator * (below // e.denominator) for e in exponents)), below)
+            )
+
+    def degrees(self, monomial: Monomial) -> tuple[int, ...]:
+        exponents = dict(monomial)
+        return tuple([int(exponents.get(base, 0) / step) for base, step in self.steps.items()])
+
+    def is_irreducible(self, terms: Polynomial) -> bool:
+        """Return whether a sum without common factor in its terms is linear in a base, one of its coefficients a single term."""
+        for exponents in zip(*map(self.degrees, terms), strict=True):
+            with_base = sum(map(bool, exponents))
+            if max(exponents) == 1 and 1 in (with_base, len(terms) - with_base):
+                return True
+        return False
+
+    def element(self, terms: Polynomial) -> Any:
+        """A polynomial as FLINT's. Raises ImportError where FLINT is missing."""
+        import flint
+
+        ring = flint.fmpq_mpoly_ctx.get([f"x{base}" for base in self.steps], flint.Ordering.lex)
+        return ring.from_dict(
+            {
+                self.degrees(monomial): flint.fmpq(c.numerator, c.denominator)
+                for monomial, c in terms.items()
+            }
+        )
+
+    def polynomial(self, element: Any) -> Polynomial:
+        found: Polynomial = {}
+        for degrees, c in element.to_dict().items():
+            powers = [
+                (base, lean(step * int(degree)))
+                for (base, step), degree in zip(self.steps.items(), degrees, strict=True)
+            ]
+            found[tuple([power for power in powers if power[1]])] = lean(
+                Fraction(int(c.p), int(c.q))
+            )
+        return found
 
 
 def factors(terms: Polynomial) -> list[Polynomial]:
-    """Factors of a polynomial that has no common monomial and number; their product is the
-    polynomial but for a number.
-
-    A variable of FLINT's is the power of a base of which all others are powers.
-    """
-    steps: dict[int, Number] = {}
-    for base in sorted(bases_of(terms)):
-        exponents = [e for monomial in terms for b, e in monomial if b == base]
-        below = lcm(*(e.denominator for e in exponents))
-        steps[base] = lean(
-            Fraction(gcd(*(e.numerator * (below // e.denominator) for e in exponents)), below)
-        )
-    degrees = [
-        tuple([int(dict(monomial).get(base, 0) / step) for base, step in steps.items()])
-        for monomial in terms
-    ]
-    if _is_irreducible(degrees):
+    """Factors of a polynomial that has no common monomial and number; their product is the polynomial but for a number."""
+    ring = _Ring([terms])
+    if ring.is_irreducible(terms):
         return [terms]
     try:
-        import flint
+        _, found = ring.element(terms).factor()
     except ImportError:
         return [terms]
-    ring = flint.fmpq_mpoly_ctx.get([f"x{base}" for base in steps], flint.Ordering.lex)
-    numbers = [flint.fmpq(c.numerator, c.denominator) for c in terms.values()]
-    found: list[Polynomial] = []
-    for factor, times in reversed(
-        ring.from_dict(dict(zip(degrees, numbers, strict=True))).factor()[1]
+    return [
+        part
+        for factor, times in reversed(found)
+        for part in [primitive(ring.polynomial(factor))[2]] * int(times)
+    ]
+
+
+def quotient(x: Polynomial, y: Polynomial) -> Polynomial | None:
+    """x/y where that is a polynomial; None where it is not."""
+    ring = _Ring([x, y])
+    if not bases_of(x).issuperset(bases_of(y)) or any(
+        e < 0 for terms in (x, y) for monomial in terms for _, e in monomial
     ):
-        part: Polynomial = {}
-        for powers, c in factor.to_dict().items():
-            monomial = tuple(
-                [
-                    (base, lean(step * int(e)))
-                    for (base, step), e in zip(steps.items(), powers, strict=True)
-                    if e
-                ]
-            )
-            part[monomial] = lean(Fraction(int(c.p), int(c.q)))
-        found += [primitive(part)[2]] * int(times)
-    return found
+        return None
+    try:
+        whole, rest = divmod(ring.element(x), ring.element(y))
+    except ImportError:
+        return None
+    return None if rest else ring.polynomial(whole)
 
 
-def _is_irreducible(degrees: list[tuple[int, ...]]) -> bool:
-    """Return whether a sum without common factor in its terms is linear in a base, one of its
-    coefficients a single term.
-    """
-    for exponents in zip(*degrees, strict=True):
-        with_base = sum(map(bool, exponents))
-        if max(exponents) == 1 and 1 in (with_base, len(degrees) - with_base):
-            return True
-    return False
-
-
-# -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors --------
+# -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors ----------
 
 
 _LARGEST = 10**6  # number in a factor: larger ones come of decimals, and are harder to read
@@ -165,12 +190,24 @@ class Sums(Powers):
         return self._factor(above, shared, None if plain and shared == () else terms)
 
     def _factor(self, above: Polynomial, shared: Monomial, terms: Polynomial | None) -> Value:
-        """A sum in factors, times what its terms share.
-
-        ``terms`` are those that the sum was made of.
-        """
+        """Return what is above the common denominator, cancelled with it. ``terms`` are those that the sum was made of."""
         number, monomial, above = primitive(above)
-        outer = self.times((number, shared), (1, monomial))
+        below = dict(shared)
+        for base, _ in shared:
+            divisor = self.bases[base].terms
+            while divisor is not None and below[base] < 0 and len(above) > 1:
+                self.spend(len(above))
+                found = quotient(above, divisor)
+                if found is None:
+                    break
+                above = found
+                below[base] += 1
+        if len(above) > 1 and below != dict(shared):
+            more, other, above = primitive(self.with_squares(above))
+            number, monomial = number * more, product(monomial, other)
+        outer = self.times(
+            (number, tuple(sorted((b, e) for b, e in below.items() if e))), (1, monomial)
+        )
         if len(above) == 1:
             return self.times(outer, self.bases.value(above))
         parts = self._parts(above)
@@ -207,9 +244,7 @@ class Sums(Powers):
         return self.bases.value(shorter if len(shorter) == 1 else terms)
 
     def without_conjugates(self, value: Value) -> Value:
-        """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they
-        are.
-        """
+        """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they are."""
         bases = self.bases
         while True:
             sums = [(b, e) for b, e in value[1] if b in bases.sums]
@@ -302,9 +337,7 @@ class Sums(Powers):
         return terms
 
     def _without_squares(self, terms: Polynomial, base: int) -> Polynomial | None:
-        """With the squares of a base as what they are; None if they are nothing else, or that is
-        long.
-        """
+        """With the squares of a base as what they are; None if they are nothing else, or that is long."""
         squared = self._square(base)
         if squared is None:
             return None
@@ -335,9 +368,7 @@ class Sums(Powers):
 
 
 def family_of(op: Op | None) -> tuple[Any, ...]:
-    """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`);
-    nothing for others.
-    """
+    """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`); nothing for others."""
     role = op.algebra if op is not None else ""
     if role not in ("circular", "hyperbolic"):
         return ()
@@ -412,8 +443,7 @@ class Algebra(Sums, Transcription[Value]):
             "logarithm": lambda x: self.logarithm(x[0]),
         }
 
-    # -- nodes
-    # ------------------------------------------------------------------------------------------------
+    # -- nodes ------------------------------------------------------------------------------------------------
 
     def leaf(self, node: Expr) -> Value:
         return 1, ((self.bases.make(node, node=node, shape=node.shape).number, 1),)
@@ -427,9 +457,7 @@ class Algebra(Sums, Transcription[Value]):
         return self.leaf(node) if found is None else found
 
     def of_number(self, payload: Any) -> Value:
-        """A number as a coefficient: a float is the simple fraction it is nearest to, or the
-        decimal it is written as.
-        """
+        """A number as a coefficient: a float is the simple fraction it is nearest to, or the decimal it is written as."""
         if isinstance(payload, Constant):
             if payload is E:
                 return self.exponential(ONE)
@@ -461,9 +489,7 @@ class Algebra(Sums, Transcription[Value]):
         return value
 
     def _simpler(self, node: Expr, op: Op, operands: list[Any]) -> Value | None:
-        """Return what an operation's record says is simpler, or what it is made of where no name is
-        known for it.
-        """
+        """Return what an operation's record says is simpler, or what it is made of where no name is known for it."""
         hidden = (
             op.definition
             if not (op.public or op.text.written or op.algebra == "composed")
@@ -507,9 +533,7 @@ class Algebra(Sums, Transcription[Value]):
         return self.apply(found.op, operands, found.static, found)
 
     def _guards(self, condition: Value, branch: Value) -> bool:
-        """Return whether a condition such as 1/n == 0 only protects a product that has the factor
-        1/n anyway.
-        """
+        """Return whether a condition such as 1/n == 0 only protects a product that has the factor 1/n anyway."""
         base = self.bases[condition[1][0][0]] if condition[1] else None
         if base is None or base.op is not equal or base.operands[1] != ZERO or not base.operands[0]:
             return False
@@ -552,8 +576,7 @@ class Algebra(Sums, Transcription[Value]):
     ) -> Value:
         """A function that is not taken apart; of -x, for odd and even ones that of x.
 
-        node, like  a node or a base with the shapes of the result and of the operands, where these
-                    do not follow from each other
+        node, like  a node or a base with the shapes of the result and of the operands, where these do not follow from each other
         """
         sign, first = 1, operands[0]
         if first is not None and first[0] < 0 and op.parity:
@@ -579,13 +602,10 @@ class Algebra(Sums, Transcription[Value]):
         )
         return sign, ((base.number, 1),)
 
-    # -- arrays
-    # -----------------------------------------------------------------------------------------------
+    # -- arrays -----------------------------------------------------------------------------------------------
 
     def _linear(self, op: Op, operands: Sequence[Value], node: Expr) -> Value:
-        """A sum of entries, or a product of matrices: numbers stand in front, and no identity
-        matrices.
-        """
+        """A sum of entries, or a product of matrices: numbers stand in front, and no identity matrices."""
         outside: Value = ONE
         cores: list[Value] = []
         for value, given in zip(operands, node.operands, strict=True):

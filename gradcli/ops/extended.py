@@ -154,6 +154,11 @@ def _times_log(x: Any, log: Any) -> Any:
     return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
 
 
+def _entropy(x: Any) -> Any:
+    inside = np.where(x > 0, x, np.where(x == 0, _ONE, x))
+    return np.where(x < 0, -np.inf, -_times_log(x, np.log(inside)))
+
+
 def _sinc(x: Any) -> Any:
     """The signed distance of x from the nearest integer, where sines of multiples of pi keep all
     digits.
@@ -166,7 +171,7 @@ def _sinc(x: Any) -> Any:
 _PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
 XLOGY = Valued(lambda x, y: _times_log(x, np.log(y)))
 XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
-SINC = Valued(_sinc)
+ENTROPY, SINC = Valued(_entropy), Valued(_sinc)
 
 
 # -- Reductions: values and derivatives, by formulas of their own --------------------------------

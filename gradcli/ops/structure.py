@@ -53,7 +53,7 @@ def derivative(x: Any, *, of: Any = None) -> Any:
 
 
 detach: Op = structural(
-    "detach stop_gradient lax.stop_gradient", "x", _same, witness("arrays.same"), shape=_same, algebra="identity", dtype="same", ulps=0,
+    "detach stop_gradient", "x", _same, witness("arrays.same"), shape=_same, algebra="identity", dtype="same", ulps=0,
     simpler=lambda out, x: out, memory="alias",
     doc="x as a constant: no gradient flows through it. >>> x*detach(x)",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from cases.case import Case, largest, p_norm, positive, size, smallest, some, va
 
 AT = np.array([0.0, 0.7, 1.5, 3.1])
 X, V = {"x": some(3, 4)}, {"x": some(4)}
-POINTS = {"x": some(3, 2), "y": some(2, 2) + 3}
+POINTS = {"x": some(3, 2), "y": some(2, 2) + 5}
 
 
 def slopes(f, at, edge_order=1):

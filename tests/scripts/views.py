@@ -7,11 +7,8 @@ x = torch.arange(6.0, dtype=torch.float64).reshape(2, 3).requires_grad_() * 1
 v = x[0]
 VIEWS = {
     "T": lambda: x.T,
-    "mT": lambda: x.mT,
-    "H": lambda: x.H,
     "t": lambda: x.t(),
     "t of a vector": lambda: v.t(),
-    "adjoint": lambda: x.adjoint(),
     "transpose": lambda: x.transpose(0, 1),
     "transpose of one axis": lambda: x.transpose(0, 0),
     "swapaxes": lambda: x.swapaxes(1, 1),
@@ -44,7 +41,6 @@ VIEWS = {
     "unbind of a vector": lambda: v.unbind()[1],
     "split": lambda: x.split(1)[1],
     "split by sizes": lambda: x.split([1, 2], 1)[1],
-    "split_with_sizes": lambda: x.split_with_sizes([1, 1])[1],
     "chunk": lambda: x.chunk(2)[1],
     "tensor_split": lambda: x.tensor_split(2)[1],
     "hsplit": lambda: x.hsplit(3)[1],
@@ -60,7 +56,6 @@ VIEWS = {
     "reshape_as": lambda: x.reshape_as(torch.ones(3, 2)),
     "flatten": lambda: x.flatten(),
     "flatten of a vector": lambda: v.flatten(),
-    "ravel": lambda: x.ravel(),
     "unflatten": lambda: x.unflatten(1, (3, 1)),
     "atleast_2d": lambda: torch.atleast_2d(v),
     "atleast_1d": lambda: torch.atleast_1d(x),

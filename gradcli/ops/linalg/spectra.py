@@ -51,7 +51,7 @@ from gradcli.ops.registry import (
     structural,
     witness,
 )
-from gradcli.ops.structure import output, to_int
+from gradcli.ops.structure import detach, output, to_int
 
 # where references are no enclosures
 _EQUAL_VALUES = ("where eigenvalues are equal to the program's precision: those are the end of an "
@@ -302,25 +302,41 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
     return found, sum_(missed * missed, axis=-2) if n > m else nothing(x), rank, sizes
 
 
-@function(
-    torch="x|A|input, y|B|b, rcond, *, driver",
-    numpy="x, y|b, rcond",
-    scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
-    results="solution residuals rank singular_values", backward="LinalgLstsq",
-)
-def lstsq(
+@function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
+def torch_lstsq(
     x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None
 ) -> tuple[Any, Any, Any, Any]:
+    """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's
+    driver tells.
+    """
+    driver = driver or "gelsy"
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise ArgumentError(
+            f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}"
+        )
+    vector = len(y.shape) == len(x.shape) - 1 and tuple(y.shape) == tuple(x.shape[:-1])
+    tolerance = rcond if driver != "gels" else None
+    solution, residuals, rank, sizes = _least_squares(x, y, tolerance, vector)
+    return (
+        solution,
+        nothing(x) if driver == "gelsy" else residuals,
+        nothing(x) if driver == "gels" else rank,
+        detach(sizes if driver in ("gelsd", "gelss") else nothing(x)),
+    )
+
+
+@function(
+    numpy="x, y|b, rcond",
+    scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
+    results="solution residuals rank singular_values",
+)
+def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
     """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than
     columns), the rank of x and its singular values.
 
     >>> lstsq(A, b)[0]
     """
-    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise ArgumentError(
-            f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}"
-        )
-    return _least_squares(x, y, rcond, len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]))
+    return _least_squares(x, y, rcond, len(y.shape) == 1)
 
 
 _A, _B = "x|A|input", "y|B|b"
@@ -343,6 +359,7 @@ declare(f"""
         linalg.svd = named_svd({_MATRIX}, full_matrices, -driver)
         linalg.pinv = pinv({_A}, rtol|rcond, atol, -hermitian)
         pinverse = pinv({_A}, rtol|rcond=1e-15)
+        lstsq = torch_lstsq({_A}, {_B}, rcond, *, driver)
 """)
 
 

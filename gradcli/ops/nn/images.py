@@ -579,6 +579,8 @@ def _sizes(
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate: give either size or scale_factor")
     if scale_factor is None:
+        if recompute:
+            raise ArgumentError("interpolate: recompute_scale_factor goes with scale_factor only")
         return each("interpolate", "size", size, n, 1), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, tuple) else (scale_factor,) * n
     if len(factors) != n or not all(isinstance(f, (int, float)) and f > 0 for f in factors):

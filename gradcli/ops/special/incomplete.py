@@ -186,7 +186,7 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
 
 @function(
     forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
-    domain="x >= 0", backward="SpecialEntr", extended=extended.BODY, ulps=3, carries=(0.0, 0.36787944117144233),
+    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233),
 )
 def entr(x: Any) -> Any:
     """-x*log(x), and 0 at x = 0, where the derivative is infinite."""

@@ -88,7 +88,7 @@ def function_names() -> list[str]:
     return sorted(
         name
         for name in {*public_names(), *meanings.names()}
-        if "." not in name and record_of(name) is not None
+        if "." not in name and name not in _WITHOUT and record_of(name) is not None
     )
 
 
