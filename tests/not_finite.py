@@ -103,8 +103,8 @@ def cases() -> Iterator[Case]:
 
 def sample(share: int) -> Iterator[Case]:
     """One case in so many, always the same ones."""
-    for i, case in enumerate(cases()):
-        if zlib.crc32(f"{i} {case[0]}".encode()) % share == 0:
+    for case in cases():
+        if zlib.crc32(str(case).encode()) % share == 0:
             yield case
 
 

@@ -156,6 +156,7 @@ def test_what_the_language_does_not_call_is_right_too() -> None:
 
 # Parameters that no call gives, and why.
 _NOT_GIVEN = {
+    ("some", "old_qr"): "the complete Q of tall matrices is refused, and that of others is the same",
     **{("dtype", target): "everything has the program's precision; tests/test_keywords.py has "
     "those that are taken" for target in (
         "arange", "array", "eye", "full", "full_like", "geomspace", "identity", "linspace", "logspace", "ones_like", "zeros_like")},
@@ -230,6 +231,7 @@ def test_a_wrong_function_is_found(name: str) -> None:
 # Numbers that decide between two formulas of one value, and those that keep a formula that is not
 # chosen away from 0/0.
 _THRESHOLDS = {
+    "pinv": "of nothing at all",
     "dropout": "0 and 1 decide", "erfc": "two formulas", "erfcx_integral": "starts an iteration", "erfi": "two formulas",
         "exp_square": "splits a number",
     "finite": "of numbers of 16 bits", "i0e_slope": "two formulas", "interp": "counts, rounded "

@@ -442,7 +442,8 @@ _IN_TABLES = signatures._TABLES[
 SAMPLE = [
     m
     for m in sampled(60, seed=24)
-    if m.kind != "name: an alias" or m.place.split()[0] not in _IN_TABLES
+    if (m.kind != "name: an alias" or m.place.split()[0] not in _IN_TABLES)
+    and not m.place.startswith("math.fsum")  # which no oracle calls yet
 ]
 
 

@@ -69,12 +69,6 @@ def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
 _PRODUCTS = {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}
 
 
-def node_of_transpose(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
-    axes = static["axes"]
-    moved = () if axes is None else [i for i, axis in enumerate(axes) if axis != i]
-    return "Transpose" if len(moved) == 2 else "Permute"
-
-
 def node_of_getitem(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
     if any(hasattr(part, "array") for part in static["index"]):
         return "Index"

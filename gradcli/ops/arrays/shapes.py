@@ -180,7 +180,7 @@ def _transpose_written(x: Piece, axes: Any) -> tuple[str, int]:
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("arrays.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, ulps=0,
-    doc="The axes reversed, or in the given order. >>> x.T", backward=pytorch.node_of_transpose, memory="view",
+    doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
     written=_transpose_written, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transpose,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",

@@ -52,7 +52,7 @@ CALLS = {
         "A, C, upper=True, unitriangular=True", "H, T, upper=False"),
     "triangular_solve": ("C, A", "C, A, upper=False", "C, A, True, True", "C, A, transpose=True, "
     "unitriangular=True"),
-    "scipy.linalg.qr": ("A", "M", "C, mode='economic'", "H"),
+    "scipy.linalg.qr": ("A", "M", "C, mode='economic'", "H", "M, mode='r'", "C, mode='r'"),
     "qr": ("A", "C", "M", "C, 'r'", "C, mode='reduced'", "M, some=False", "M, mode='r'", "H", "C, mode='r'"),
     "svd": ("A", "C", "M", "C, full_matrices=False", "C, False", "M, compute_uv=False", "C, "
     "some=False", "H"), "svdvals": ("A", "M", "T"),
