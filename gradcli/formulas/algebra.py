@@ -1,7 +1,9 @@
-"""A graph as products: every node a coefficient times powers of bases, sums put over a common denominator and cancelled.
+"""A graph as products: every node a coefficient times powers of bases, sums put over a common
+denominator and cancelled.
 
-What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say of an operation (`Rewriting.means`,
-`square_of`, `parity`) becomes the same value, as far as sums are short enough to be multiplied out.
+What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say
+of an operation (`Rewriting.means`, `square_of`, `parity`) becomes the same value, as far as sums
+are short enough to be multiplied out.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ _EXACT = 1e15  # beneath which floats tell whole numbers apart
 
 
 class _Ring:
-    """The ring of some polynomials without negative exponents: a variable is the power of a base of which all others are powers."""
+    """The ring of some polynomials without negative exponents: a variable is the power of a base of
+    which all others are powers.
+    """
 
     def __init__(self, polynomials: Sequence[Polynomial]) -> None:
         self.steps: dict[int, Number] = {}
@@ -68,7 +72,9 @@ class _Ring:
         return tuple([int(exponents.get(base, 0) / step) for base, step in self.steps.items()])
 
     def is_irreducible(self, terms: Polynomial) -> bool:
-        """Return whether a sum without common factor in its terms is linear in a base, one of its coefficients a single term."""
+        """Return whether a sum without common factor in its terms is linear in a base, one of its
+        coefficients a single term.
+        """
         for exponents in zip(*map(self.degrees, terms), strict=True):
             with_base = sum(map(bool, exponents))
             if max(exponents) == 1 and 1 in (with_base, len(terms) - with_base):
@@ -101,7 +107,9 @@ class _Ring:
 
 
 def factors(terms: Polynomial) -> list[Polynomial]:
-    """Factors of a polynomial that has no common monomial and number; their product is the polynomial but for a number."""
+    """Factors of a polynomial that has no common monomial and number; their product is the
+    polynomial but for a number.
+    """
     ring = _Ring([terms])
     if ring.is_irreducible(terms):
         return [terms]
@@ -130,7 +138,7 @@ def quotient(x: Polynomial, y: Polynomial) -> Polynomial | None:
     return None if rest else ring.polynomial(whole)
 
 
-# -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors ----------
+# -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors --------
 
 
 _LARGEST = 10**6  # number in a factor: larger ones come of decimals, and are harder to read
@@ -190,7 +198,10 @@ class Sums(Powers):
         return self._factor(above, shared, None if plain and shared == () else terms)
 
     def _factor(self, above: Polynomial, shared: Monomial, terms: Polynomial | None) -> Value:
-        """Return what is above the common denominator, cancelled with it. ``terms`` are those that the sum was made of."""
+        """Return what is above the common denominator, cancelled with it.
+
+        ``terms`` are those that the sum was made of.
+        """
         number, monomial, above = primitive(above)
         below = dict(shared)
         for base, _ in shared:
@@ -244,7 +255,9 @@ class Sums(Powers):
         return self.bases.value(shorter if len(shorter) == 1 else terms)
 
     def without_conjugates(self, value: Value) -> Value:
-        """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they are."""
+        """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they
+        are.
+        """
         bases = self.bases
         while True:
             sums = [(b, e) for b, e in value[1] if b in bases.sums]
@@ -337,7 +350,9 @@ class Sums(Powers):
         return terms
 
     def _without_squares(self, terms: Polynomial, base: int) -> Polynomial | None:
-        """With the squares of a base as what they are; None if they are nothing else, or that is long."""
+        """With the squares of a base as what they are; None if they are nothing else, or that is
+        long.
+        """
         squared = self._square(base)
         if squared is None:
             return None
@@ -368,7 +383,9 @@ class Sums(Powers):
 
 
 def family_of(op: Op | None) -> tuple[Any, ...]:
-    """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`); nothing for others."""
+    """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`);
+    nothing for others.
+    """
     role = op.algebra if op is not None else ""
     if role not in ("circular", "hyperbolic"):
         return ()
@@ -443,7 +460,8 @@ class Algebra(Sums, Transcription[Value]):
             "logarithm": lambda x: self.logarithm(x[0]),
         }
 
-    # -- nodes ------------------------------------------------------------------------------------------------
+    # -- nodes
+    # ------------------------------------------------------------------------------------------------
 
     def leaf(self, node: Expr) -> Value:
         return 1, ((self.bases.make(node, node=node, shape=node.shape).number, 1),)
@@ -457,7 +475,9 @@ class Algebra(Sums, Transcription[Value]):
         return self.leaf(node) if found is None else found
 
     def of_number(self, payload: Any) -> Value:
-        """A number as a coefficient: a float is the simple fraction it is nearest to, or the decimal it is written as."""
+        """A number as a coefficient: a float is the simple fraction it is nearest to, or the
+        decimal it is written as.
+        """
         if isinstance(payload, Constant):
             if payload is E:
                 return self.exponential(ONE)
@@ -489,7 +509,9 @@ class Algebra(Sums, Transcription[Value]):
         return value
 
     def _simpler(self, node: Expr, op: Op, operands: list[Any]) -> Value | None:
-        """Return what an operation's record says is simpler, or what it is made of where no name is known for it."""
+        """Return what an operation's record says is simpler, or what it is made of where no name is
+        known for it.
+        """
         hidden = (
             op.definition
             if not (op.public or op.text.written or op.algebra == "composed")
@@ -533,7 +555,9 @@ class Algebra(Sums, Transcription[Value]):
         return self.apply(found.op, operands, found.static, found)
 
     def _guards(self, condition: Value, branch: Value) -> bool:
-        """Return whether a condition such as 1/n == 0 only protects a product that has the factor 1/n anyway."""
+        """Return whether a condition such as 1/n == 0 only protects a product that has the factor
+        1/n anyway.
+        """
         base = self.bases[condition[1][0][0]] if condition[1] else None
         if base is None or base.op is not equal or base.operands[1] != ZERO or not base.operands[0]:
             return False
@@ -576,7 +600,8 @@ class Algebra(Sums, Transcription[Value]):
     ) -> Value:
         """A function that is not taken apart; of -x, for odd and even ones that of x.
 
-        node, like  a node or a base with the shapes of the result and of the operands, where these do not follow from each other
+        node, like  a node or a base with the shapes of the result and of the operands, where these
+                    do not follow from each other
         """
         sign, first = 1, operands[0]
         if first is not None and first[0] < 0 and op.parity:
@@ -602,10 +627,13 @@ class Algebra(Sums, Transcription[Value]):
         )
         return sign, ((base.number, 1),)
 
-    # -- arrays -----------------------------------------------------------------------------------------------
+    # -- arrays
+    # -----------------------------------------------------------------------------------------------
 
     def _linear(self, op: Op, operands: Sequence[Value], node: Expr) -> Value:
-        """A sum of entries, or a product of matrices: numbers stand in front, and no identity matrices."""
+        """A sum of entries, or a product of matrices: numbers stand in front, and no identity
+        matrices.
+        """
         outside: Value = ONE
         cores: list[Value] = []
         for value, given in zip(operands, node.operands, strict=True):
