@@ -1,4 +1,4 @@
-"""What the build makes: the README of an index page, and the package's stubs."""
+"""Parts that the build makes: the README of an index page, and the package's stubs."""
 
 import re
 import subprocess

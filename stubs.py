@@ -91,7 +91,7 @@ def folded(name: str, parameters: list[str], result: str, indent: str = "") -> l
 
 
 def result_of(found: tuple[Op | Composite, Signature], name: str) -> str:
-    """What a function gives: a tensor, a tuple of them, or what depends on its arguments."""
+    """Return what a function gives: a tensor, a tuple of them, or what depends on its arguments."""
     record, _ = found
     if isinstance(record, Op):
         return "Tensor" if record.outputs == 1 and name not in SEVERAL else "Any"
@@ -103,7 +103,7 @@ def result_of(found: tuple[Op | Composite, Signature], name: str) -> str:
 
 
 def result_of_own(function: Callable[..., Any]) -> str:
-    """What a function of the package says that it gives."""
+    """Return what a function of the package says that it gives."""
     said = str(getattr(function, "__annotations__", {}).get("return", "Any"))
     if said in _PLAIN:
         return f"builtins.{said}"
@@ -186,7 +186,7 @@ def _wrapped(imports: Iterable[str]) -> list[str]:
 
 
 def methods_of_tensors() -> list[str]:
-    """What `torch/methods.py` attaches to the class."""
+    """Return what `torch/methods.py` attaches to the class."""
     lines: list[str] = []
     for name, value in sorted(methods.SPECIAL.items()):
         if isinstance(value, property):
@@ -244,7 +244,7 @@ _SPECIAL = {
 
 
 def _is_written(name: str) -> bool:
-    """Whether a method stands in the text of the class or of one below it."""
+    """Return whether a method stands in the text of the class or of one below it."""
     value = vars(Tensor).get(name)
     written = isinstance(value, property) or (
         inspect.isfunction(value) and value.__code__.co_filename == inspect.getfile(Tensor)

@@ -1,4 +1,4 @@
-"""What to switch off for NumPy to compute as on older processors: for each of them, a value of
+"""Features to switch off for NumPy to compute as on older processors: for each of them, a value of
 NPY_DISABLE_CPU_FEATURES.
 
 None where this processor has nothing beyond what NumPy needs; other architectures have other names,
