@@ -498,13 +498,15 @@ def _zeta_slope(x: Any, q: Any, n: int) -> Any:
 
     SciPy has none of these.
     """
-    from mpmath import workprec, zeta
+    from mpmath import ldexp, workprec, zeta
 
     def at(x: float, q: float) -> float:
         if x == 1 or not (-5 < x < math.inf and 0 < q < math.inf):
             return math.nan
-        with workprec(100 + int(min(1200, max(0, x * math.log2(q))))):
-            return float(zeta(x, q, n))
+        zeros = max(0, (x if x > 0 else 1) * math.log2(q))
+        with workprec(100 + int(min(1200, zeros))):
+            # below 0 mpmath goes down from an integer by ones, but not from beside it
+            return float(zeta(x, q + ldexp(1, -90) if x < 0 and q > 1e3 else q, n))
 
     return np.vectorize(at, otypes=[np.result_type(x, q, np.float32)])(x, q)[()]
 
@@ -518,10 +520,11 @@ def _zeta_rounds(m: Any, out: Any, x: Any, q: Any) -> Any:
 def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
     if not q > 0:
         return m.nan
+    beside = m.ldexp(1, -m.prec - 10) if x < 0 and q > 1e3 else 0  # an integer takes q steps there
     with m.workprec(
-        m.prec + int(min(1200, max(0, x * m.mag(q))))
+        m.prec + 20 + int(min(1200, max(0, (x if x > 0 else 1) * m.mag(q))))
     ):  # mpmath's is accurate beside 1, not beside its result
-        value = m.zeta(x, q, n)
+        value = m.zeta(x, q + beside, n)
     return +value
 
 
