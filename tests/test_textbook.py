@@ -17,7 +17,7 @@ from textbook_texts import READ
 
 import gradcli
 from gradcli.errors import AmbiguousError, GradcliError, LimitError, Source
-from gradcli.language.rewritten import rewritten
+from gradcli.language.tree import rewritten
 from gradcli.language.statements import offers, parse_statements
 from gradcli.language.tree import Query
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.formulas.fractions import quotient_of
+from gradcli.formulas.products import quotient_of
 from gradcli.graph.interpret import Rebuilding, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.run import Program

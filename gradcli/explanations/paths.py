@@ -21,7 +21,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.inert import ends_of
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
-from gradcli.language.rewritten import rewritten
+from gradcli.language.tree import rewritten
 from gradcli.language.run import ProgramText, move_span
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Expression, Name, Number

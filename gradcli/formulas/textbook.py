@@ -5,14 +5,11 @@ one with the fewest operations.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
-from gradcli.formulas.algebra import Algebra, family_of
-from gradcli.formulas.fractions import Fractions, Piece
-from gradcli.formulas.other_forms import absorb_exponentials, double_angle, half_angle
+from gradcli.formulas.algebra import Algebra
 from gradcli.formulas.powers import (
     ZERO,
     Base,
@@ -23,96 +20,239 @@ from gradcli.formulas.powers import (
     lean,
     product,
 )
+from gradcli.formulas.products import (
+    Fractions,
+    Piece,
+    absorb_exponentials,
+    double_angle,
+    half_angle,
+    ratios,
+)
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, transpose
 from gradcli.ops.constants import E
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.spec import Op
 
-# -- Quotients of functions as the functions that they are: sin(x)/cos(x) as tan(x), 1/cos(x) as
-# sec(x).
-
-
-def ratios(
-    algebra: Algebra, plain: Mapping[int, Number], alone: bool, cost: Callable[[Value], int]
-) -> tuple[list[tuple[Op, Value, Number, int]], list[int]]:
-    """Functions, their operands, exponents and places for powers of such functions, and the bases
-    that they stand for.
-
-    alone  whether nothing else stands above the line, so that 1/cos(x) needs a 1
-    cost   the operations of an operand
-    """
-    bases = algebra.bases
-    pairs: dict[Any, dict[Op, int]] = {}
-    for number in plain:
-        base = bases[number]
-        if base.op is not None and family_of(base.op):
-            pairs.setdefault(base.operands[0], {})[base.op] = number
-    pieces: list[tuple[Op, Value, Number, int]] = []
-    used: list[int] = []
-    for operand, numbers in pairs.items():
-        sin, cos, tan, cot, csc, sec, _ = family_of(next(iter(numbers)))
-        s, c = plain.get(numbers.get(sin, -1), 0), plain.get(numbers.get(cos, -1), 0)
-        if s >= 0 and c >= 0:
-            continue
-        argument = cost(operand)
-        _, _, t = min(
-            (_weight(s - t, c + t, t, argument), i, t)
-            for i, t in enumerate(dict.fromkeys((0, s, -c)))
-        )
-        s, c = s - t, c + t
-        lonely = alone and s <= 0 and c <= 0
-        if not t and not lonely:
-            continue
-        names: list[tuple[Op, Number]] = []
-        if t:
-            names.append((tan, t) if t > 0 else (cot, -t))
-        for function, exponent, reciprocal in ((sin, s, csc), (cos, c, sec)):
-            if exponent:
-                names.append((reciprocal, -exponent) if exponent < 0 else (function, exponent))
-        place = min(numbers.values())
-        pieces += [
-            (function, operand, exponent, place + i) for i, (function, exponent) in enumerate(names)
-        ]
-        used += numbers.values()
-    return pieces, used
+# -- Values as nodes again: of the ways to write a product or a sum, the one with the fewest
+# operations.
 
 
-def _weight(s: Number, c: Number, t: Number, argument: int) -> int:
-    return sum(2 + argument + (abs(e) != 1) for e in (s, c, t) if e)
-
-
-# -- Products as nodes: factors in the order of textbooks, exponentials and powers together,
-# quotients of functions by their names.
-
-
+Effort = Literal["plain", "quick", "thorough"]
 _SUMS, _FUNCTIONS, _POWERS, _NAMES, _CONSTANTS = 4, 3, 2, 1, 0  # the order of factors, from behind
+_SHORT_SUM = 6  # terms that are tried with every factor around them
+_NESTED = (
+    40  # values within values that are written; what is nested deeper is no textbook's formula
+)
 
 
-class Products(Fractions, ABC):
-    """Writes products of an algebra's values."""
+def _rank(base: Base) -> int:
+    if base.terms is not None:
+        return _SUMS
+    if base.op is getitem:
+        return _NAMES
+    if base.node is None:
+        return _FUNCTIONS
+    return _NAMES if isinstance(base.node, Expr) else _CONSTANTS
 
-    def __init__(self, graph: Graph, algebra: Algebra) -> None:
+
+class Layout(Fractions):
+    """Writes the values of an algebra into a graph."""
+
+    def __init__(self, graph: Graph, algebra: Algebra, effort: Effort) -> None:
         super().__init__(graph)
         self.algebra = algebra
         self.bare: dict[int, Expr] = {}  # functions and names by the numbers of their bases
         self.open: set[Value] = set()  # what is being written
+        self.thorough = thorough = effort == "thorough"
+        self.nodes: dict[Value, tuple[int, Expr]] = {}  # with the depth at which they were found
+        self.deepest = 3 if thorough else 1 if algebra.largest else 0
+        self.most: float = 1500 if thorough else 150 if algebra.largest else math.inf
+        self.left = self.most
+        self._depth = 0
+        self.wide = True
 
-    @abstractmethod
+    def abandon(self) -> None:
+        """Forget what is being written, of which no more is wanted."""
+        self.open.clear()
+        self._depth = 0
+
     def write(self, value: Value) -> Expr:
         """The shortest node found for a value."""
+        depth, self._depth = self._depth, 0
+        found = self.node(value)
+        self._depth = depth
+        return found
 
-    @abstractmethod
     def node(self, value: Value) -> Expr:
-        """The same inside of another."""
+        """The same inside of another, where less is tried the deeper it is.
 
-    @abstractmethod
+        Raises Unsimplified for what is nested too deeply.
+        """
+        depth = self._depth if self.left > 0 else self.deepest
+        known = self.nodes.get(value)
+        if known is not None and known[0] <= depth:
+            return known[1]
+        number, monomial = value
+        if not monomial:
+            found = self.number(number)
+        else:
+            self.open.add(value)
+            self._depth, outer = depth + 1, self._depth
+            if len(self.open) > _NESTED:
+                raise Unsimplified
+            self.left -= 1
+            self.wide = depth < self.deepest
+            found = self._shortest(value, self.wide)
+            self._depth = outer
+            self.open.discard(value)
+        self.nodes[value] = (depth if monomial else 0, found)
+        self.algebra.known.setdefault(found, value)
+        return found
+
+    def _shortest(self, value: Value, wide: bool) -> Expr:
+        best: Expr | None = None
+        for candidate in self.ways(value):
+            if best is None or self.cost(candidate) < self.cost(best):
+                best = candidate
+            if not self.algebra.largest or (
+                not wide and (len(value[1]) > 1 or value[1][0][1] != 1)
+            ):
+                break
+        assert best is not None
+        return best
+
+    def ways(self, value: Value) -> Iterator[Expr]:
+        """Products and sums that are the value, those that are preferred among equals first."""
+        number, monomial = value
+        bases = self.algebra.bases
+        sums = [base for base, exponent in monomial if exponent == 1 and base in bases.sums]
+        if len(monomial) == 1 and sums:
+            if number not in (1, -1) and not self.algebra.largest:
+                yield self.product_of(value)
+            yield from self._sums(bases[sums[0]], number)
+            if number not in (1, -1):
+                yield self.product_of(value)
+            return
+        yield self.product_of(value)
+        for other in (
+            form(self.algebra, value) for form in (double_angle, half_angle, absorb_exponentials)
+        ):
+            if other is not None:
+                yield self.product_of(other)
+        for base in sums:
+            rest: Value = (number, product(monomial, ((base, -1),)))
+            yield from self._distribute(bases[base], rest)
+
+    # -- sums
+    # -------------------------------------------------------------------------------------------------
+
+    def _sums(self, base: Base, number: Number) -> Iterator[Expr]:
+        """A sum times a number."""
+        assert base.terms is not None
+        yield self._plain([(lean(c * number), m) for m, c in base.terms.items()])
+        for origin in base.origins:
+            found = self.add([(lean(c * number), m) for c, m in origin])
+            if found is not None:
+                yield found
+        if self._depth <= self.deepest and 2 < len(base.terms) <= (40 if self.thorough else 8):
+            yield from self._nest(base.terms, number)
+
+    def _distribute(self, base: Base, rest: Value) -> Iterator[Expr]:
+        """(x + y)/x as 1 + y/x."""
+        assert base.terms is not None
+        lists = [*base.origins]
+        if len(base.terms) <= _SHORT_SUM:
+            lists.append([(c, m) for m, c in base.terms.items()])
+        for terms in lists:
+            if len(terms) <= _SHORT_SUM or self.thorough:
+                found = self.add([self.algebra.times(rest, term) for term in terms])
+                if found is not None:
+                    yield found
+                if found is not None and self.wide and len(rest[1]) > 1:
+                    yield from self._partly_distributed(terms, rest)
+
+    def _partly_distributed(self, terms: Sequence[Value], rest: Value) -> Iterator[Expr]:
+        """x*(a*y + b)/y as x*(a + b/y)."""
+        below = tuple([(base, exponent) for base, exponent in rest[1] if exponent < 0])
+        above = tuple([(base, exponent) for base, exponent in rest[1] if exponent > 0])
+        if below and above:
+            found = self.add([self.algebra.times((1, below), term) for term in terms])
+            if found is not None:
+                yield self.product_of((rest[0], above), found)
+
+    def _nest(self, terms: Polynomial, number: Number) -> Iterator[Expr]:
+        """a*x + b*x + c as (a + b)*x + c, by the bases that most terms have."""
+        counts: dict[int, int] = {}
+        for monomial in terms:
+            for base, exponent in monomial:
+                if exponent > 0:
+                    counts[base] = counts.get(base, 0) + 1
+        found = sorted(
+            (base for base, count in counts.items() if count > 1), key=lambda base: -counts[base]
+        )
+        for base in found[: 4 if self.thorough else 1]:
+            inside: list[Value] = []
+            outside: list[Value] = []
+            for monomial, c in terms.items():
+                (inside if dict(monomial).get(base, 0) > 0 else outside).append(
+                    (lean(c * number), monomial)
+                )
+            parts = [self.algebra.total(inside), self.algebra.total(outside)]
+            nested = self.add([part for part in parts if part[0]])
+            if nested is not None:
+                yield nested
+
     def add(self, values: Sequence[Value]) -> Expr | None:
         """The sum of values as it stands; None where it is made of something that is just being
         written.
         """
+        if any(value in self.open or (-value[0], value[1]) in self.open for value in values):
+            return None
+        return self._plain(values)
+
+    def _plain(self, values: Sequence[Value]) -> Expr:
+        ordered = self._order_terms(values)
+        result: Expr | None = None
+        for value in ordered:
+            if result is None:
+                result = self.node(value)
+            elif value[0] < 0:
+                result = result - self.node((-value[0], value[1]))
+            else:
+                result = result + self.node(value)
+        assert result is not None
+        return result
+
+    def _order_terms(self, values: Sequence[Value]) -> list[Value]:
+        """Order terms by falling degree, but a positive term first: 1 - x**2."""
+        ordered = sorted(values, key=self._place_of_term)
+        if ordered[0][0] < 0:
+            if ordered[-1][0] > 0:
+                ordered.reverse()
+            else:
+                lead = next((i for i, value in enumerate(ordered) if value[0] > 0), 0)
+                ordered.insert(0, ordered.pop(lead))
+        return ordered
+
+    def _place_of_term(
+        self, value: Value
+    ) -> tuple[bool, Number, list[tuple[tuple[str, int], Number]]]:
+        bases = self.algebra.bases
+        degree: Number = 0
+        for base, exponent in value[1]:
+            if isinstance(bases[base].node, Expr) or bases[base].op is getitem:
+                degree += exponent
+        whole_sum = len(value[1]) == 1 and value[1][0][0] in bases.sums
+        return (
+            not whole_sum,
+            -degree,
+            sorted((self.place(base), -exponent) for base, exponent in value[1]) or [(("~", 0), 0)],
+        )
+
+    # -- products: factors in the order of textbooks, exponentials and powers together, quotients
+    # of functions by their names
 
     def product_of(self, value: Value, *others: Expr) -> Expr:
         """A product as it stands, with other sums behind it."""
@@ -355,217 +495,6 @@ class Products(Fractions, ABC):
                 for n, s in zip(nodes, base.shapes, strict=True)
             ]
         return self.graph.apply(base.op, nodes, base.static)
-
-
-def _rank(base: Base) -> int:
-    if base.terms is not None:
-        return _SUMS
-    if base.op is getitem:
-        return _NAMES
-    if base.node is None:
-        return _FUNCTIONS
-    return _NAMES if isinstance(base.node, Expr) else _CONSTANTS
-
-
-# -- Values as nodes again: of the ways to write a product or a sum, the one with the fewest
-# operations.
-
-
-Effort = Literal["plain", "quick", "thorough"]
-_SHORT_SUM = 6  # terms that are tried with every factor around them
-_NESTED = (
-    40  # values within values that are written; what is nested deeper is no textbook's formula
-)
-
-
-class Layout(Products):
-    """Writes the values of an algebra into a graph."""
-
-    def __init__(self, graph: Graph, algebra: Algebra, effort: Effort) -> None:
-        super().__init__(graph, algebra)
-        self.thorough = thorough = effort == "thorough"
-        self.nodes: dict[Value, tuple[int, Expr]] = {}  # with the depth at which they were found
-        self.deepest = 3 if thorough else 1 if algebra.largest else 0
-        self.most: float = 1500 if thorough else 150 if algebra.largest else math.inf
-        self.left = self.most
-        self._depth = 0
-        self.wide = True
-
-    def abandon(self) -> None:
-        """Forget what is being written, of which no more is wanted."""
-        self.open.clear()
-        self._depth = 0
-
-    def write(self, value: Value) -> Expr:
-        """The shortest node found for a value."""
-        depth, self._depth = self._depth, 0
-        found = self.node(value)
-        self._depth = depth
-        return found
-
-    def node(self, value: Value) -> Expr:
-        """The same inside of another, where less is tried the deeper it is.
-
-        Raises Unsimplified for what is nested too deeply.
-        """
-        depth = self._depth if self.left > 0 else self.deepest
-        known = self.nodes.get(value)
-        if known is not None and known[0] <= depth:
-            return known[1]
-        number, monomial = value
-        if not monomial:
-            found = self.number(number)
-        else:
-            self.open.add(value)
-            self._depth, outer = depth + 1, self._depth
-            if len(self.open) > _NESTED:
-                raise Unsimplified
-            self.left -= 1
-            self.wide = depth < self.deepest
-            found = self._shortest(value, self.wide)
-            self._depth = outer
-            self.open.discard(value)
-        self.nodes[value] = (depth if monomial else 0, found)
-        self.algebra.known.setdefault(found, value)
-        return found
-
-    def _shortest(self, value: Value, wide: bool) -> Expr:
-        best: Expr | None = None
-        for candidate in self.ways(value):
-            if best is None or self.cost(candidate) < self.cost(best):
-                best = candidate
-            if not self.algebra.largest or (
-                not wide and (len(value[1]) > 1 or value[1][0][1] != 1)
-            ):
-                break
-        assert best is not None
-        return best
-
-    def ways(self, value: Value) -> Iterator[Expr]:
-        """Products and sums that are the value, those that are preferred among equals first."""
-        number, monomial = value
-        bases = self.algebra.bases
-        sums = [base for base, exponent in monomial if exponent == 1 and base in bases.sums]
-        if len(monomial) == 1 and sums:
-            if number not in (1, -1) and not self.algebra.largest:
-                yield self.product_of(value)
-            yield from self._sums(bases[sums[0]], number)
-            if number not in (1, -1):
-                yield self.product_of(value)
-            return
-        yield self.product_of(value)
-        for other in (
-            form(self.algebra, value) for form in (double_angle, half_angle, absorb_exponentials)
-        ):
-            if other is not None:
-                yield self.product_of(other)
-        for base in sums:
-            rest: Value = (number, product(monomial, ((base, -1),)))
-            yield from self._distribute(bases[base], rest)
-
-    # -- sums
-    # -------------------------------------------------------------------------------------------------
-
-    def _sums(self, base: Base, number: Number) -> Iterator[Expr]:
-        """A sum times a number."""
-        assert base.terms is not None
-        yield self._plain([(lean(c * number), m) for m, c in base.terms.items()])
-        for origin in base.origins:
-            found = self.add([(lean(c * number), m) for c, m in origin])
-            if found is not None:
-                yield found
-        if self._depth <= self.deepest and 2 < len(base.terms) <= (40 if self.thorough else 8):
-            yield from self._nest(base.terms, number)
-
-    def _distribute(self, base: Base, rest: Value) -> Iterator[Expr]:
-        """(x + y)/x as 1 + y/x."""
-        assert base.terms is not None
-        lists = [*base.origins]
-        if len(base.terms) <= _SHORT_SUM:
-            lists.append([(c, m) for m, c in base.terms.items()])
-        for terms in lists:
-            if len(terms) <= _SHORT_SUM or self.thorough:
-                found = self.add([self.algebra.times(rest, term) for term in terms])
-                if found is not None:
-                    yield found
-                if found is not None and self.wide and len(rest[1]) > 1:
-                    yield from self._partly_distributed(terms, rest)
-
-    def _partly_distributed(self, terms: Sequence[Value], rest: Value) -> Iterator[Expr]:
-        """x*(a*y + b)/y as x*(a + b/y)."""
-        below = tuple([(base, exponent) for base, exponent in rest[1] if exponent < 0])
-        above = tuple([(base, exponent) for base, exponent in rest[1] if exponent > 0])
-        if below and above:
-            found = self.add([self.algebra.times((1, below), term) for term in terms])
-            if found is not None:
-                yield self.product_of((rest[0], above), found)
-
-    def _nest(self, terms: Polynomial, number: Number) -> Iterator[Expr]:
-        """a*x + b*x + c as (a + b)*x + c, by the bases that most terms have."""
-        counts: dict[int, int] = {}
-        for monomial in terms:
-            for base, exponent in monomial:
-                if exponent > 0:
-                    counts[base] = counts.get(base, 0) + 1
-        found = sorted(
-            (base for base, count in counts.items() if count > 1), key=lambda base: -counts[base]
-        )
-        for base in found[: 4 if self.thorough else 1]:
-            inside: list[Value] = []
-            outside: list[Value] = []
-            for monomial, c in terms.items():
-                (inside if dict(monomial).get(base, 0) > 0 else outside).append(
-                    (lean(c * number), monomial)
-                )
-            parts = [self.algebra.total(inside), self.algebra.total(outside)]
-            nested = self.add([part for part in parts if part[0]])
-            if nested is not None:
-                yield nested
-
-    def add(self, values: Sequence[Value]) -> Expr | None:
-        """The sum of values as it stands; None where it is made of something that is just being
-        written.
-        """
-        if any(value in self.open or (-value[0], value[1]) in self.open for value in values):
-            return None
-        return self._plain(values)
-
-    def _plain(self, values: Sequence[Value]) -> Expr:
-        ordered = self._order_terms(values)
-        result: Expr | None = None
-        for value in ordered:
-            if result is None:
-                result = self.node(value)
-            elif value[0] < 0:
-                result = result - self.node((-value[0], value[1]))
-            else:
-                result = result + self.node(value)
-        assert result is not None
-        return result
-
-    def _order_terms(self, values: Sequence[Value]) -> list[Value]:
-        """Order terms by falling degree, but a positive term first: 1 - x**2."""
-        ordered = sorted(values, key=self._rank)
-        if ordered[0][0] < 0:
-            if ordered[-1][0] > 0:
-                ordered.reverse()
-            else:
-                lead = next((i for i, value in enumerate(ordered) if value[0] > 0), 0)
-                ordered.insert(0, ordered.pop(lead))
-        return ordered
-
-    def _rank(self, value: Value) -> tuple[bool, Number, list[tuple[tuple[str, int], Number]]]:
-        bases = self.algebra.bases
-        degree: Number = 0
-        for base, exponent in value[1]:
-            if isinstance(bases[base].node, Expr) or bases[base].op is getitem:
-                degree += exponent
-        whole_sum = len(value[1]) == 1 and value[1][0][0] in bases.sums
-        return (
-            not whole_sum,
-            -degree,
-            sorted((self.place(base), -exponent) for base, exponent in value[1]) or [(("~", 0), 0)],
-        )
 
 
 _EFFORTS: dict[Effort, tuple[int, float]] = {

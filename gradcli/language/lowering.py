@@ -9,7 +9,7 @@ fails only where it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from gradcli.errors import ArgumentError, GradcliError, LimitError, Source, TypeMismatchError
@@ -22,6 +22,7 @@ from gradcli.language.calls import (
     derivative,
     differentiate_primes,
     exists,
+    is_function,
     operation,
     refuse_as_factor,
     refuse_as_unit,
@@ -32,8 +33,8 @@ from gradcli.language.calls import (
 from gradcli.language.coercion import subscript
 from gradcli.language.names import FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading, attribute
-from gradcli.language.rewritten import as_read
 from gradcli.language.scope import Scope
+from gradcli.language.statements import read_again
 from gradcli.language.tree import (
     CONDITIONS,
     Attribute,
@@ -59,7 +60,7 @@ from gradcli.language.tree import (
 from gradcli.ops import registry
 from gradcli.ops.calling.meanings import DIALECT_OF
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
-from gradcli.ops.calling.textbook import MARKS
+from gradcli.ops.calling.textbook import MARKS, is_own
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.text import Expansion, expand_call
@@ -459,3 +460,47 @@ _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Dots: lambda low, node, frame: ...,
     Slice: lambda low, node, frame: None,  # read by its subscript
 }
+
+
+# -- Expressions whose meaning depends on what names stand for: they are read again when that is
+# known.
+#
+# ``x(x + 1)`` is a call, and a product where x is a value; ``d/dx(x^2)`` is a derivative, and a
+# quotient where d or dx has a meaning.
+
+
+def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> Expression:
+    """The expression as it is read where names have the meanings that they have now.
+
+    ``own`` are those of a function's parameters.
+
+    Raises AmbiguousError where it then has two readings.
+    """
+    if expression.source is None:
+        return expression
+    values = [name for name in expression.called if _is_value(name, scope, own)]
+    for name in expression.differentials:
+        if name in own or name in scope.names or name in scope.functions:
+            values.append(name)
+    for name in expression.called:
+        if (
+            is_own(name)
+            and name not in own
+            and (name in scope.functions or name in scope.objects or name in scope.imported)
+        ):
+            values.append(f"{name}()")  # which is called, as a function of the program's own
+    if not values:
+        return expression
+    return read_again(expression, frozenset(values))
+
+
+def _is_value(name: str, scope: Scope, own: Container[str]) -> bool:
+    if name in own:
+        return not is_function(name)
+    if (
+        name in scope.functions
+        or name in scope.objects
+        or isinstance(scope.imported.get(name), (Function, Module))
+    ):
+        return False
+    return (name in scope.names or name in NAMED) and not is_function(name)

@@ -11,8 +11,10 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
@@ -44,11 +46,25 @@ class Part(NamedTuple):
         at = self.start + place
         return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
 
+    def outside(self, begin: int = 0, end: int | None = None) -> list[int]:
+        """The places outside of brackets, which these belong to."""
+        stop = self.stop if end is None else self.start + end
+        return [at - self.start for at in outside(self.tokens, self.start + begin, stop)]
+
     def places(self, text: str, begin: int = 0, end: int | None = None) -> list[int]:
         """The places of a sign or word outside of brackets."""
-        stop = self.stop if end is None else self.start + end
-        found = outside(self.tokens, self.start + begin, stop)
-        return [at - self.start for at in found if self.tokens[at].text == text]
+        return [place for place in self.outside(begin, end) if self.token(place).text == text]
+
+    def text(self, begin: int, end: int) -> str:
+        """The text of the tokens begin:end."""
+        if begin >= end:
+            return ""
+        return self.source.text[self.token(begin).start : end_of(self.token(end - 1))]
+
+    def cut(self, span: Span) -> Part:
+        """The tokens of a part of the text."""
+        start, stop = (bisect_left(self.tokens, place, key=attrgetter("start")) for place in span)
+        return Part(self.source, self.tokens, start, stop, span)
 
     def closing(self, place: int) -> int:
         """The place of the bracket that closes the one at a place; -1 if none does."""

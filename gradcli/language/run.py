@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
@@ -29,14 +28,7 @@ from gradcli.language.statements import (
     parts_of,
     without_bad_help,
 )
-from gradcli.language.tokens import (
-    PLAIN_BINDING,
-    PYTHON_WORDS,
-    RESERVED,
-    SYMBOL,
-    logical_lines,
-    tokenize,
-)
+from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import (
     Assertion,
     Binding,
@@ -45,11 +37,11 @@ from gradcli.language.tree import (
     Expression,
     Import,
     Lost,
-    Number,
     Query,
     Relation,
     Several,
     Statement,
+    rewritten,
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
@@ -68,36 +60,11 @@ class Value(NamedTuple):
     static_uses: dict[StaticUse, None]
 
 
-def _operands(node: Expr) -> list[Expr]:
-    return [operand for operand in node.operands if operand is not None]
-
-
-def _fill(node: Expr, known: dict[Expr, Any], make: Callable[[Expr], Any]) -> None:
-    """Fill in what is known of a node, of its operands first."""
-    pending = [node]
-    while pending:
-        new = (
-            [operand for operand in _operands(pending[-1]) if operand not in known]
-            if pending[-1] not in known
-            else []
-        )
-        if new:
-            pending += new
-        else:
-            last = pending.pop()
-            if last not in known:
-                known[last] = make(last)
-
-
 class Bindings:
     """The names of one program, as its statements bind them."""
 
     def __init__(self, scope: Scope, lowering: Lowering) -> None:
         self.scope, self.lowering = scope, lowering
-        self._dependent: dict[
-            Expr, dict[Expr, bool]
-        ] = {}  # by leaves, whether nodes depend on them
-        self._first: dict[Expr, float] = {}  # the index of the first leaf that a node depends on
 
     def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
@@ -160,30 +127,7 @@ class Bindings:
                 if other in scope.objects
                 for part in nodes_in(scope.objects[other].object)
             ]
-        return self._depend(values, leaf)
-
-    def _depend(self, nodes: list[Expr], leaf: Expr) -> bool:
-        """Return whether one of some nodes depends on a leaf: each node is asked once, and not if
-        all its leaves are later ones.
-        """
-        first, known = self._first, self._dependent.setdefault(leaf, {leaf: True})
-        for node in nodes:
-            _fill(
-                node,
-                first,
-                lambda x: (
-                    x.index
-                    if x.is_leaf
-                    else min((first[o] for o in _operands(x)), default=math.inf)
-                ),
-            )
-            if first[node] <= leaf.index:
-                _fill(
-                    node,
-                    known,
-                    lambda x: first[x] <= leaf.index and any(known[o] for o in _operands(x)),
-                )
-        return any(known.get(node, False) for node in nodes)
+        return leaf in reachable(values)
 
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
@@ -391,9 +335,6 @@ class Lowered:
     notes: tuple[str, ...] = ()  # what is to be said of how it was read
 
 
-_LONGEST_NUMBER = 16  # characters of a whole number that a float tells from its neighbours
-
-
 class Program:
     """A scope and what runs statements in it."""
 
@@ -443,30 +384,6 @@ class Program:
     def foresee(self, lines: Iterable[str]) -> None:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
         self.scope.dialect.foresee(lambda: sources(lines, None, self.scope.limits))
-
-    def bind_number(self, source: Source) -> bool:
-        """Bind a name by a line like ``x = 0.5``, in a fifth of the time that a statement takes.
-
-        False for what is more than that.
-        """
-        found, scope = PLAIN_BINDING.fullmatch(source.text), self.scope
-        if found is None or type(source) is not Source or scope.dialect.conflict is not None:
-            return False
-        name, text = found.groups()
-        if name in RESERVED or name in PYTHON_WORDS or scope.knows(name):
-            return False
-        whole = text.lstrip("+-").isdigit() and len(text) < _LONGEST_NUMBER
-        scope.forget_since(self._kept)
-        number = Number(int(text) if whole else float(text), *found.span(2))
-        span, name_span = Span(found.start(1), found.end(2)), Span(*found.span(1))
-        number.place = 0
-        statement = Binding(source, span, name, name_span, Expression(number, [number]))
-        try:
-            scope.bindings[scope.bind_value(name, number.value)] = statement
-        except GradcliError:  # a limit, of which the statement tells
-            return False
-        self._kept = scope.mark()
-        return True
 
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate.
@@ -616,8 +533,6 @@ class Program:
         lowered.notes = tuple(notes)
         if not any(part.implied for part in parts):
             return
-        from gradcli.language.rewritten import rewritten
-
         statement = lowered.statement
         text, begin = statement.text, statement.span.start
         for part in sorted(parts, key=lambda part: -part.root.start):

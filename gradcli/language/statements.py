@@ -6,10 +6,10 @@ The grammar is at the head of parser.py.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
@@ -23,7 +23,6 @@ from gradcli.errors import (
     TypeMismatchError,
 )
 from gradcli.graph.nodes import Expr
-from gradcli.language.assertions import parse_assertion
 from gradcli.language.calls import is_function
 from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
@@ -44,15 +43,20 @@ from gradcli.language.tokens import (
     END,
     NAME,
     NUMBER,
+    PRIME,
     PYTHON_WORDS,
     RESERVED,
     ROOTS,
+    STRING,
+    SUPERSCRIPT,
     SYMBOL,
     Token,
+    end_of,
     superscript_value,
     tokenize,
 )
 from gradcli.language.tree import (
+    Assertion,
     Binary,
     Binding,
     Call,
@@ -60,12 +64,15 @@ from gradcli.language.tree import (
     Definition,
     Expression,
     Name,
+    Node,
+    Quantified,
     Query,
+    Relation,
     Several,
     Statement,
 )
 from gradcli.ops.arrays import shapes
-from gradcli.ops.text import BINDING, TERM
+from gradcli.ops.text import BINDING, COMPARISON, MASK, TERM
 from gradcli.spelling import words
 
 # -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``, ``n, _ =
@@ -351,11 +358,9 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     assert source is not None
     assert span is not None
     tokens = tokenize(source)
-    places = [token.start for token in tokens]
-    start, stop = (bisect_left(places, place) for place in span)
-    part = Part(source, tokens, start, stop, Span(*span))
+    part = Part(source, tokens, 0, len(tokens) - 1, Span(*span))
     try:
-        return (expression.read or plain)(part, values)
+        return (expression.read or plain)(part.cut(part.span), values)
     except AmbiguousError as error:
         raise without_bad_help(error) from None
 
@@ -394,7 +399,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         and kind != END
         and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", *ROOTS))
     ):
-        return parse_assertion(source, part.span, tokens, start + 1, stop)
+        return _Claims(part).assertion()
     if (
         kind == SYMBOL
         and text == "("
@@ -527,6 +532,141 @@ def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:
             return None
         at += 2
     return None
+
+
+# -- Asserts: claims joined by ``and``, each a comparison. The claims are read as one expression,
+# whose tree says where each has its sides.
+
+
+_LONGEST_CLAIMS = 200  # characters of a suggestion
+_EXAMPLE = "write: assert x == y"
+_RANGE = "write: assert x**2 >= 0 for x in -1..1"
+_JOINED = ("and", "or", "not", "if", "else")  # words of what is a condition, but no comparison
+
+
+def _ends_value(token: Token) -> bool:
+    kind, text, _ = token
+    return (
+        kind in (NUMBER, PRIME, STRING, SUPERSCRIPT)
+        or (kind == NAME and text not in RESERVED)
+        or text in (")", "]")
+    )
+
+
+class _Claims:
+    """An assert, and the places where its tolerance and its ranges begin, or all has ended."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        words = [
+            (part.token(at).text, at)
+            for at in part.outside(1)[1:]
+            if _ends_value(part.token(at - 1))
+        ]
+        self.stop = part.stop - part.start
+        self.ranges = next(
+            (at for word, at in words if word == "for" and self._names_range(at + 1)), self.stop
+        )
+        self.within = next(
+            (at for word, at in words if word == "within" and at < self.ranges), self.ranges
+        )
+
+    def _names_range(self, at: int) -> bool:
+        return self.part.token(at).kind == NAME and self.part.token(at + 1).text == "in"
+
+    def assertion(self) -> Assertion:
+        """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" range { ","
+        range } ]
+
+        Raises ParseError for what is no relation, with what to write.
+        """
+        part = self.part
+        for at in part.places(",", 1):
+            message = part.token(at + 1)
+            if message.kind == STRING:
+                help = f"write assert {part.text(1, at)}  # {message.text[1:-1]}"
+                self._fail("an assert takes no message", part.token(at).span, help)
+        relations: list[Relation] = []
+        pending = [part.expression(1, end=self.within).root]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Binary) and node.operator == "and":
+                pending += (node.right, node.left)
+            else:
+                relations.append(self._relation(node))
+        return Assertion(part.source, part.span, relations, self._tolerance(), self._ranges())
+
+    def _relation(self, node: Node) -> Relation:
+        """relation = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum"""
+        if not isinstance(node, Binary) or BINDING.get(node.operator) != COMPARISON:
+            self._refuse_value(node)
+        left, right = (self.part.cut(side.span).expression(0) for side in (node.left, node.right))
+        return Relation(left, node.operator, right, Span(node.left.start, node.right.end))
+
+    def _tolerance(self) -> Expression | None:
+        """``within`` a sum, which nothing follows but ranges."""
+        if self.within == self.ranges:
+            return None
+        part, begin = self.part, self.within + 1
+        stop = part.start + self.ranges
+        found, at = first(part.source, part.tokens, part.start + begin, stop, frozenset(), MASK + 1)
+        end = at - part.start
+        if end < self.ranges:
+            claims, more = part.text(1, self.within), part.text(end + 1, self.stop)
+            self._fail(
+                "'within' stands at the end, and holds for every relation",
+                part.token(end).span,
+                f"write assert {claims} and {more} within {part.text(begin, end)}",
+            )
+        return found
+
+    def _ranges(self) -> tuple[Quantified, ...]:
+        """range = NAME "in" sum ".." sum"""
+        found: dict[str, Quantified] = {}
+        if self.ranges == self.stop:
+            return ()
+        part, commas = self.part, self.part.places(",", self.ranges)
+        for begin, end in pairwise([self.ranges, *commas, self.stop]):
+            at = begin + 1
+            name, dots = part.token(at), part.places("..", at, end)
+            stop = end_of(part.token(end - 1))
+            span = Span(name.start, max(stop, name.start + 1))
+            if (
+                not self._names_range(at)
+                or len(dots) != 1
+                or dots[0] in (at + 2, end - 1)
+                or name.text in found
+            ):
+                message = "a range is a name of its own and two ends"
+                raise SaidError(message, span=span, source=part.source, help=_RANGE)
+            ends = part.expression(at + 2, end=dots[0]), part.expression(dots[0] + 1, end=end)
+            found[name.text] = Quantified(name.text, *ends, span)
+        return tuple(found.values())
+
+    def _refuse_value(self, node: Node) -> NoReturn:
+        """Refuse a claim that is no comparison: a condition is compared with True."""
+        claim = self.part.cut(node.span)
+        words = [claim.token(at) for at in claim.outside() if claim.token(at).text in _JOINED]
+        if words:
+            claims, rest = self.part.text(1, self.within), self.part.text(self.within, self.stop)
+            self._fail(
+                f"'{words[0].text}' cannot join claims: each claim of an assert holds by itself",
+                words[0].span,
+                f"write assert ({claims}) == True {rest}".rstrip(),
+            )
+        message = "an assert compares two values: with == != < <= > or >="
+        self._fail(message, node.span, _EXAMPLE)
+
+    def _fail(self, message: str, span: Span, help: str) -> NoReturn:
+        shown = (
+            len(help) <= _LONGEST_CLAIMS
+            and "\n" not in help
+            and "#" not in self.part.text(1, self.stop)
+        )
+        source, help = self.part.source, help if shown else _EXAMPLE
+        error = ParseError(message, span=span, source=source, help=help)
+        error.instead = _EXAMPLE
+        raise error
 
 
 # -- Derivatives as textbooks write them, at the start of a statement: ``d/dx(x^2)``, ``d²/dt² sin

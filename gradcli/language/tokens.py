@@ -65,7 +65,6 @@ _TOKEN = re.compile(
 # same names and numbers, but for underscores between digits, and for names of functions.
 _PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
 WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
-PLAIN_BINDING = re.compile(rf"\s*({_ASCII_NAME})[ \t]*=[ \t]*([+-]?{_PLAIN_NUMBER})\s*")
 ROOTS = ("√", "∛")  # signs before what a root is taken of
 STARTS_NUMBER = frozenset("0123456789.")
 

@@ -184,8 +184,6 @@ def records(
     for source in program.sources(lines, name, stream=stream):
         record = None
         if cache is not None and not scope.deviations:
-            if program.bind_number(source):
-                continue
             try:
                 record = cache.in_scope(scope, source, options)
             except Exception as error:

@@ -22,8 +22,8 @@ from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
 from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.lowering import as_read
 from gradcli.language.reading import expressions_of, mentioned_names
-from gradcli.language.rewritten import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
@@ -490,7 +490,7 @@ def _reading(subject: Subject, scope: Scope) -> str | None:
     read = as_read(said.expression, scope, own)
     if not read.implied:
         return None
-    from gradcli.language.rewritten import rewritten
+    from gradcli.language.tree import rewritten
 
     left = f"{said.name}({', '.join(own)})" if own else said.name
     return f"{left} = {rewritten(read, scope.functions)}"
