@@ -9,27 +9,146 @@ further down, the ways kept are those that are largest so far. Of very long ones
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import Source, Span
-from gradcli.explanations.recorded import Recorded, Table, passed_back
 from gradcli.graph.nodes import Expr
+from gradcli.graph.sweep import contributions, depending, scale, scale_guarded, sweep
 from gradcli.inert import ends_of
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
-from gradcli.language.tree import rewritten
 from gradcli.language.run import ProgramText, move_span
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Expression, Name, Number
+from gradcli.language.tree import Expression, Name, Number, rewritten
+from gradcli.ops.calling.inputs import FLOAT
+from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import alias, derivative
+from gradcli.ops.structure import alias, derivative, detach
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
 from gradcli.report.lines import short, size
+
+# -- The backward sweep, recorded: the adjoint of every node, and what each passes back to its
+# operands.
+
+
+Table = Mapping[Expr, Any]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Passed:
+    """Part that a node passes back to one operand: before it is summed to the operand's shape, and
+    after.
+    """
+
+    node: Expr
+    operand: Expr
+    place: int
+    whole: Any
+    part: Any
+
+
+@dataclass(eq=False, repr=False)
+class Recorded:
+    """A sweep: adjoints of nodes, and what was passed back, in its order."""
+
+    order: Sequence[Expr]
+    needed: set[Expr]  # nodes through which a derivative flows to what is asked for
+    requiring: set[Expr]  # nodes that require a gradient, in PyTorch's sense
+    times: Callable[[Any, Any], Any]  # cotangent times partial
+    adjoints: dict[Expr, Any] = field(default_factory=dict)
+    passed: list[Passed] = field(default_factory=list)
+
+
+def record_sweep(
+    order: Sequence[Expr], seed: Any, wrt: Iterable[Expr], values: Table, *, bare: bool = True
+) -> Recorded:
+    """The sweep from the last node, with the seed as its adjoint, to what is asked for.
+
+    bare  zero times infinity is NaN, as in PyTorch; else a zero cotangent contributes nothing
+    """
+    targets = set(wrt)
+    needed = depending([node for node in order if node.op is not detach], targets)
+    record = Recorded(order, needed, requiring(order, targets), scale if bare else scale_guarded)
+    root = order[-1]
+    if root in needed:
+        with np.errstate(all="ignore"):
+            sweep(order, {root: seed}, _Pulling(record, values))
+    for node in _below(order, record.requiring):
+        if node not in record.adjoints and not isinstance(values[node], tuple):
+            record.adjoints[node] = np.zeros_like(np.asarray(values[node], np.result_type(seed)))[
+                ()
+            ]
+    return record
+
+
+def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
+    """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also
+    where the derivative is always zero.
+    """
+    found = set(targets)
+    for node in order:
+        if (
+            node.op is not None
+            and node.op is not detach
+            and node.kind == FLOAT
+            and not found.isdisjoint(node.operands)
+        ):
+            found.add(node)
+    return found
+
+
+def _below(order: Sequence[Expr], requires: set[Expr]) -> set[Expr]:
+    """The nodes that require a gradient and that the last one is made of by such."""
+    found = {order[-1]} & requires
+    for node in reversed(order):
+        if node in found:
+            found.update(operand for operand in node.operands if operand in requires)
+    return found
+
+
+class _Pulling:
+    """Function that the sweep calls for each node: the node's contributions, which are written
+    down.
+    """
+
+    def __init__(self, record: Recorded, values: Table) -> None:
+        self.record, self.values = record, values
+
+    def __call__(self, node: Expr, cotangent: Any) -> Sequence[Any]:
+        self.record.adjoints[node] = cotangent
+        found = [None] * len(node.operands)
+        for passed in passed_back(node, cotangent, self.record, self.values):
+            self.record.passed.append(passed)
+            found[passed.place] = passed.part
+        return found
+
+
+def passed_back(node: Expr, cotangent: Any, record: Recorded, values: Table) -> Iterator[Passed]:
+    """Return what a node makes of a cotangent for each operand that is needed."""
+    wanted = tuple([operand in record.needed for operand in node.operands])
+    if True not in wanted:
+        return
+    own = [
+        values[node],
+        *[None if operand is None else values[operand] for operand in node.operands],
+    ]
+    parts = contributions(node, wanted, cotangent, own, record.times)
+    for place, (operand, whole) in enumerate(zip(node.operands, parts, strict=False)):
+        if operand is not None and whole is not None:
+            fits = isinstance(whole, tuple) or whole.shape == operand.shape
+            yield Passed(
+                node, operand, place, whole, whole if fits else sum_to(whole, shape=operand.shape)
+            )
+
+
+# -- Ways from the result to a name ---------------------------------------------------------------
+
 
 ALL = 32  # paths to a name up to which all are listed
 SHOWN = 12  # of those that are more
