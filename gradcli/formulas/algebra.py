@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import combinations
 from math import gcd, lcm, prod
 from typing import Any
 
@@ -261,19 +262,15 @@ class Sums(Powers):
         bases = self.bases
         while True:
             sums = [(b, e) for b, e in value[1] if b in bases.sums]
-            for i, (left, exponent) in enumerate(sums):
-                for right, other in sums[i + 1 :]:
-                    if (exponent < 0) != (other < 0):
-                        continue
-                    found = self._conjugates(left, right)
-                    if found is not None:
-                        times = max(exponent, other) if exponent < 0 else min(exponent, other)
-                        rest = product(value[1], tuple(sorted(((left, -times), (right, -times)))))
-                        value = self.times((value[0], rest), self.raise_to(found, times))
-                        break
-                else:
+            for (left, exponent), (right, other) in combinations(sums, 2):
+                if (exponent < 0) != (other < 0):
                     continue
-                break
+                found = self._conjugates(left, right)
+                if found is not None:
+                    times = max(exponent, other) if exponent < 0 else min(exponent, other)
+                    rest = product(value[1], tuple(sorted(((left, -times), (right, -times)))))
+                    value = self.times((value[0], rest), self.raise_to(found, times))
+                    break
             else:
                 return value
 

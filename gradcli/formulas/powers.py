@@ -77,21 +77,9 @@ def common(monomials: Iterable[Monomial]) -> Monomial:
     """The largest monomial that divides all: of each base the lowest exponent, 0 where it is
     missing.
     """
-    lowest: dict[int, Number] | None = None
-    for monomial in monomials:
-        if lowest is None:
-            lowest = dict(monomial)
-            continue
-        given = dict(monomial)
-        for base in [base for base, exponent in lowest.items() if exponent > given.get(base, 0)]:
-            if given.get(base):
-                lowest[base] = given[base]
-            else:
-                del lowest[base]
-        for base, exponent in given.items():
-            if exponent < 0 and base not in lowest:
-                lowest[base] = exponent
-    return tuple(sorted((lowest or {}).items()))
+    tables = [dict(monomial) for monomial in monomials]
+    lowest = [(base, min([t.get(base, 0) for t in tables])) for base in set().union(*tables)]
+    return tuple(sorted([(base, exponent) for base, exponent in lowest if exponent]))
 
 
 def content(coefficients: Iterable[Number]) -> Number:

@@ -528,9 +528,7 @@ class Textbook:
             simple = self.plainly(expr)
             order = reachable([simple])
         try:
-            self.algebra.left, self.layout.left = self.work, self.layout.most
-            value = interpret(order, self.algebra, self.values)[simple]
-            self.layout.left = self.layout.most
+            value = self._value(order, simple)
             found = self.layout.write(
                 self.algebra.without_conjugates(value) if self.algebra.largest else value
             )
@@ -538,6 +536,12 @@ class Textbook:
             self.layout.abandon()
             return expr if self.plainly is self else self.plainly(expr)
         return found if found.shape == expr.shape else broadcast_to(found, shape=expr.shape)
+
+    def _value(self, order: list[Expr], expr: Expr) -> Value:
+        self.algebra.left, self.layout.left = self.work, self.layout.most
+        value = interpret(order, self.algebra, self.values)[expr]
+        self.layout.left = self.layout.most
+        return value
 
     def ways(self, expr: Expr) -> list[Expr]:
         """Return a number over a common denominator, in factors, multiplied out and in between, as
@@ -547,9 +551,9 @@ class Textbook:
         found: list[Expr] = []
         if any(node.shape not in ((), expr.shape) for node in order):
             return found
-        self.algebra.left, self.layout.left, self.layout.wide = self.work, self.layout.most, True
+        self.layout.wide = True
         try:
-            value = interpret(order, self.algebra, self.values)[expr]
+            value = self._value(order, expr)
             found.append(self.layout.product_of(value))
             found += self.layout.ways(value)
         except Unsimplified:

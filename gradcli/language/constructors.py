@@ -171,83 +171,58 @@ def arange(
     return _as_dtype(builder, "arange", along, dtype)
 
 
-def linspace(
-    builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None, axis: Any = 0
-) -> Any:  # fmt: skip
-    """Return evenly spaced numbers, 50 unless it is said how many, from start to stop, which
-    broadcast, along a new axis: the first by default.
+def _spaced(name: str) -> Callable[..., Any]:
+    """Numbers from start to stop, 50 unless it is said how many, along a new axis, the first by
+    default: evenly spaced, powers of a base (10) with evenly spaced exponents, or of constant
+    ratio.
 
-    With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. Raises
-    ShapeError for ends that do not broadcast together, ArgumentError for a count that is no whole
-    number.
+    With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. They are
+    constants where nothing that they are made of varies. Raises ShapeError for ends that do not
+    broadcast together, ArgumentError for a count that is no whole number and for a constant ratio
+    between two signs, or to 0.
     """
-    numbers, step = _evenly_spaced(
-        builder, "linspace", compositions.line, start, stop, num, endpoint, dtype, axis
-    )
-    return (numbers, step) if builder.flag(retstep, "'retstep' of linspace") else numbers
 
+    def make(
+        builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, base: Any = 10.0,
+        dtype: Any = None, axis: Any = 0,
+    ) -> Any:  # fmt: skip
+        if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
+            raise ArgumentError("how many numbers is one whole number")
+        (count,) = shape_of(builder, num, place=f"'num' of {name}")
+        ends = builder.value(start), builder.value(stop)
+        try:
+            common = np.broadcast_shapes(*[end.shape for end in ends])
+        except ValueError:
+            raise ShapeError(
+                f"{name}: ends of the shapes {ends[0].shape} and {ends[1].shape} do not broadcast "
+                "together"
+            ) from None
+        builder.graph.limits.check_array((count, *common))
+        closed = builder.flag(endpoint, f"'endpoint' of {name}")
+        step: Any = None
+        if name == "geomspace":
+            first, last = (np.asarray(builder.scope.evaluate(end), float) for end in ends)
+            if np.any(np.sign(first) * np.sign(last) <= 0):
+                raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
+            if builder.varies([*ends]):
+                rows = compositions.ratios(*ends, count, closed)
+            else:
+                rows = builder.graph.constant(np.geomspace(first, last, count, endpoint=closed))
+        else:
+            rows, step = compositions.line(*ends, count, closed)
+        if name == "logspace":
+            rows = builder.value(base) ** rows
+        numbers = movedim(rows, source=0, destination=builder.integer(axis, f"'axis' of {name}"))
+        if not builder.varies(numbers):
+            numbers, step = (
+                part if part is None else builder.graph.constant(builder.scope.evaluate(part))
+                for part in (numbers, step)
+            )
+        numbers = _as_dtype(builder, name, numbers, dtype)
+        return (numbers, step) if builder.flag(retstep, f"'retstep' of {name}") else numbers
 
-def logspace(
-    builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None, axis: Any = 0
-) -> Any:  # fmt: skip
-    """Powers of a base (10) whose exponents are those of `linspace`."""
-
-    def powers(*ends: Any) -> tuple[Any, Any]:
-        return builder.value(base) ** compositions.line(*ends)[0], None
-
-    return _evenly_spaced(builder, "logspace", powers, start, stop, num, endpoint, dtype, axis)[0]
-
-
-def geomspace(
-    builder: Builder,
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: Any = True,
-    dtype: Any = None,
-    axis: Any = 0,
-) -> Any:
-    """Numbers of constant ratio from start to stop, both of one sign.
-
-    Raises ArgumentError for ends of two signs, and for 0.
-    """
-    known = [np.asarray(builder.scope.evaluate(builder.value(end)), float) for end in (start, stop)]
-
-    def ratios(first: Expr, last: Expr, count: int, ends: bool) -> tuple[Any, Any]:
-        if np.any(np.sign(known[0]) * np.sign(known[1]) <= 0):
-            raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
-        if builder.varies([start, stop]):
-            return compositions.ratios(first, last, count, ends), None
-        return builder.graph.constant(np.geomspace(known[0], known[1], count, endpoint=ends)), None
-
-    return _evenly_spaced(builder, "geomspace", ratios, start, stop, num, endpoint, dtype, axis)[0]
-
-
-def _evenly_spaced(
-    builder: Builder, name: str, make: Callable[..., tuple[Any, Any]], start: Any, stop: Any, num: Any, endpoint: Any, dtype: Any, axis: Any
-) -> tuple[Any, Any]:  # fmt: skip
-    """Evenly spaced numbers from start to stop, and their distance: constants, where nothing that
-    they are made of varies.
-    """
-    if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
-        raise ArgumentError("how many numbers is one whole number")
-    count = shape_of(builder, num, place=f"'num' of {name}")[0]
-    first, last = builder.value(start), builder.value(stop)
-    try:
-        common = np.broadcast_shapes(first.shape, last.shape)
-    except ValueError:
-        raise ShapeError(
-            f"{name}: ends of the shapes {first.shape} and {last.shape} do not broadcast together"
-        ) from None
-    builder.graph.limits.check_array((count, *common))
-    rows, step = make(first, last, count, builder.flag(endpoint, f"'endpoint' of {name}"))
-    numbers = movedim(rows, source=0, destination=builder.integer(axis, f"'axis' of {name}"))
-    if not builder.varies(numbers):
-        numbers, step = (
-            part if part is None else builder.graph.constant(builder.scope.evaluate(part))
-            for part in (numbers, step)
-        )
-    return _as_dtype(builder, name, numbers, dtype), step
+    make.__name__ = name
+    return make
 
 
 def _drawer(name: str) -> Callable[..., Expr]:
@@ -564,7 +539,8 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
     "rand": _drawer("rand"), "randn": _drawer("randn"),
-    **{f.__name__: f for f in (full, full_like, eye, arange, linspace, logspace, geomspace, array, einsum, item)},
+    **{f.__name__: f for f in (full, full_like, eye, arange, array, einsum, item)},
+    **{name: _spaced(name) for name in words("linspace logspace geomspace")},
     "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),
 }  # fmt: skip

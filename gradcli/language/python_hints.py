@@ -21,7 +21,7 @@ from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestio
 from gradcli.language.deviations import refuse_sign
 from gradcli.language.parser import parse_tokens
 from gradcli.language.tokens import END, NAME, PYTHON_WORDS, STRING, SYMBOL, Token, end_of, outside
-from gradcli.language.tree import Expression, Import, Imported, Lost, Statement
+from gradcli.language.tree import Binding, Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, ROOTS
 from gradcli.spelling import words
 
@@ -85,6 +85,10 @@ class Part(NamedTuple):
         if "±" in self.source.text:
             refuse_sign(self.source, self.tokens[at:stop])
         return parse_tokens(self.source, self.tokens, at, stop, values)
+
+    def bind(self, name: Token, expression: Expression, **more: Any) -> Binding:
+        """The binding of a name by the statement."""
+        return Binding(self.source, self.span, name.text, name.span, expression, **more)
 
 
 def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
@@ -506,14 +510,11 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
 
     None for a text without import lines.
     """
-    if not any(
-        part.split(None, 1)[0] in ("import", "from")
-        for part in source.text.split(";")
-        if part.strip()
-    ):
+    items = [*_imported_names(Python(source, 0, len(source.text)))]
+    if not items:
         return None
     found: dict[str | None, str] = {}
-    for item in _imported_names(Python(source, 0, len(source.text))):
+    for item in items:
         path = item.path if item.name is None else f"{item.path}.{item.name}"
         if item.name is None and item.path in MODULES:
             found[item.alias] = item.path if item.aliased else item.alias

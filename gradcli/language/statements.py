@@ -116,10 +116,7 @@ def several(part: Part) -> Several:
                 "expected a value after '='", span=part.token(equals).span, source=part.source
             )
         whole = part.expression(begin, end=stop)
-        bindings = [
-            Binding(part.source, part.span, t.text, t.span, whole, part=place)
-            for place, t in enumerate(targets)
-        ]
+        bindings = [part.bind(name, whole, part=place) for place, name in enumerate(targets)]
         return Several(part.source, part.span, bindings, shared=True)
     names, values = len(targets), len(commas) + 1
     if names != values:
@@ -130,11 +127,7 @@ def several(part: Part) -> Several:
         )  # fmt: skip
     bindings = []
     for target, end in zip(targets, [*commas, stop], strict=True):
-        bindings.append(
-            Binding(
-                part.source, part.span, target.text, target.span, part.expression(begin, end=end)
-            )
-        )
+        bindings.append(part.bind(target, part.expression(begin, end=end)))
         begin = end + 1
     return Several(part.source, part.span, bindings, shared=False)
 
@@ -400,12 +393,15 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", *ROOTS))
     ):
         return _Claims(part).assertion()
-    if (
-        kind == SYMBOL
-        and text == "("
-        and (equals := _definition_end(tokens, start + 2, stop)) is not None
-    ):
-        return definition(part, equals - start)
+    if text == "(" and part.token(3).text in (",", ")"):  # a definition, or a call of names
+        equals = part.closing(1) + 1
+        names = tokens[start + 2 : start + equals - 1]
+        listed = len(names) % 2 and all(
+            token.text == "," if place % 2 else token.kind == NAME
+            for place, token in enumerate(names)
+        )
+        if listed and part.token(equals).text == "=":
+            return definition(part, names[::2], equals)
     return query(part)
 
 
@@ -462,14 +458,10 @@ def binding(part: Part, place: int = 0) -> Binding:
     sign = sign_in(part.tokens, part.start + begin, part.stop) if measured else None
     if sign is None:
         refuse_measured(part.source, part.tokens, part.start + begin, part.stop)
-        return Binding(
-            part.source, part.span, name.text, name.span, part.expression(begin), const=const
-        )
+        return part.bind(name, part.expression(begin), const=const)
     value = part.expression(begin, end=sign[0] - part.start)
     deviation, percent = _deviation(part, sign[1] - part.start)
-    return Binding(
-        part.source, part.span, name.text, name.span, value, deviation=deviation, percent=percent
-    )
+    return part.bind(name, value, deviation=deviation, percent=percent)
 
 
 def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
@@ -487,10 +479,7 @@ def augmented_assignment(part: Part) -> Binding:
 
     ``name = name + (expression)``
     """
-    name = part.token(0)
-    return Binding(
-        part.source, part.span, name.text, name.span, _augmented_value(part, frozenset())
-    )
+    return part.bind(part.token(0), _augmented_value(part, frozenset()))
 
 
 def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
@@ -503,35 +492,14 @@ def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
     return made
 
 
-def definition(part: Part, equals: int) -> Definition:
+def definition(part: Part, names: list[Token], equals: int) -> Definition:
     """definition = NAME "(" NAME { "," NAME } ")" "=" expression"""
-    name = part.token(0)
-    parameters = [
-        part.token(place).text for place in range(2, equals - 1) if part.token(place).kind == NAME
-    ]
+    name, parameters = part.token(0), [token.text for token in names]
     if len(set(parameters)) < len(parameters):
         raise ParseError("a parameter is named twice", span=name.span, source=part.source)
     return Definition(
         part.source, part.span, name.text, name.span, parameters, part.expression(equals + 1)
     )
-
-
-def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:
-    """The place of "=" in ``f(x, y) =``, or None where the tokens are not the head of a
-    definition.
-    """
-    while at + 1 < stop and tokens[at].kind == NAME:
-        after = tokens[at + 1].text
-        if after == ")":
-            return (
-                at + 2
-                if at + 2 < stop and tokens[at + 2].text == "=" and tokens[at + 2].kind == SYMBOL
-                else None
-            )
-        if after != ",":
-            return None
-        at += 2
-    return None
 
 
 # -- Asserts: claims joined by ``and``, each a comparison. The claims are read as one expression,
