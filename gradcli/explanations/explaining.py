@@ -34,7 +34,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
-from gradcli.ops.text import ATOM, BINDING, EXPRESSION, UNARY, Piece
+from gradcli.ops.text import ATOM, Piece
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode
 from gradcli.report.records import Record
 from gradcli.report.shown_explanation import ShownExplanation
@@ -152,7 +152,7 @@ class _Explaining:
             nodes,
             result=self.ids[self.same[self.root]],
         )
-        explanation.backward = self._backward(dict(zip(self.ids, nodes, strict=True)))
+        explanation.backward = self._backward(dict(zip(self.ids, nodes, strict=True)), found)
         explanation.gradients = self._gradients()
         return explanation
 
@@ -219,20 +219,14 @@ class _Explaining:
         kept = tuple("result" if place == 0 else _saved_as(node, place - 1) for place in keeps)
         return node_name(op, operands, node.static), kept
 
-    def _backward(self, nodes: Mapping[Expr, ExplainedNode]) -> list[Contribution]:
+    def _backward(
+        self, nodes: Mapping[Expr, ExplainedNode], found: Mapping[Expr, Place]
+    ) -> list[Contribution]:
         """The edges of the sweep, in its order."""
-        # the names in a function's body are its own: in a formula they would mean others
-        texts = {
-            node: each.name or (each.text if each.call is None else None)
-            for node, each in nodes.items()
-        }
-        spellings = {node: each.spelling for node, each in nodes.items() if each.name is None}
-        made = LocalFormulas(
-            self.scope.limits,
-            pieces_of(self.ids, texts, spellings),
-            [*self.scope.names, *self.scope.functions],
-        )
-        found = []
+        pieces = {node: _piece(each, found.get(node, NOWHERE)) for node, each in nodes.items()}
+        taken = [*self.scope.names, *self.scope.functions]
+        made = LocalFormulas(self.scope.limits, pieces, taken)
+        edges = []
         for passed in self.sweep.passed:
             node, operand = self.same[passed.node], self.same[passed.operand]
             if node is operand:
@@ -240,7 +234,7 @@ class _Explaining:
             partial, rule = (
                 made.of(passed, self.same) if len(self.sweep.passed) <= _FORMULAS else (None, None)
             )
-            found.append(
+            edges.append(
                 Contribution(
                     self.ids[node],
                     self.ids[operand],
@@ -252,7 +246,7 @@ class _Explaining:
                     rule,
                 )
             )
-        return found
+        return edges
 
     def _local(self, passed: Passed) -> Any:
         """The local derivative of an operation that works entry by entry, as numbers."""
@@ -423,35 +417,15 @@ def _simple(made: Any, graph: Graph) -> Expr | None:
     return textbook(made if isinstance(made, Expr) else graph.constant(made))
 
 
-def pieces_of(
-    ids: Mapping[Expr, int],
-    written: Mapping[Expr, str | None],
-    spellings: Mapping[Expr, str | None],
-) -> dict[Expr, Piece]:
-    """Return what nodes are called in formulas: their own text, which holds together as its
-    operator does, or their numbers.
+def _piece(node: ExplainedNode, place: Place) -> Piece:
+    """Return what a node is called in formulas: its name or its own text, or its number.
+
+    The names in a function's body are its own: in a formula they would mean others.
     """
-    found = {}
-    for node, id in ids.items():
-        text = written.get(node)
-        if text is None or len(text) > _LONGEST or "\n" in text:
-            found[node] = Piece((f"v{id}", ATOM))
-        else:
-            found[node] = Piece((text, _power(node, text, spellings.get(node))))
-    return found
-
-
-def _power(node: Expr, text: str, spelling: str | None) -> int:
-    """Return how tightly a node's text holds together: by its operator, if it has one."""
-    if text.isidentifier() or text.isdecimal():
-        return ATOM
-    operator = spelling or ""
-    if operator in BINDING:
-        return UNARY if len(node.operands) == 1 else BINDING[operator]
-    is_open = (
-        len(operator) < len(text) and text[-1] not in ")]|" and not operator.startswith(".")
-    )  # sin x, √x: it takes what follows
-    return EXPRESSION if is_open or operator in ("if", "not", "~", "|", "-") else ATOM
+    text = node.name or (node.text if node.call is None else None)
+    if text is None or len(text) > _LONGEST or "\n" in text:
+        return Piece((f"v{node.id}", ATOM))
+    return Piece((text, ATOM if node.name else place.power))
 
 
 # -- The Python API of explanations --------------------------------------------------------------

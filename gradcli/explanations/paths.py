@@ -24,12 +24,13 @@ from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
 from gradcli.language.run import ProgramText, move_span
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Expression, Name, Number, rewritten
+from gradcli.language.tree import Expression, Name, Number, rewritten, tightness
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, derivative, detach
+from gradcli.ops.text import ATOM
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
 from gradcli.report.lines import short, size
 
@@ -293,6 +294,7 @@ class Place(NamedTuple):
                           that is its result
     call                  the span of the call, for a node of a user's function
     statement             the line of the text, from 0
+    power                 how tightly the text holds together
     """
 
     text: str | None = None
@@ -302,6 +304,7 @@ class Place(NamedTuple):
     root: Expr | None = None
     call: tuple[int, int] | None = None
     statement: int | None = None
+    power: int = ATOM
 
 
 NOWHERE = Place()
@@ -340,6 +343,7 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
                 node if root is node else None,
                 called,
                 line,
+                ATOM if origin.tree is None else tightness(origin.tree),
             )
         else:
             found[node] = Place(None, None, None, function, root, called, line)

@@ -426,6 +426,11 @@ def rewritten(expression: Expression, own: Collection[str] = ()) -> str:
     return "".join(out)
 
 
+def tightness(node: Node) -> int:
+    """Return how tightly the text of a node holds together."""
+    return _tightness_and_parts(node, ())[0]
+
+
 def _tightness_and_parts(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
     """Return how tightly a node holds together, and its parts."""
     match node:
