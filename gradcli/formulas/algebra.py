@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import gcd, lcm, prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -409,28 +410,6 @@ class Quantity(Operand):
         return Quantity(self.algebra, self.algebra.apply(op, values, static))
 
 
-class _Definitions:
-    """Context by which constants are defined (`Constant.reference`)."""
-
-    def __init__(self, algebra: Algebra) -> None:
-        self.pi, self.euler = (
-            Quantity(algebra, algebra.of_number(constant)) for constant in (PI, EULER_GAMMA)
-        )
-        self.algebra = algebra
-
-    def sqrt(self, x: Any) -> Any:
-        return exponential.sqrt(self._quantity(x))
-
-    def log(self, x: Any) -> Any:
-        return exponential.log(self._quantity(x))
-
-    def mpf(self, x: float) -> Quantity:
-        return self._quantity(x)
-
-    def _quantity(self, x: Any) -> Quantity:
-        return x if isinstance(x, Quantity) else Quantity(self.algebra, self.algebra.of_number(x))
-
-
 class Algebra(Sums, Transcription[Value]):
     """Values of nodes of one graph.
 
@@ -480,7 +459,14 @@ class Algebra(Sums, Transcription[Value]):
                 return self.exponential(ONE)
             if payload is PI or payload is EULER_GAMMA:
                 return 1, ((self.bases.make(payload.text, node=payload, positive=True).number, 1),)
-            found: Quantity = payload.reference(_Definitions(self))
+            numbers = SimpleNamespace(  # by which the constant is defined
+                pi=self._quantity(PI),
+                euler=self._quantity(EULER_GAMMA),
+                sqrt=lambda x: exponential.sqrt(self._quantity(x)),
+                log=lambda x: exponential.log(self._quantity(x)),
+                mpf=self._quantity,
+            )
+            found: Quantity = payload.reference(numbers)
             return found.value
         if isinstance(payload, int):
             return payload, ()
@@ -491,6 +477,9 @@ class Algebra(Sums, Transcription[Value]):
         return lean(
             simple if float(simple) == value and abs(value) < _EXACT else Fraction(repr(value))
         ), ()
+
+    def _quantity(self, x: Any) -> Quantity:
+        return x if isinstance(x, Quantity) else Quantity(self, self.of_number(x))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
         try:

@@ -4,9 +4,8 @@ them.
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -27,7 +26,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
-from gradcli.language.scope import Builder, Range, Scope, fit_arguments
+from gradcli.language.scope import Builder, Range, Scope, run_body
 from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node, Number
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import (
@@ -600,7 +599,7 @@ def call(
 def apply_named(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
     composition = constructors.FUNCTIONS.get(found.target)
     if composition is not None:
-        return expand_call(found.target, given, lambda: _built_in(builder, composition, given))
+        return run_body(builder, found, composition, given, given)
     record = binding.choose_record(builder, record_named(found.target), given)
     if any(type(argument) in _ROWS for argument in given.values()):
         given = {
@@ -639,14 +638,6 @@ def _as_ufunc(found: Signature) -> Signature:
 def result_of(made: Any) -> Any:
     """Return what a call gave, without how it was expanded."""
     return made.result if isinstance(made, Expansion) else made
-
-
-def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    try:
-        inspect.signature(composition).bind(builder, **given)
-    except TypeError as error:
-        raise ArgumentError(f"wrong arguments for {composition.__name__}: {error}") from None
-    return composition(builder, **fit_arguments(builder, composition, given))
 
 
 def conversion(

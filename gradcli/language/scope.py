@@ -25,7 +25,7 @@ from gradcli.ops.calling.binding import Host, Use
 from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
 from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.facts import Fixed
-from gradcli.ops.text import expand_call
+from gradcli.ops.text import Expansion, expand_call
 
 if TYPE_CHECKING:
     from gradcli.language.origins import Origins
@@ -374,15 +374,31 @@ class Range(Fixed):
     span: Span | None = None  # where it is written between brackets
 
 
-def fit_arguments(
-    builder: Builder, body: Callable[..., Any], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Arguments as a body takes them: what it says is an ``Expr`` as a node, all else as it is."""
+def run_body(
+    builder: Builder,
+    function: Signature,
+    body: Callable[..., Any],
+    given: Mapping[str, Any],
+    written: Any,
+) -> Expansion:
+    """The call of a body with arguments as it takes them: what it says is an ``Expr`` as a node,
+    all else as it is.
+
+    ``written`` are the arguments that stand in the text. Raises ArgumentError for one that is
+    missing.
+    """
+    import inspect
+
+    for name, wanted in [*inspect.signature(body).parameters.items()][1:]:
+        required = wanted.default is wanted.empty and wanted.kind is not wanted.VAR_KEYWORD
+        if required and name not in given:
+            raise binding.missing(function.target, name, function)
     kinds = body.__annotations__
-    return {
+    arguments = {
         name: builder.value(argument) if kinds.get(name) == "Expr" else argument
         for name, argument in given.items()
     }
+    return expand_call(function.target, written, lambda: body(builder, **arguments))
 
 
 class Routine(Thing):
@@ -411,21 +427,7 @@ class Routine(Thing):
         """Raises ArgumentError for what it does not take."""
         arguments = [*self.parts, *arguments]
         given = binding.bind(builder, self.written, self.signature, arguments, keywords)
-        missing = [name for name in self._required_names if name not in given]
-        if missing:
-            raise binding.missing(self.written, missing[0], self.signature)
-        return expand_call(
-            self.written,
-            (arguments, keywords),
-            lambda: self.body(builder, **fit_arguments(builder, self.body, given)),
-        )
-
-    @cached_property
-    def _required_names(self) -> list[str]:
-        import inspect
-
-        parameters = list(inspect.signature(self.body).parameters.values())[1:]
-        return [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+        return run_body(builder, self.signature, self.body, given, (arguments, keywords))
 
 
 def routines(table: Mapping[str, tuple[str, Callable[..., Any]]]) -> dict[str, Routine]:
