@@ -49,6 +49,7 @@ from gradcli.language.tokens import (
     ROOTS,
     SYMBOL,
     Token,
+    end_of,
     superscript_value,
     tokenize,
 )
@@ -203,7 +204,7 @@ def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        yield explain_error(source, 0, len(source.text), error)
+        yield error if source.latex else explain_error(source, 0, len(source.text), error)
         return
     start = 0
     for stop in ends(source, tokens):
@@ -367,7 +368,12 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     None for a statement of Python that changes nothing here.
     """
     last = tokens[stop - 1]
-    part = Part(source, tokens, start, stop, Span(tokens[start].start, last.start + len(last.text)))
+    span = Span(tokens[start].start, end_of(last))
+    if source.latex:  # which is longer than what it stands for
+        begin, end = end_of(tokens[start - 1]) if start else 0, tokens[stop].start
+        text = source.text[begin:end]
+        span = Span(end - len(text.lstrip()), begin + len(text.rstrip()))
+    part = Part(source, tokens, start, stop, span)
     first = tokens[start]
     kind, text, _ = part.token(1)
     if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):

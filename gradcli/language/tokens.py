@@ -61,6 +61,7 @@ _TOKEN = re.compile(
     ){_BLANKS}""",
     re.VERBOSE | re.DOTALL,
 )
+_LATEX = re.compile(r"\\[A-Za-z|{(\[]|[\^_]\s*\{")
 # What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the
 # same names and numbers, but for underscores between digits, and for names of functions.
 _PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
@@ -81,6 +82,11 @@ _HELP = {
 }
 
 
+def is_latex(text: str) -> bool:
+    """Tell whether a text has commands of LaTeX, or exponents and indices in braces."""
+    return _LATEX.search(text) is not None
+
+
 def tokenize(source: Source) -> list[Token]:
     """The tokens of a text, with one END. Raises ParseError at the first bad character."""
     tokens: list[Token] = []
@@ -92,11 +98,29 @@ def tokenize(source: Source) -> list[Token]:
         word = match[kind]
         if kind >= _SPELLING:
             if kind == _BAD:
+                if word in ("\\", "{", "$") and is_latex(text):
+                    from gradcli.language.latex import latex_tokens
+
+                    return latex_tokens(source)
                 raise _bad_character(source, word, match.start())
             kind, word = SYMBOL, _SPELLINGS[word]
         append(_token(Token, (kind, word, match.start())))
     append(Token(END, "", len(text)))
     return tokens
+
+
+def next_token(source: Source, start: int) -> tuple[Token, int]:
+    """The token at a place, and the place after it and blanks.
+
+    Raises ParseError for a bad character.
+    """
+    match = _TOKEN.match(source.text, start)
+    kind = match.lastindex if match is not None else None
+    if match is None or kind is None or kind == _BAD:
+        raise _bad_character(source, source.text[start], start)
+    word = match[kind]
+    spelled = (SYMBOL, _SPELLINGS[word]) if kind == _SPELLING else (kind, word)
+    return Token(*spelled, start), match.end()
 
 
 def _bad_character(source: Source, char: str, start: int) -> ParseError:
