@@ -77,7 +77,7 @@ _OPERATOR = re.compile(rf"\s*\{{{_S}{_BIT}{_ORDER}([^\W\d_]?){_S}\}}\s*\{{{_S}((
 
 
 def latex_tokens(source: Source) -> list[Token]:
-    """The tokens of a text in LaTeX, with one END.
+    """Tokens of a text in LaTeX, with one END.
 
     Raises ParseError for a command without a meaning here, and AmbiguousError for ``x^10``.
     """
@@ -111,7 +111,7 @@ class _Reader:
         return found[0] if found else self.text[self.at : self.at + 1]
 
     def read_until(self, closing: str) -> None:
-        """Everything up to a bracket that closes, which is passed, or to the end, if that is ""."""
+        """Read everything up to a bracket that closes, which is passed, or to the end, if that is ""."""
         begin = self.at
         while True:
             self.skip()
@@ -123,7 +123,7 @@ class _Reader:
             self.item()
 
     def item(self) -> None:
-        """What comes next: a command, a group, a power, an index, letters or a token."""
+        """Read what comes next: a command, a group, a power, an index, letters or a token."""
         start, char = self.at, self.text[self.at]
         if char == "\\":
             self.command(start)
@@ -148,14 +148,14 @@ class _Reader:
         self.add(SYMBOL, "(", start)
 
     def group(self, start: int) -> None:
-        """``{...}``, as if it were in brackets."""
+        """Read ``{...}``, as if it were in brackets."""
         self.at += 1
         self.factor(start)
         self.inside("}")
         self.add(SYMBOL, ")", self.at - 1)
 
     def inside(self, closing: str) -> None:
-        """What a bracket holds, and the bracket that closes it."""
+        """Read what a bracket holds, and the bracket that closes it."""
         self.deepen()
         self.read_until(closing)
         self.level -= 1
@@ -171,7 +171,7 @@ class _Reader:
             )
 
     def argument(self, of: str, start: int) -> None:
-        """What a command is applied to, in brackets: a group, a command, or one letter or digit."""
+        """Read what a command is applied to, in brackets: a group, a command, or one letter or digit."""
         self.skip()
         self.add(SYMBOL, "(", self.at)
         here = self.command_here()
@@ -204,7 +204,7 @@ class _Reader:
         self.at += len(word)
 
     def power(self, start: int) -> None:
-        """``^`` and what it raises to: a group, or one letter or digit."""
+        """Read ``^`` and what it raises to: a group, or one letter or digit."""
         self.at += 1
         self.skip()
         if found := re.compile(r"\{?\s*\\(circ|top|intercal|prime)\s*\}?").match(
@@ -250,7 +250,7 @@ class _Reader:
             )
 
     def index(self, start: int) -> None:
-        """``x_1``, ``x_{max}``: the name goes on."""
+        """Read ``x_1``, ``x_{max}``: the name goes on."""
         self.at += 1
         found = _SUBSCRIPT.match(self.text, self.at)
         before = self.tokens[-1] if self.tokens else None
@@ -309,11 +309,12 @@ class _Reader:
             self.fail(f"\\{name} has no meaning here", start, self.at, _HELPS.get(name))
 
     def is_applied(self) -> bool:
+        """Tell whether a bracket comes next."""
         self.skip()
         return re.compile(r"\(|\\left|\{").match(self.text, self.at) is not None
 
     def bracket(self, here: str, start: int, before: str) -> None:
-        r"""What a bracket holds that a command opens, up to the one that closes it; after
+        r"""Read what a bracket holds that a command opens, up to the one that closes it; after
         ``\left`` that has ``\right`` before it.
         """
         if here not in _BRACKETS:

@@ -61,7 +61,6 @@ _TOKEN = re.compile(
     ){_BLANKS}""",
     re.VERBOSE | re.DOTALL,
 )
-_LATEX = re.compile(r"\\[A-Za-z|{(\[]|[\^_]\s*\{")
 # What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the
 # same names and numbers, but for underscores between digits, and for names of functions.
 _PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
@@ -82,11 +81,6 @@ _HELP = {
 }
 
 
-def is_latex(text: str) -> bool:
-    """Tell whether a text has commands of LaTeX, or exponents and indices in braces."""
-    return _LATEX.search(text) is not None
-
-
 def tokenize(source: Source) -> list[Token]:
     """The tokens of a text, with one END. Raises ParseError at the first bad character."""
     tokens: list[Token] = []
@@ -98,10 +92,6 @@ def tokenize(source: Source) -> list[Token]:
         word = match[kind]
         if kind >= _SPELLING:
             if kind == _BAD:
-                if word in ("\\", "{", "$") and is_latex(text):
-                    from gradcli.language.latex import latex_tokens
-
-                    return latex_tokens(source)
                 raise _bad_character(source, word, match.start())
             kind, word = SYMBOL, _SPELLINGS[word]
         append(_token(Token, (kind, word, match.start())))

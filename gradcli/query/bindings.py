@@ -27,8 +27,8 @@ from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.deviations import deviations
 from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
+from gradcli.language.statements import tokens_of
 from gradcli.language.tokens import NAME as NAMES
-from gradcli.language.tokens import is_latex, tokenize
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import insist
@@ -66,12 +66,12 @@ def text_of(expression: Any) -> str:
 
 def words(expression: str) -> frozenset[str]:
     """The names in a program, functions and attributes among them, as the language spells them."""
-    text = normalize(expression)
-    found = [word for word in _WORDS.findall(text) if word]
-    if is_latex(text):  # names are letters there, unless they are written as one
+    source = Source(normalize(expression))
+    found = [word for word in _WORDS.findall(source.text) if word]
+    if "\\" in source.text or "{" in source.text:
         with suppress(GradcliError):
-            return frozenset(token.text for token in tokenize(Source(text)) if token.kind == NAMES)
-        found += text
+            found += [token.text for token in tokens_of(source) if token.kind == NAMES]
+        found += source.text if source.latex else ""  # where names are letters
     return frozenset(found)
 
 
