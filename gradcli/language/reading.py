@@ -208,9 +208,16 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
     if name in ("T", "mT", "shape", "ndim", "size"):
         return property_of(builder, name, builder.value(base))
     if isinstance(base, Function) and base.base is None:
-        return _of_function(base, name)
-    if name in calls.OF_VALUES:
-        return _of_value(builder, base, name)
+        from gradcli.language.array_methods import is_ufunc, method_of_ufunc
+
+        if is_ufunc(base):  # np.add.reduce and its kin; other functions have no attributes
+            return method_of_ufunc(base, name)
+        raise UnknownNameError(f"the function '{base.name}' has no attribute '{name}'")
+    if name in calls.OF_VALUES:  # which most programs do without
+        from gradcli.language.array_methods import METHODS, PROPERTIES
+
+        made = PROPERTIES.get(name)
+        return METHODS[name].of(base) if made is None else made(builder, builder.value(base))
     if name in _OF_GRADIENTS:
         message, help = _OF_GRADIENTS[name]
         raise UnknownNameError(message, help=help)
@@ -260,26 +267,6 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     except UnknownNameError:
         raise unknown_name(base, name, suggest_name(name)) from None
     return builder.graph.constant(value) if isinstance(value, float) else value
-
-
-def _of_value(builder: Builder, base: Any, name: str) -> Any:
-    """Return what code writes of values beside mathematics, which most programs do without."""
-    from gradcli.language.array_methods import METHODS, PROPERTIES
-
-    return (
-        PROPERTIES[name](builder, builder.value(base))
-        if name in PROPERTIES
-        else METHODS[name].of(base)
-    )
-
-
-def _of_function(base: Function, name: str) -> Any:
-    """``np.add.reduce`` and its kin; other functions have no attributes."""
-    from gradcli.language.array_methods import is_ufunc, method_of_ufunc
-
-    if is_ufunc(base):
-        return method_of_ufunc(base, name)
-    raise UnknownNameError(f"the function '{base.name}' has no attribute '{name}'")
 
 
 def property_of(builder: Builder, name: str, base: Expr) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -208,15 +209,10 @@ class Expression:
         """An expression with further nodes, the last of which is its root, and what is known of
         this one.
         """
-        made = Expression(nodes[-1], [*self.nodes, *nodes])
+        made = copy(self)
+        made.root, made.nodes = nodes[-1], [*self.nodes, *nodes]
         for place, node in enumerate(nodes, len(self.nodes)):
             node.place = place
-        made.called, made.implied, made.notes, made.source = (
-            self.called,
-            self.implied,
-            self.notes,
-            self.source,
-        )
         return made
 
 
