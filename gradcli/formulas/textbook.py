@@ -539,7 +539,7 @@ class Textbook:
 
     def _value(self, order: list[Expr], expr: Expr) -> Value:
         self.algebra.left, self.layout.left = self.work, self.layout.most
-        value = interpret(order, self.algebra, self.values)[expr]
+        value: Value = interpret(order, self.algebra, self.values)[expr]
         self.layout.left = self.layout.most
         return value
 
