@@ -66,6 +66,7 @@ class Bindings:
 
     def __init__(self, scope: Scope, lowering: Lowering) -> None:
         self.scope, self.lowering = scope, lowering
+        self._dependent: dict[Expr, set[Expr]] = {}  # values that depend on leaves
 
     def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
@@ -128,7 +129,20 @@ class Bindings:
                 if other in scope.objects
                 for part in nodes_in(scope.objects[other].object)
             ]
-        return leaf in reachable(values)
+        return any(self._depends(value, leaf) for value in values)
+
+    def _depends(self, value: Expr, leaf: Expr) -> bool:
+        """Return whether a value depends on a leaf: asked down to values that are known to."""
+        known = self._dependent.setdefault(leaf, {leaf})
+        nodes, seen = [value], {value}
+        for node in nodes:  # which grow
+            if node in known:
+                known.add(value)
+                return True
+            new = {operand for operand in node.operands if operand is not None} - seen
+            seen |= new
+            nodes += new
+        return False
 
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
