@@ -95,27 +95,21 @@ def _dots(number: int, mark: Mark) -> list[Dot]:
 
 def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, float]:
     """The heights that are shown: all, but where curves leave every picture."""
-    lows, highs = [], []
+    ends: list[float] = []
     for line in lines:
-        finite = line.ys[np.isfinite(line.ys) & ((line.ys > 0) | (not log))]
-        if not finite.size:
-            continue
-        low, high = float(finite.min()), float(finite.max())
+        shown = line.ys[np.isfinite(line.ys) & ((line.ys > 0) | (not log))]
         if heading in line.curve.clipped and not log:
             table = line.curve.table[heading]
-            first, last = (
-                np.quantile(table[np.isfinite(table)], [0.1, 0.9])
-                if np.isfinite(table).any()
-                else (low, high)
-            )
-            room = _CLIPPED * float(last - first)
-            if room > 0:
-                low, high = max(low, float(first) - room), min(high, float(last) + room)
-        lows.append(low)
-        highs.append(high)
-    if not lows:
+            inner = table[np.isfinite(table)]
+            first, last = np.quantile(inner, [0.1, 0.9]) if inner.size else (0.0, 0.0)
+            if first < last:
+                room = _CLIPPED * (last - first)
+                shown = np.clip(shown, first - room, last + room)
+        if shown.size:
+            ends += [float(shown.min()), float(shown.max())]
+    if not ends:
         return (0.1, 10.0) if log else (-1.0, 1.0)
-    low, high = min(lows), max(highs)
+    low, high = min(ends), max(ends)
     if log:
         return (low / 1.2, high * 1.2)
     room = max((high - low) * _MARGIN or abs(high) * 0.5 or 1.0, 1e-12 * max(abs(low), abs(high)))
