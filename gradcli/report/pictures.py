@@ -368,7 +368,7 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
     }  # larger ones are bends of long edges
     places: dict[int, Point] = {}
     ways: dict[tuple[int, int], list[Point]] = {}
-    parts = ()
+    parts: Any = ()
     if laid:
         numbered = [(numbers[a], numbers[b]) for a, b in laid]
         found = _from_edges()(numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND)

@@ -243,11 +243,13 @@ class Sheet:
         edge.
         """
         dots = np.rint((np.asarray(points) - self.low) / self.between)
-        return np.clip(dots, 0, np.flip(self.dots.shape) - 1).astype(int)
+        found: np.ndarray = np.clip(dots, 0, np.flip(self.dots.shape) - 1).astype(int)
+        return found
 
-    def cell(self, x: float, y: float) -> Any:
+    def cell(self, x: float, y: float) -> tuple[int, int]:
         """The column and the row of the character at a point."""
-        return self.places((x, y)) // (2, 4)
+        column, row = self.places((x, y)).tolist()
+        return column // 2, row // 4
 
     def dot(self, places: np.ndarray, colour: str, mark: str | None = None) -> None:
         """Dots, or a character in the place of each."""
@@ -396,7 +398,8 @@ def _segments(xs: np.ndarray, ys: np.ndarray, up: Axis) -> np.ndarray:
             along = x0 + (xs - x0) * ((inner - y0) / (ys - y0))
         return np.stack([np.where(inner == y, x, along), inner], axis=1)
 
-    return np.stack([cut(x0, y0), cut(xs, ys)], axis=1)[seen]
+    pieces: np.ndarray = np.stack([cut(x0, y0), cut(xs, ys)], axis=1)[seen]
+    return pieces
 
 
 def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:

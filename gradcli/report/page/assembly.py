@@ -541,7 +541,8 @@ def _source(explanation: Explanation) -> str:
     spans = group_pairs((span, id) for span, id in owners if span is not None)
     text = explanation.record.expr if explanation.source is None else explanation.source.text
     found: list[str] = []
-    place, ends, last = 0, [], len(text)
+    ends: list[int] = []
+    place, last = 0, len(text)
     ordered = sorted(spans.items(), key=lambda item: (item[0][0], -item[0][1]))
     for (begin, end), ids in [*ordered, ((last, last), [])]:  # the last one closes the others
         while ends and ends[-1] <= begin:
