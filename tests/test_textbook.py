@@ -17,9 +17,8 @@ from textbook_texts import READ
 
 import gradcli
 from gradcli.errors import AmbiguousError, GradcliError, LimitError, Source
-from gradcli.language.tree import rewritten
 from gradcli.language.statements import offers, parse_statements
-from gradcli.language.tree import Query
+from gradcli.language.tree import Query, rewritten
 
 AT = {
     "x": 1.25, "y": 0.75, "z": 2.5, "a": 1.5, "b": 0.4, "c": 2.25, "h": 0.8, "k": 0.6, "m": 1.1, "n": 3.0, "r": 1.7, "s": 0.9, "t": 0.35,

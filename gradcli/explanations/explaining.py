@@ -33,7 +33,7 @@ from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.pytorch import kept_places, node_name
-from gradcli.ops.structure import alias, derivative, output
+from gradcli.ops.structure import alias, derivative, output, to_float
 from gradcli.ops.text import ATOM, Piece
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode
 from gradcli.report.records import Record
@@ -224,6 +224,9 @@ class _Explaining:
     ) -> list[Contribution]:
         """The edges of the sweep, in its order."""
         pieces = {node: _piece(each, found.get(node, NOWHERE)) for node, each in nodes.items()}
+        for node in nodes:
+            if node.op is to_float:  # what a condition is in arithmetic, which no text says
+                pieces[node] = pieces[self.same[node.operand]]
         taken = [*self.scope.names, *self.scope.functions]
         made = LocalFormulas(self.scope.limits, pieces, taken)
         edges = []
