@@ -312,12 +312,13 @@ def _once(probe: Probe, found: list[tuple[int, Place, float]]) -> list[tuple[int
     """
     kept: list[tuple[int, Place, float]] = []
     for entry, place, width in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):
-        joined = None
-        if kept and kept[-1][0] == entry:
-            joined = _join(probe, entry, kept[-1][1], place, _FLANK * max(width, kept[-1][2]))
-        if joined is not None:
-            width = max(width, kept.pop()[2])
-        kept.append((entry, joined or place, width))
+        last, before, reach = kept[-1] if kept else (None, place, width)
+        reach = max(reach, width)
+        joined = _join(probe, entry, before, place, _FLANK * reach) if last == entry else None
+        if joined is None:
+            kept.append((entry, place, width))
+        else:
+            kept[-1] = entry, joined, reach
     return [(entry, place) for entry, place, _ in kept]
 
 
