@@ -224,7 +224,7 @@ def check_statement(
         return skipped
     scope, options = program.scope, policy.options
     if options.over and isinstance(statement, (Query, Assertion)):
-        from gradcli.query.bounds import with_ranges
+        from gradcli.query.over import with_ranges
 
         with quantify(scope, options.over if isinstance(statement, Query) else {}):
             record = _judge(program, with_ranges(statement, options.over), policy, id)

@@ -382,7 +382,7 @@ def _evaluate(
                 "enclosures those that stay"
             )
     if options.over and options.check:
-        from gradcli.query.bounds import hold_over
+        from gradcli.query.over import hold_over
 
         record.check = hold_over(
             scope,

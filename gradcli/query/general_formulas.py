@@ -354,6 +354,9 @@ def plain(raw: Expr, graph: Graph) -> Expr:
     return simplify([raw], graph)[0]
 
 
+WAYS = best, plain  # each is taken if the one before it has changed the function
+
+
 @dataclass(eq=False, repr=False)
 class General:
     """An expression in a graph of its own, where its names are leaves, and points to try it at."""
@@ -422,7 +425,7 @@ class General:
     def _simplest(self, raw: Expr) -> Expr:
         if tree_size(reachable([raw])) > _LARGEST_TREE:
             return raw  # which is not printed, either
-        for way in (best, plain):  # the second is taken if the first has changed the function
+        for way in WAYS:
             simple = way(raw, self.graph)
             if self._agree(simple, raw):
                 return simple
@@ -437,14 +440,8 @@ class General:
         for point in self.points:
             x, y = _sides(printed, raw, point, "float64")
             both = np.isfinite(x) & np.isfinite(y)
-            if both.any():
-                compared += 1
-                apart += bool(
-                    np.any(
-                        np.abs(x - y)[both]
-                        > _CLOSE * np.maximum(np.abs(x), np.abs(y))[both] + _CLOSE**2
-                    )
-                )
+            compared += bool(both.any())
+            apart += bool((both & ~np.isclose(x, y, _CLOSE, _CLOSE**2)).any())
         return apart <= compared // 4
 
 

@@ -1,0 +1,161 @@
+"""``gradcli check --over x=0..1``: what is claimed of a query, or the rules' derivative, held over
+a box; asserts get its ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError, Source
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import definition_order, grad
+from gradcli.language.run import Lowered
+from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_expression
+from gradcli.language.tree import Assertion, Quantified, Statement
+from gradcli.limits import DEFAULT
+from gradcli.ops.reductions.sums import sum_
+from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.report.records import box_text
+from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+
+if TYPE_CHECKING:
+    from gradcli.check.claims import Given
+    from gradcli.reference.ranges.making import Region
+
+Ends = tuple[float, float]
+_APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
+_VERDICTS = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
+
+
+def with_ranges(statement: Statement, over: Mapping[str, Ends]) -> Statement:
+    """An assert without ranges of its own with those of the box; anything else as it is."""
+    if not isinstance(statement, Assertion) or statement.ranges or not over:
+        return statement
+
+    def number(x: float) -> Any:
+        return parse_expression(Source(f"({x!r})"), DEFAULT.length)
+
+    ranges = tuple(
+        Quantified(name, number(low), number(high), statement.span)
+        for name, (low, high) in over.items()
+    )
+    return Assertion(
+        statement.source, statement.span, statement.relations, statement.within, ranges
+    )
+
+
+def hold_over(
+    scope: Scope,
+    lowered: Lowered,
+    wrt: Mapping[str, Expr],
+    claims: Sequence[Given],
+    over: Mapping[str, Ends],
+    timeout: float | None = None,
+) -> Check | None:
+    """The verdicts over a box on a query's formula claims, or without claims on the derivatives of
+    the engine's rules.
+
+    None for a query that has nothing to do with the box.
+    """
+    root = lowered.value
+    leaves = {scope.names[name]: ends for name, ends in over.items()}
+    if not any(node in leaves for node in definition_order(root)) or root.kind != "float":
+        return None
+    if any(x.shape for x in wrt.values()):
+        raise ShapeError(
+            "--over holds derivatives by numbers; a name is an array", help="list numbers: --wrt x"
+        )
+    from gradcli.reference.ranges.making import Region
+
+    total = sum_(root) if root.shape else root
+    points = {
+        x: (float(scope.values[x]),) * 2
+        for x in wrt.values()
+        if x not in leaves and x in scope.values
+    }
+    everything: dict[Expr, Ends] = {**leaves, **points}
+    region = Region(everything, scope.values, scope.precision)
+    subjects = Subjects(scope, total, everything, over, region)
+    check = Check(Verdict.SKIPPED, over=dict(over))
+    with deadline(timeout):
+        for claim in claims:
+            if claim.formula is not None:
+                found = subjects.decide(
+                    claim.formula, None if claim.of == "value" else wrt[claim.of]
+                )
+                check.claims.append(Claim(claim.of, claim.kind, *found))
+        if not check.claims:
+            for name, x in wrt.items():
+                if x in everything:
+                    verdict, worst, reason = subjects.decide(grad(total, x), x)
+                    check.variables[name] = VariableCheck(
+                        verdict, "ranges", worst=worst, reason=reason
+                    )
+            check.verdict = max(
+                (part.verdict for part in check.variables.values()), default=Verdict.SKIPPED
+            )
+    return check
+
+
+@dataclass(frozen=True, eq=False)
+class Subjects:
+    """Functions that are held over a box: a function, and its derivatives by the reference."""
+
+    scope: Scope
+    root: Expr
+    variables: Mapping[Expr, Ends]
+    over: Mapping[str, Ends]
+    region: Region
+
+    def decide(self, left: Expr, subject: Expr | None) -> tuple[Verdict, Worst | None, str | None]:
+        """Decide whether a node equals the function, or the reference's derivative of it by a name,
+        all over the box but for kinks.
+        """
+        from gradcli.reference.algebra import Unsupported
+        from gradcli.reference.ranges.intervals import thin
+        from gradcli.reference.ranges.proofs import Proof
+        from gradcli.reference.ranges.search import value_near
+
+        region = self.region
+
+        def refutes(point: Sequence[float]) -> bool:
+            """What is computed is another number than the reference, by more than rounding."""
+            reference, computed = value_near(truth, thin(point), region.box), self._at(left, point)
+            if reference is None or not np.isfinite(computed):
+                return False
+            low, high = map(float, reference.ends)
+            off = max(low - computed, computed - high)
+            return off > _APART * max(abs(low), abs(high), abs(computed))
+
+        try:
+            said, truth = region.number(left), region.number(self.root)
+            if subject is not None:
+                truth = region.slope(truth, [*self.variables].index(subject))
+            found = Proof(region, refutes, kinks=True).of(said, "==", truth)
+        except Unsupported as error:
+            return Verdict.UNDETERMINED, None, f"no bounds are known: {error}"
+        except OutOfTime:
+            return Verdict.UNDETERMINED, None, REACHED
+        names = {leaf.payload.name: i for i, leaf in enumerate(self.variables)}
+        moving = {name: i for name, i in names.items() if name in self.over}
+        worst, point, box = None, found.point, found.box
+        if point is not None:
+            right = self.root if subject is None else grad(self.root, subject)
+            at = {name: point[i] for name, i in moving.items()}
+            worst = Worst((), self._at(left, point), self._at(right, point), at)
+        if box is None or found.holds is not None:
+            return _VERDICTS[found.holds], worst, found.reason
+        open_ = box_text({name: box[i] for name, i in moving.items()})
+        reason = f"equal as far as is known, but not by algebra: open for {open_}"
+        return Verdict.UNDETERMINED, worst, reason
+
+    def _at(self, node: Expr, point: Sequence[float]) -> float:
+        given = {leaf: np.float64(p) for leaf, p in zip(self.variables, point, strict=True)}
+        found = forward([node], {**self.scope.values, **given}, self.scope.precision)[node]
+        return float(np.sum(found))
