@@ -143,8 +143,8 @@ class Columns:
             adjoints = gradients(
                 order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__
             )
-        for name, leaf in self.wrt.items():
-            slope = adjoints.get(leaves.get(leaf))
+        for name, asked in self.wrt.items():
+            slope = None if asked is None else adjoints.get(leaves.get(asked))
             points.slopes[name][part] = 0.0 if slope is None else slope
 
     @cached_property

@@ -154,9 +154,13 @@ def locate_places(
             low, high, scale, widths, entries, least, known = (
                 part[..., keep] for part in (low, high, scale, widths, entries, least, score)
             )
-    ends = zip(*map(np.ndarray.tolist, (low[0], high[0], widths, entries)), strict=True)
-    found = [(entry, _read(probe, begin, end, *place, entry), place[2]) for *place, entry in ends]
-    return _once(probe, [(entry, place, width) for entry, place, width in found if place])
+    found = []
+    ends = np.array([low[0], high[0], widths])
+    for (left_end, right_end, width), entry in zip(ends.T.tolist(), entries.tolist(), strict=True):
+        place = _read(probe, begin, end, left_end, right_end, width, entry)
+        if place is not None:
+            found.append((entry, place, width))
+    return _once(probe, found)
 
 
 def _at(probe: Probe, points: Array, entries: Array) -> Array:
@@ -167,7 +171,8 @@ def _at(probe: Probe, points: Array, entries: Array) -> Array:
 
 
 def _middles(lows: Array, highs: Array) -> Array:
-    return lows + (highs - lows) / 2
+    found: Array = lows + (highs - lows) / 2
+    return found
 
 
 def _middle_floats(lows: Array, highs: Array) -> Array:
@@ -178,7 +183,8 @@ def _middle_floats(lows: Array, highs: Array) -> Array:
 
 def _in_order(bits: Array) -> Array:
     """Bits of floats as whole numbers in the order of the floats, and these as bits again."""
-    return bits ^ ((bits >> 63) & _BITS)
+    found: Array = bits ^ ((bits >> 63) & _BITS)
+    return found
 
 
 def _towards_pole(low: Array, middle: Array, high: Array, least: Array) -> Array:
@@ -270,7 +276,8 @@ def _heading(sides: Array) -> Array:
     does not make.
     """
     _, near, nearest = sides.T
-    return np.copysign(math.inf, np.where(np.isinf(nearest), nearest, nearest - near))
+    found: Array = np.copysign(math.inf, np.where(np.isinf(nearest), nearest, nearest - near))
+    return found
 
 
 def _settles(sides: Array) -> Array:
@@ -292,9 +299,9 @@ def _between(at: float, low: float, high: float, values: Array, slopes: Array) -
     if abs(limits[1] - limits[0]) > sure:
         return Place("jump", at, low, high, *np.where(belongs, own, limits).tolist())
     if not np.isfinite(values[3:6]).all():
-        return Place("domain", at, low, high, *limits.tolist(), single=True)
+        return Place("domain", at, low, high, *limits.tolist())._replace(single=True)
     if not belongs.all():
-        return Place("jump", at, low, high, *limits.tolist(), single=True)
+        return Place("jump", at, low, high, *limits.tolist())._replace(single=True)
     sides = slopes[_SIDES]
     _, near, limits = sides.T
     loose = np.abs(limits - near)

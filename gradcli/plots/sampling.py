@@ -115,7 +115,8 @@ def _with(probe: Probe, found: Samples, more: Array) -> Samples:
     new = np.setdiff1d(more, found.xs)
     order = np.argsort(np.concatenate([found.xs, new]), kind="stable")
     pairs = zip(found[:3], (new, *probe(new)), strict=True)
-    return Samples(*(np.concatenate(pair)[order] for pair in pairs), found.places)
+    xs, values, slopes = (np.concatenate(pair)[order] for pair in pairs)
+    return Samples(xs, values, slopes, found.places)
 
 
 def _bends(found: Samples, log: bool) -> Array:

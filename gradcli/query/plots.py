@@ -103,9 +103,9 @@ def _cuts(columns: Columns, record: PlotRecord) -> dict[str, list[float]]:
                 and note.where.get(other, whole) == whole
             ):
                 found = _lines(columns, note, record.ranges, name, other)
-                if len(found) == 1:
-                    record.regions[i] = note._replace(where={**note.where, name: (*found, *found)})
-                    cuts[name] += found
+                for at in found if len(found) == 1 else ():
+                    record.regions[i] = note._replace(where={**note.where, name: (at, at)})
+                    cuts[name].append(at)
     return cuts
 
 
