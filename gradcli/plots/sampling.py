@@ -13,7 +13,6 @@ from gradcli.plots.places import Array, Place, Probe, evenly, locate_places
 
 _FIRST = 256  # points to begin with at even distances, and as many at others
 _GOLDEN = 0.6180339887498949
-_SUSPECTS = 1024  # intervals that are looked into
 _SMALLEST = 1e-290  # changes that are not those of floats that end
 _FEW = 2_000  # points, of which each is computed for itself
 _ROUNDS, _FLAT = (
@@ -52,7 +51,7 @@ def sample(
     log      points are spaced evenly in logarithms
     """
     first = min(_FIRST, budget // 8)
-    suspects = min(_SUSPECTS, budget // 60 if budget < _FEW else budget // 6)
+    suspects = budget // 60 if budget < _FEW else budget // 6
     xs = _first_points(begin, end, 2 * (first // 2) + 1, first, known, log)
     found = Samples(xs, *probe(xs), [[] for _ in range(entries)])
     for entry, place in locate_places(probe, begin, end, *_suspects(found, suspects)):

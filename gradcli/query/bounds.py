@@ -128,11 +128,8 @@ def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) ->
                 f"'{name}' is used as a whole number that the program needs beforehand: it has no "
                 "range"
             )
-    nodes = {
-        node
-        for root in (lowered.value, *(s for sides in lowered.relations for s in sides[1:]))
-        for node in definition_order(root)
-    }
+    others = [side for sides in lowered.relations for side in sides[1:]]
+    nodes = {*definition_order(lowered.value, others)}
     leaves = {name: scope.leaves[name] for name in box if name in scope.leaves}
     return {name: leaf for name, leaf in leaves.items() if leaf in nodes}
 

@@ -116,11 +116,9 @@ def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
                 if side is None and re.fullmatch(r"-?\d+", right):
                     side = root.graph.constant(int(right))
                 operand = operands.get(left)
-                if (
-                    operand is not None
-                    and side is not None
-                    and None not in [formula(part, limit=_LIMIT) for part in (operand, side)]
-                ):
+                if operand is None or side is None:
+                    continue
+                if formula(operand, limit=_LIMIT) and formula(side, limit=_LIMIT):
                     yield operand, side
 
 
