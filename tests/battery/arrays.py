@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
+from scipy.linalg import expm
+from scipy.special import expit
 
 from battery.rows import WRONG, Row
 
@@ -47,8 +49,8 @@ def array(title: str, program: str, at: Mapping[str, Any], right: Mapping[str, A
 
 
 def rows_of(file: str, names: Mapping[str, Any]) -> list[Row]:
-    """The rows of a table, whose arrays are formulas of these names and of NumPy's functions."""
-    functions = {**vars(np), **vars(np.linalg), **names}
+    """The rows of a table, whose arrays are formulas of these names and of functions of NumPy and SciPy."""
+    functions = {**vars(np), **vars(np.linalg), "expit": expit, "expm": expm, **names}
 
     def made(value: Any) -> Any:
         if isinstance(value, dict):
