@@ -49,7 +49,7 @@ def array(title: str, program: str, at: Mapping[str, Any], right: Mapping[str, A
 
 
 def rows_of(file: str, names: Mapping[str, Any]) -> list[Row]:
-    """The rows of a table, whose arrays are formulas of these names and of functions of NumPy and SciPy."""
+    """The rows of a table, whose arrays are formulas of these names, NumPy and SciPy."""
     functions = {**vars(np), **vars(np.linalg), "expit": expit, "expm": expm, **names}
 
     def made(value: Any) -> Any:
