@@ -282,12 +282,11 @@ def function_inputs(request: CheckRequest) -> Inputs:
     return Inputs(None, {}, [])
 
 
-def programs_of(
-    request: Request, inputs: Inputs, limits: Limits, state: int | None = None
-) -> Programs:
+def programs_of(request: Request, inputs: Inputs, state: int | None = None) -> Programs:
     """The programs of a run: their bindings are constant expressions or data files, for which the
     limits make room. Raises GradcliError.
     """
+    limits = limits_of(request)
     values: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
     calculator = Programs(limits, request.dtype).fresh(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcli.cli.inputs import Inputs, programs_of
+from gradcli.cli.decide.running import Evaluation
+from gradcli.cli.inputs import Inputs, limits_of, programs_of
 from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.reports import ChunkProgress
 from gradcli.errors import UsageError
@@ -39,16 +41,26 @@ _MANY = 10_000  # chunks: more of them keep a scheduler busy that could be large
 _OF_MEMORY = 64
 
 
-def chunked_record(
-    request: EvalRequest, place: str, inputs: Inputs, targets: dict[str, str], limits: Limits
-) -> Record:
-    """The record of an expression that is computed chunk by chunk in a place.
+class ChunkedEvaluation(Evaluation):
+    """The result of an expression that is computed chunk by chunk."""
 
-    Raises GradcliError.
-    """
-    expression = _only_expression(request, inputs)
-    with executor_on(place, request.threads) as executor:
-        values, seed = _values(inputs, executor, limits, request)
+    def __init__(self, request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> None:
+        self.request, self.inputs, self.targets = request, inputs, targets
+
+    def answers(self) -> Iterator[Record]:
+        """Yield the one record. Raises GradcliError."""
+        yield _chunked_record(self.request, self.inputs, self.targets)
+
+
+def _chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> Record:
+    if inputs.expression is None or inputs.files:
+        raise UsageError(
+            "chunk by chunk goes one expression",
+            help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
+        )
+    expression, limits = inputs.expression, limits_of(request)
+    with executor_on(request.on or "here", request.threads) as executor:
+        values, seed = _values(inputs, executor, request)
         wrt = names_of(request.wrt)
         settings = Settings(
             expression,
@@ -101,17 +113,8 @@ def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
     return min(max(executor.at_once, whole // _MANY), limits.memory // _OF_MEMORY)
 
 
-def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
-    if inputs.expression is None or inputs.files:
-        raise UsageError(
-            "chunk by chunk goes one expression",
-            help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
-        )
-    return inputs.expression
-
-
 def _values(
-    inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest
+    inputs: Inputs, executor: Here, request: EvalRequest
 ) -> tuple[dict[str, Any], Any]:
     """The values of the bindings, what files of chunks hold being described by whoever will read
     it; and the seed.
@@ -127,7 +130,6 @@ def _values(
     programs = programs_of(
         request,
         replace(inputs, bindings={k: v for k, v in inputs.bindings.items() if k not in cut}),
-        limits,
     )
     for name in programs.deviations:
         raise UsageError(
