@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcli.cli.decide.running import Evaluation
 from gradcli.cli.inputs import Inputs, limits_of, programs_of
 from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.reports import ChunkProgress
@@ -41,18 +39,11 @@ _MANY = 10_000  # chunks: more of them keep a scheduler busy that could be large
 _OF_MEMORY = 64
 
 
-class ChunkedEvaluation(Evaluation):
-    """The result of an expression that is computed chunk by chunk."""
+def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> Record:
+    """The record of an expression that is computed chunk by chunk in a place.
 
-    def __init__(self, request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> None:
-        self.request, self.inputs, self.targets = request, inputs, targets
-
-    def answers(self) -> Iterator[Record]:
-        """Yield the one record. Raises GradcliError."""
-        yield _chunked_record(self.request, self.inputs, self.targets)
-
-
-def _chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> Record:
+    Raises GradcliError.
+    """
     if inputs.expression is None or inputs.files:
         raise UsageError(
             "chunk by chunk goes one expression",

@@ -190,8 +190,6 @@ def evaluate(request: EvalRequest) -> int:
         options, save = replace(options, place=arrays.place), arrays.save
     writer = writer_for(request, one_alone=False, save=save)
     if request.on is not None:
-        from gradcli.cli.decide.chunked import ChunkedEvaluation
-
         return ChunkedEvaluation(request, inputs, targets).write(writer)
     programs = programs_of(request, inputs)
     if request.cov:
@@ -218,6 +216,18 @@ class Evaluation(Run):
         return RecordLines(self.programs, self.names).results(
             text.lines, text.path or "", Policy(self.options, self.state)
         )
+
+
+class ChunkedEvaluation(Evaluation):
+    """The one result of ``--on``."""
+
+    def __init__(self, request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> None:
+        self.request, self.inputs, self.targets = request, inputs, targets
+
+    def answers(self) -> Iterator[Record]:
+        from gradcli.cli.decide.chunked import chunked_record
+
+        yield chunked_record(self.request, self.inputs, self.targets)
 
 
 def eval_options(request: EvalRequest) -> Options:
