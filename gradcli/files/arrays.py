@@ -86,33 +86,27 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
     """JSON numbers, decimal strings ("0.1", "nan", "-inf"), booleans and nested lists of these as
     an array.
 
-    The lists are laid out one after the other, level by level, and NumPy is handed numbers: of a
-    long string among them it would make a table of strings as long. Raises InputError for what is
-    no regular array of numbers, LimitError.
+    NumPy lays the lists out, and then is handed numbers: of a long string among them it would make
+    a table of strings as long. Raises InputError for what is no regular array of numbers,
+    LimitError.
     """
     if type(data) is float or (type(data) is int and -(2**63) <= data < 2**63):  # as most are
         return np.array(data)
-    level, shape = [data], []
-    kinds: set[type] = {type(data)}
-    while list in kinds:
-        if len(level) > 1 and (len(kinds) > 1 or len(set(map(len, level))) > 1):
-            raise _irregular(what)
-        shape.append(len(level[0]))
-        level = level[0] if len(level) == 1 else list(chain.from_iterable(level))
-        kinds = set(map(type, level))
+    laid_out = np.array(data, dtype=object)
+    entries: list[Any] = laid_out.ravel().tolist()
+    kinds = set(map(type, entries))
     if not kinds <= _READ:
         raise _irregular(what)
-    if len(shape) > 1 or len(level) > limits.entries or ITEM * len(level) > limits.memory:
-        limits.check_array(tuple(shape))
+    limits.check_array(laid_out.shape)
     try:
-        array = np.array(level if kinds <= _NUMBERS else [float(item) for item in level])
+        array = np.array(entries if kinds <= _NUMBERS else [float(item) for item in entries])
         if array.dtype.kind == "O":  # whole numbers beyond those of 64 bits
             array = array.astype(float)
     except OverflowError:
         raise InputError(f"{what} holds a whole number beyond all floats") from None
     except ValueError:
         raise _irregular(what) from None
-    return array if len(shape) == 1 else array.reshape(shape)
+    return array.reshape(laid_out.shape)
 
 
 def _irregular(what: str) -> InputError:

@@ -255,7 +255,6 @@ def spell_file(name: str) -> str:
 
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
-_READ_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as NumPy writes them
 _ENCRYPTED = 1
 _LARGEST = 1 << 24  # bytes of a directory: a hundred thousand parts and more
 _LISTED = 20
@@ -332,11 +331,6 @@ def _choose_part(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zi
         raise InputError(f"'{name}' has the key '{key}' {len(found)} times")
     if found[0].flag_bits & _ENCRYPTED:
         raise InputError(f"cannot read '{name}:{_key(found[0])}': it is encrypted")
-    if found[0].compress_type not in _READ_AS:
-        help = "write it with numpy.savez_compressed"
-        raise InputError(
-            f"cannot read '{name}:{_key(found[0])}': it is compressed as NumPy does not", help=help
-        )
     return found[0]
 
 
