@@ -104,9 +104,7 @@ def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
     return min(max(executor.at_once, whole // _MANY), limits.memory // _OF_MEMORY)
 
 
-def _values(
-    inputs: Inputs, executor: Here, request: EvalRequest
-) -> tuple[dict[str, Any], Any]:
+def _values(inputs: Inputs, executor: Here, request: EvalRequest) -> tuple[dict[str, Any], Any]:
     """The values of the bindings, what files of chunks hold being described by whoever will read
     it; and the seed.
     """
