@@ -290,7 +290,7 @@ class _Table:
 
     def _is_place(self, width: int) -> bool:
         """Return whether the key is the number of a column."""
-        return self.key in map(str, range(width))
+        return self.key in [*map(str, range(width))]
 
     def _take(self, cells: list[str]) -> None:
         """Keep the numbers of a row.

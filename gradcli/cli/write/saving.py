@@ -292,7 +292,7 @@ def _table(stream: BinaryIO, arrays: Arrays, separator: str) -> None:
     np.savetxt(stream, np.atleast_1d(array), "%d" if array.dtype.kind == "b" else "%s", separator)
 
 
-WRITERS = {
+WRITERS: dict[str, Callable[[BinaryIO, Arrays], None]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".csv": partial(_table, separator=","),
