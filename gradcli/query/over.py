@@ -125,7 +125,7 @@ class Subjects:
         region = self.region
 
         def refutes(point: Sequence[float]) -> bool:
-            """What is computed is another number than the reference, by more than rounding."""
+            """Tell whether the computed number is off the reference by more than rounding."""
             reference, computed = value_near(truth, thin(point), region.box), self._at(left, point)
             if reference is None or not np.isfinite(computed):
                 return False
