@@ -26,7 +26,7 @@ from gradcli.plans.backend import insist
 from gradcli.query.options import names_of
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation import CompilationCache
+    from gradcli.query.templates import CompilationCache
 
 
 _UNSAID = (
@@ -380,7 +380,7 @@ class Programs:
     @cached_property
     def cache(self) -> CompilationCache:
         """Queries of one form, which are compiled once for all programs."""
-        from gradcli.batch.compilation import CompilationCache
+        from gradcli.query.templates import CompilationCache
 
         return CompilationCache(self.limits, self.precision)
 

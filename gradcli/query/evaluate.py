@@ -40,8 +40,8 @@ from gradcli.query.warnings import (
 from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation import CompilationCache
     from gradcli.check.claims import Given
+    from gradcli.query.templates import CompilationCache
 
 
 Kind = TypeVar("Kind", bound=Answer)
