@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, ShapeError, Span, TypeMismatchError
+from gradcli.errors import GradcliError, Span
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -30,12 +30,14 @@ from gradcli.query.options import Options
 from gradcli.query.warnings import (
     first_nonfinite,
     gradient,
+    has_nan,
     hessian,
     hvp,
     jacobian,
     jvp,
     nonfinite,
     nonfinite_of_large,
+    numbers_like,
 )
 from gradcli.report.records import Answer, Record
 
@@ -148,19 +150,7 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
     if options.seed is None:
         one = dtype.type(1)
         return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
-    seed = (
-        program.constant(options.seed, "<seed>")
-        if isinstance(options.seed, str)
-        else np.asarray(options.seed)
-    )
-    if not seed.size and not math.prod(root.shape):
-        seed = seed.reshape(root.shape)  # JSON has one array without entries: []
-    if seed.dtype.kind not in "fiu":
-        raise TypeMismatchError(f"the seed must be real numbers, not {seed.dtype}")
-    if seed.shape != root.shape:
-        raise ShapeError(
-            f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same"
-        )
+    seed = numbers_like(program, options.seed, "<seed>", "the seed", "the output", root.shape)
     return seed.astype(dtype)[()], True
 
 
@@ -289,15 +279,6 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
 
 def fill_query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
     """Fill in a query's record, and show it to an observer."""
-    wrt = _evaluate(program, lowered, options, record)
-    if options.observer is not None:
-        options.observer(program, lowered, wrt, record)
-
-
-def _evaluate(
-    program: Program, lowered: Lowered, options: Options, record: Record
-) -> dict[str, Expr]:
-    """Fill in a query's record, and give what it is differentiated by."""
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt, warnings = variables(scope, order, options, lowered.static_uses)
@@ -381,27 +362,20 @@ def _evaluate(
                 "digits of the precision that are not proved: at kinks they are a choice, without "
                 "enclosures those that stay"
             )
-    if options.over and options.check:
-        from gradcli.query.over import hold_over
-
-        record.check = hold_over(
-            scope,
-            lowered,
-            wrt,
-            claims_of(program, record, options)[0],
-            options.over,
-            options.timeout,
-        )
-        if record.check is not None:
-            return wrt
     if options.check:
-        from gradcli.check.crosscheck import cross_check
-
         claims, seed = claims_of(program, record, options)
-        record.check = cross_check(
-            scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
-        )  # fmt: skip
-    return wrt
+        if options.over:
+            from gradcli.query.over import hold_over
+
+            record.check = hold_over(scope, lowered, wrt, claims, options.over, options.timeout)
+        if record.check is None:
+            from gradcli.check.crosscheck import cross_check
+
+            record.check = cross_check(
+                scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
+            )  # fmt: skip
+    if options.observer is not None:
+        options.observer(program, lowered, wrt, record)
 
 
 def _remarks(
@@ -422,7 +396,7 @@ def _remarks(
         zero = [
             name
             for name, found in entries
-            if not (found if type(found) is np.float64 else _is_anything(found))
+            if not (found if type(found) is np.float64 else np.any(found))
         ]
     else:
         entries = (record.jacobian or record.hessian or {}).items()
@@ -435,25 +409,13 @@ def _remarks(
         type(found) is np.float64 and found == found for _, found in entries
     ):  # by far the most
         return excused
-    lost = {name: wrt[name] for name, found in entries if has_powers(order) and _has_nan(found)}
+    lost = {name: wrt[name] for name, found in entries if has_powers(order) and has_nan(found)}
     if not lost:
         return excused
     without = nowhere(scope, order, lost)
     record.warnings += without.values()
     asked = {*(options.wrt or ()), *(claim.of for claim in options.claims)}
     return {**excused, **{name: reason for name, reason in without.items() if name not in asked}}
-
-
-def _is_anything(found: Any) -> bool:
-    return bool(np.size(found) and found.item(0)) or bool(
-        np.any(found)
-    )  # mostly, the first entry tells
-
-
-def _has_nan(found: Any) -> bool:
-    if isinstance(found, dict):
-        return any(map(_has_nan, found.values()))
-    return first_nonfinite(found) is not None and bool(np.isnan(found).any())
 
 
 def _assert(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
