@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,7 +222,7 @@ class GradFile(CheckedFile):
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
-        from gradcli.query.cases import Runner, Statements, line_of, marks_of
+        from gradcli.query.cases import Case, Runner, line_of, marks_of
 
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
         runner = Runner(self.path.parent, parsed, policy)
@@ -236,12 +236,9 @@ class GradFile(CheckedFile):
             last = i if i < asked[-1] else len(parsed) - 1
             statement = parsed[i]
             text = "" if isinstance(statement, GradcliError) else statement.text
-            yield (
-                _in_node(text) or f"line {line_of(statement)}",
-                Statements(runner, file, first, i, last),
-                marks_of(statement),
-                text,
-            )
+            line = line_of(statement)
+            case = Case(file, line, partial(runner.records, first, last), policy)
+            yield _in_node(text) or f"line {line}", case, marks_of(statement), text
 
 
 class RecordFile(CheckedFile):
@@ -253,7 +250,7 @@ class RecordFile(CheckedFile):
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.bindings import Programs
-        from gradcli.query.cases import CheckedLines, RecordCase
+        from gradcli.query.cases import Case, CheckedLines
         from gradcli.query.names import UsedNames
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
@@ -272,12 +269,9 @@ class RecordFile(CheckedFile):
             except Exception as error:  # which is the item's, when it runs
                 said = as_gradcli_error(error).record
             text = canonical(said.get("id")), said.get("expr"), given_of(said.get("given"))
-            yield (
-                _in_node(id_text(said.get("id"))) or f"line {number}",
-                RecordCase(reader, self.path, file, number, line, policy),
-                marks,
-                text,
-            )
+            records = partial(reader.results, [line], file, policy, self.path.parent, number)
+            case = Case(file, number, records, policy)
+            yield _in_node(id_text(said.get("id"))) or f"line {number}", case, marks, text
 
 
 class FunctionFile(CheckedFile):

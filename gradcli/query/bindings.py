@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.deviations import deviations
 from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
+from gradcli.language.tokens import RESERVED
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import insist
@@ -42,7 +43,6 @@ _ELSEWHERE = {
     "hessian": "mode",
 }  # what people write, and what they mean
 _WORDS = re.compile(rf"#[^\n]*|({NAME})")
-_RESERVED = ("if", "else", "and", "or", "not")
 
 
 def text_of(expression: Any) -> str:
@@ -73,10 +73,17 @@ def bind_values(
             f"'at' must map names to values, not {type(at).__name__}", help=f"write {how('x')}"
         )
     found: dict[str, Any] = {}
-    by_form = cache(lambda: _by_form(known))
     for given in (at or {}, keywords):
         for name, value in given.items():
-            place = name if isinstance(name, str) and name in known else _spell(name, by_form, how)
+            if isinstance(name, str) and name in known:
+                place = name
+            elif isinstance(name, str) and _is_name(normalize(name)):
+                place = _spelled(normalize(name), known)
+            else:
+                raise InputTypeError(
+                    f"{name!r} is no name that an expression can have",
+                    help=f"names are words: {how('x')}",
+                )
             if place in found:
                 why = (
                     "it is one name in two spellings"
@@ -103,20 +110,22 @@ def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
     return found
 
 
-def _by_form(known: Collection[str]) -> dict[str, str]:
+@lru_cache(8)
+def _by_form(known: frozenset[str]) -> dict[str, str]:
     """Words by what NFKC makes of them; where that is one for several, the first."""
-    return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)} | {
-        word: word for word in known
-    }
+    return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)}
 
 
-def _spell(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[[str], str]) -> str:
-    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(NAME, normalize(name)):
-        raise InputTypeError(
-            f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}"
-        )
-    plain = normalize(name)
-    return by_form().get(plain) or by_form().get(compose(name, "NFKC"), plain)
+def _spelled(name: str, known: Collection[str]) -> str:
+    """A name as the expression spells it, which may do so in another form."""
+    if name in known:
+        return name
+    return _by_form(frozenset(known)).get(compose(name, "NFKC"), name)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is a name that an expression can have."""
+    return text not in RESERVED and re.fullmatch(NAME, text) is not None
 
 
 def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, ...] | None:
@@ -126,24 +135,22 @@ def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, .
     """
     if given is None:
         return None
-    listed = (
-        given.split(",")
-        if isinstance(given, str)
-        else list(given)
-        if isinstance(given, Iterable)
-        else [given]
-    )
-    if not all(isinstance(name, str) for name in listed):
-        raise InputTypeError(
-            f"'{option}' must be names, not {given!r}", help=f'write {option}="x, y"'
-        )
-    forms: dict[str, str] = {}
-    names = names_of(listed) or ()
-    if not {*names} <= {*known}:
-        forms = _by_form(known)
     return tuple(
-        name if name in known else forms.get(compose(name, "NFKC"), name) for name in names
+        _spelled(name, known)
+        for text in texts_of(option, given, "names", "x, y")
+        for name in names_of(text) or ()
     )
+
+
+def texts_of(option: str, given: Any, what: str, example: str) -> list[str]:
+    """Texts that an option lists, or the one that it is. Raises InputTypeError for others."""
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    texts = list(given) if is_list else [given]
+    if not all(isinstance(text, str) for text in texts):
+        raise InputTypeError(
+            f"'{option}' must be {what}, not {given!r}", help=f'write {option}="{example}"'
+        )
+    return texts
 
 
 def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...]:
@@ -158,7 +165,7 @@ def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...
             raise InputTypeError(
                 f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'"
             )
-    return tuple(name for text in texts for name in names_given("names", text, known) or ())
+    return names_given("names", texts, known) or ()
 
 
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
@@ -178,7 +185,7 @@ def refuse_unknown(
     option, or name.
     """
     for name in keywords:
-        if name in known or compose(name, "NFKC") in _by_form(known):
+        if _spelled(name, known) in known:
             continue
         meant = _ELSEWHERE.get(name)
         close = meant if meant in options else suggestion(name, sorted({*options, *known}))
@@ -198,14 +205,6 @@ def value_of(name: str, value: Any, copy: bool = True) -> Any:
     if isinstance(value, np.memmap) and value.dtype.kind in "fiub":
         return value
     return numbers(value, f"the value of '{name}'", booleans=True, copy=copy)
-
-
-def entries_of(why: Any) -> list[str]:
-    """The entries whose stories are asked for. Raises InputTypeError."""
-    entries = [why] if isinstance(why, str) else list(why) if isinstance(why, Iterable) else [why]
-    if not all(isinstance(entry, str) for entry in entries):
-        raise InputTypeError(f"'why' must be entries, not {why!r}", help='write why="x[2]"')
-    return entries
 
 
 def mode_of(

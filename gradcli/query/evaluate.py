@@ -191,6 +191,16 @@ def records(
                 yield record
 
 
+def join_records(found: Iterable[Record]) -> Record | None:
+    """The result of a program with these records, up to the first that has an error."""
+    result: Record | None = None
+    for record in found:
+        result = record if result is None else result.join(record)
+        if record.error is not None:
+            break
+    return result
+
+
 Lower = Callable[[Any], Lowered | None]  # runs a statement
 
 
