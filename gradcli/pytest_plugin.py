@@ -21,7 +21,7 @@ import pytest
 if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
     from gradcli.functions.listed import ListedCase
-    from gradcli.query.cases import Case, Known
+    from gradcli.query.cases import Case
     from gradcli.query.options import Policy
     from gradcli.report.outcomes import Outcome
 
@@ -177,11 +177,10 @@ class CheckedFile(pytest.File):
         from gradcli.errors import GradcliError, UsageError
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
-        from gradcli.query.cases import CaseNames, Known
         from gradcli.query.options import policy_of
         from gradcli.storage.whole_files import path_text
 
-        name, met = CaseNames(), Counter[Any]()
+        titles, met = Counter[str](), Counter[Any]()
         try:
             settings = _configuration(self.config).of(str(self.path))
             baseline = Baseline.load(
@@ -195,7 +194,10 @@ class CheckedFile(pytest.File):
                 self.warn(pytest.PytestWarning(about))
             for title, case, marks, said in self.cases(policy_of(settings), path_text(self.path)):
                 met[said] += 1
-                yield GradItem.of(self, name(title), case, marks, Known(baseline, met[said]))
+                titles[title] += 1
+                name = title if titles[title] == 1 else f"{title} ({titles[title]})"
+                excuse = partial(baseline.excuse, number=met[said])
+                yield GradItem.of(self, name, case, marks, excuse)
         except GradcliError as error:
             if isinstance(error, UsageError):
                 self.session.stash.setdefault(_WRONG, {})[error.render()] = None
@@ -301,7 +303,12 @@ class GradItem(pytest.Function):
 
     @classmethod
     def of(
-        cls, file: CheckedFile, name: str, case: Case | ListedCase, marks: Marks, known: Known
+        cls,
+        file: CheckedFile,
+        name: str,
+        case: Case | ListedCase,
+        marks: Marks,
+        excuse: Callable[[Outcome], Outcome],
     ) -> GradItem:
         """The item of a case, with what its file says of it: why it is skipped, and why it is known
         to fail.
@@ -309,7 +316,7 @@ class GradItem(pytest.Function):
         from gradcli.inert import inert_lines, printable
 
         def decide() -> None:
-            outcome = known.apply(case.outcome(name))
+            outcome = excuse(case.outcome(name))
             if outcome.bad:
                 raise Wrong(outcome)
             if outcome.status == "xfailed":

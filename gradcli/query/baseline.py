@@ -173,6 +173,13 @@ class Baseline:
         self._met.add(failure)
         return replace(outcome, status=XFAILED, reason="in the baseline")
 
+    def excuse(self, outcome: Outcome, number: int) -> Outcome:
+        """The outcome, as `apply`, of the ``number``-th of the cases that are equal to it."""
+        if self.path is None or not outcome.bad:
+            return outcome
+        outcome.identity = replace(Identities(self.path).of(outcome), number=number)
+        return self.apply(outcome)
+
     def close(self, roots: set[Path], partial: bool) -> Iterator[str]:
         """Return what is to be said at the end, when a recording is saved: of entries that nothing
         matches, too. Raises OutputError.

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
@@ -33,7 +32,6 @@ from gradcli.files.npy import folder_of
 from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import (
     fill_statement,
@@ -278,17 +276,6 @@ def name_of(record: Record) -> str:
     if id.strip():
         return id
     return one_line(record.expr, LONGEST_NAME) or f"line {record.line}"
-
-
-class CaseNames:
-    """Names of the items of one program, told apart where they repeat."""
-
-    def __init__(self) -> None:
-        self._seen: Counter[str] = Counter()
-
-    def __call__(self, name: str) -> str:
-        self._seen[name] += 1
-        return name if self._seen[name] == 1 else f"{name} ({self._seen[name]})"
 
 
 # -- JSON Lines records, each to its result: what `eval` and `check` share -----------------------
@@ -574,22 +561,6 @@ def records_with_claims(
             id=id,
             expr=text,
         )
-
-
-class Known(NamedTuple):
-    """A baseline's knowledge of a case, which is the ``number``-th of those that are equal
-    to it.
-    """
-
-    baseline: Baseline
-    number: int
-
-    def apply(self, outcome: Outcome) -> Outcome:
-        """The outcome, excused if it is a known failure."""
-        if self.baseline.path is None or not outcome.bad:
-            return outcome
-        outcome.identity = replace(Identities(self.baseline.path).of(outcome), number=self.number)
-        return self.baseline.apply(outcome)
 
 
 @dataclass(frozen=True, eq=False)

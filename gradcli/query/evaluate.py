@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, Span
+from gradcli.errors import GradcliError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -176,12 +176,7 @@ def records(
         if cache is not None and not scope.deviations:
             if program.bind_number(source):
                 continue
-            try:
-                record = cache.in_scope(scope, source, options)
-            except Exception as error:
-                record = Record.of_error(
-                    as_gradcli_error(error).at(Span(0, len(source.text)), source)
-                )
+            record = cache.in_scope(scope, source, options)
         if record is not None:
             yield record
             continue

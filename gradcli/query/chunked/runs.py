@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -94,10 +93,10 @@ def parts_of(length: int, extents: Sequence[int]) -> tuple[int, ...]:
     return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
 
 
-class Walk(ABC):
+class Walk:
     """The stages of a program, gone through in order.
 
-    Whoever does it says how functions are called, at once or later.
+    Whoever does it says how chunks are computed, and whether functions are called at once or later.
 
     parts  the extents of the chunks, by the lengths of the axes that are cut
     cut    the nodes that chunks have parts of, each with its array
@@ -116,17 +115,17 @@ class Walk(ABC):
         for leaf, value in program.stages.take(given, seed):
             (self.known if self.staged.axis_of(leaf) is None else self.cut)[leaf] = value
 
-    @abstractmethod
     def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
         """The results of a function, so many."""
+        return function(*arguments)
 
-    @abstractmethod
     def slices(self, node: Expr) -> list[Any]:
         """The parts of a cut node's array that chunks take."""
+        raise NotImplementedError
 
-    @abstractmethod
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> Sequence[Any]:
         """Return what the chunks of a stage give, folds first."""
+        raise NotImplementedError
 
     def share(self, value: Any) -> Any:
         """A value that all chunks take."""
@@ -300,9 +299,6 @@ class ChunkRun(Walk):
         ]
         found = self.common([node for _, node in whole])
         return {name: np.asarray(value)[()] for (name, _), value in zip(whole, found, strict=True)}
-
-    def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
-        return function(*arguments)
 
     def share(self, value: Any) -> Any:
         return self.executor.everywhere(value)
