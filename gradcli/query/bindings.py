@@ -83,12 +83,8 @@ def bind_values(
     Of keywords, Python itself makes NFKC, also of raised and lowered letters: a name is found by
     that form, too. ``how`` says how a value is given by a name that is taken by an option.
     """
-    if at is not None and not isinstance(at, Mapping):
-        raise InputTypeError(
-            f"'at' must map names to values, not {type(at).__name__}", help=f"write {how('x')}"
-        )
     found: dict[str, Any] = {}
-    for given in (at or {}, keywords):
+    for given in (named := by_names("at", at, "values", how("x")), keywords):
         for name, value in given.items():
             if isinstance(name, str) and name in known:
                 place = name
@@ -102,7 +98,7 @@ def bind_values(
             if place in found:
                 why = (
                     "it is one name in two spellings"
-                    if given is at
+                    if given is named
                     else "in a dictionary and as a keyword"
                 )
                 raise UsageError(
@@ -110,6 +106,16 @@ def bind_values(
                 )
             found[place] = value
     return found
+
+
+def by_names(option: str, given: Any, what: str, example: str) -> Mapping[Any, Any]:
+    """What an option has by names, or nothing. Raises InputTypeError for what has no names."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputTypeError(
+            f"'{option}' must map names to {what}, not {type(given).__name__}",
+            help=f"write {example}",
+        )
+    return given or {}
 
 
 def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
@@ -185,12 +191,8 @@ def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...
 
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
     """Covariances by the names that they are of. Raises InputTypeError."""
-    if cov is not None and not isinstance(cov, Mapping):
-        raise InputTypeError(
-            f"'cov' must map names to covariances, not {type(cov).__name__}",
-            help='write cov={"a,b": 0.02}',
-        )
-    return [(names_given("cov", names, known) or (), value) for names, value in (cov or {}).items()]
+    found = by_names("cov", cov, "covariances", 'cov={"a,b": 0.02}')
+    return [(names_given("cov", names, known) or (), value) for names, value in found.items()]
 
 
 def refuse_unknown(
@@ -234,16 +236,10 @@ def mode_of(
     word = next((word for word, direction in directions.items() if direction is not None), mode)
     if word not in directions:
         return mode, {}
-    direction, help = (
-        directions[word],
-        f'write {word}={{"x": 1.0}}, the tangent of each name that moves',
-    )
-    if direction is not None and not isinstance(direction, Mapping):
-        raise InputTypeError(
-            f"'{word}' must map names to tangents, not {type(direction).__name__}", help=help
-        )
+    example = f'{word}={{"x": 1.0}}, the tangent of each name that moves'
+    direction = by_names(word, directions[word], "tangents", example)
     if not direction:
-        raise UsageError(f"mode '{word}' needs a direction", help=help)
+        raise UsageError(f"mode '{word}' needs a direction", help=f"write {example}")
     tangents = bind_values(direction, {}, known, lambda x: f'{word}={{"{x}": 1.0}}')
     return word, {
         name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()

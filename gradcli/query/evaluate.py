@@ -410,11 +410,8 @@ def _remarks(
     if zero or uses:
         warnings, excused = remarks(scope, order, wrt, uses, options, zero)
         record.warnings += warnings
-    if record.mode == "grad" and all(
-        type(found) is np.float64 and found == found for _, found in entries
-    ):  # by far the most
-        return excused
-    lost = {name: wrt[name] for name, found in entries if has_powers(order) and has_nan(found)}
+    powers = has_powers(order)
+    lost = {name: wrt[name] for name, found in entries if powers and has_nan(found)}
     if not lost:
         return excused
     without = nowhere(scope, order, lost)

@@ -175,17 +175,12 @@ def _finite(value: Any) -> bool:
 def text_of(scope: Scope, node: Expr) -> str:
     """Return what the user wrote for a node."""
     places: list[tuple[Source, Span]] = scope.spans(node)
-    if not places:
-        return f"the result of {node.op.name}" if node.op else "a value"
-    source, span = places[0]
-    text = source.text[span.start : span.end]
-    return (
-        f"'{text}'"
-        if len(text) <= 60
-        else f"the result of {node.op.name}"
-        if node.op
-        else "a value"
-    )
+    if places:
+        source, span = places[0]
+        text = source.text[span.start : span.end]
+        if len(text) <= 60:
+            return f"'{text}'"
+    return f"the result of {node.op.name}" if node.op else "a value"
 
 
 # -- The derivatives of a query whose value is computed: gradient, Jacobian, Hessian, and the
