@@ -250,8 +250,8 @@ def _without_digits(record: Record) -> bool:
 
 KINDS = {
     "text": "pages.TextReport", "json": "machine_reports.JsonReport", "jsonl": "machine_reports.JsonLinesReport",
-    "junit": "machine_reports.JUnitReport", "gitlab": "machine_reports.GitLabReport", "sarif": "machine_reports.SarifReport",
-    "github": "pages.GitHubReport",
+    "junit": "machine_reports.JUnitReport", "github": "pages.GitHubReport", "gitlab": "machine_reports.GitLabReport",
+    "sarif": "machine_reports.SarifReport",
     "markdown": "pages.MarkdownReport", "html": "pages.HtmlReport",
 }  # fmt: skip
 """The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when it is asked for."""
