@@ -514,7 +514,7 @@ class Algebra(Sums, Transcription[Value]):
         """
         hidden = (
             op.definition
-            if not (op.public or op.text.written or op.algebra == "composed")
+            if not (op.public or op.written or op.algebra == "composed")
             else None
         )
         if (op.simpler is None and hidden is None) or op.algebra == "repetition":
@@ -571,7 +571,7 @@ class Algebra(Sums, Transcription[Value]):
         if role is not None:
             return role(list(operands))
         if (
-            op.text.transparent
+            op.transparent
             or op.algebra == "repetition"
             or (op.algebra == "reshaping" and node is not None and not node.operand.shape)
         ):

@@ -1,4 +1,4 @@
-"""How errors of operands carry into results: forms that records share in `Accuracy.carries`, each a
+"""How errors of operands carry into results: forms that records share in `Op.carries`, each a
 true bound for errors of any size.
 
 ``m`` offers NumPy's functions and the operation; errors are 0.0 where an operand is exact.

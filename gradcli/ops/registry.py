@@ -16,7 +16,7 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.counting import nodes_for, room_for
 from gradcli.ops.facts import SAME, Choice, Function, Kink, noted_kink
-from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, group_fields
+from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, fields_of
 from gradcli.ops.text import FORM, IN_HEADERS
 from gradcli.ops.writing import (
     OfSciPy,
@@ -99,8 +99,8 @@ def register(record: Any) -> Any:
         _BY_NAME[name] = record
     if isinstance(record, Op):
         _REGISTRY[record.name] = record
-        if record.text.sign and record.public and len(record.operands) == 2:
-            OPERATORS[record.text.sign] = record
+        if record.sign and record.public and len(record.operands) == 2:
+            OPERATORS[record.sign] = record
     else:
         _COMPOSITES[record.name] = record
     return record
@@ -195,7 +195,7 @@ def composite(names: str, signature: str, body: Function, *, doc: str, **record:
     """Register a function made of operations."""
     fields = {"public": not FORM.match(names), **record}
     found: Composite = register(
-        Composite(names, signature, doc, definition=body, **group_fields(fields, "torch"))
+        Composite(names, signature, doc, definition=body, **fields_of(fields))
     )
     return found
 
@@ -280,12 +280,8 @@ def function(
             parts = (
                 {} if "axes" in record or "core_dims" in record else {"parts": body}
             )  # LAPACK is faster than loops
-            return register(
-                Op(called, signature, about, **group_fields({**own, **parts, **fields}))
-            )
-        return register(
-            Composite(called, signature, about, definition=body, **group_fields(fields, "torch"))
-        )
+            return register(Op(called, signature, about, **fields_of({**own, **parts, **fields})))
+        return register(Composite(called, signature, about, definition=body, **fields_of(fields)))
 
     return define
 
@@ -351,7 +347,7 @@ def elementwise(
         "kind": kind,
         "partials": partials or None,
     }
-    op: Op = register(Op(names, signature, doc, **own, **group_fields(record)))
+    op: Op = register(Op(names, signature, doc, **own, **fields_of(record)))
     return op
 
 
@@ -363,5 +359,5 @@ def structural(
 ) -> Op:
     """Register any other operation, with its VJP."""
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural"}
-    op: Op = register(Op(names, signature, doc, **own, **group_fields(record)))
+    op: Op = register(Op(names, signature, doc, **own, **fields_of(record)))
     return op

@@ -128,7 +128,7 @@ class StandIns:
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         shape = np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
         size = math.prod(shape)
-        count = _SOME_OF_A_LOOP if self.is_wide or op.accuracy.ulps <= 1 else _SOME_OF_A_FUNCTION
+        count = _SOME_OF_A_LOOP if self.is_wide or op.ulps <= 1 else _SOME_OF_A_FUNCTION
         places = _spread(size, count)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
