@@ -127,27 +127,10 @@ class Whole(Fixed, Rule):
 _ONE, _NONE = 1.0, 0.0  # of the precision of whatever they meet
 
 
-def _either(holds: Any, x: Any = _ONE, y: Any = _NONE) -> Any:
-    return np.where(holds, x, y)
-
-
-def _clip_x(x: Any, low: Any, high: Any) -> Any:
-    return _either((low is None or x >= low) & np.asarray(high is None or x <= high))
-
-
-def _clip_low(x: Any, low: Any, high: Any) -> Any:
-    return _either((x < low) & np.asarray(high is None or low < high))
-
-
-def _clip_high(x: Any, low: Any, high: Any) -> Any:
-    return _either((x > high) | np.asarray(low is not None and high < low))
-
-
-CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
 COPYSIGN = Entrywise(
     (lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y))
 )
-NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
+NUMBERS = Entrywise((lambda x: np.where(np.isfinite(x), _ONE, _NONE),))
 
 
 def _times_log(x: Any, log: Any) -> Any:

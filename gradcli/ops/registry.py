@@ -233,7 +233,8 @@ def function(
     names    its names in the language, where there are more than that of the definition (without an underscore at the end)
     vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default.
              So is a function with a forward pass of its own that has no derivative
-    partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
+    partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that.
+             So does one of a kind that it says, whatever its derivative is
     record   other fields of `Composite`, or of `Op`, if it is a node; else for each library that calls it otherwise, by its name, the
              signature there
     """
@@ -255,7 +256,7 @@ def function(
             "public": not FORM.match(called),
             **record,
         }
-        if partials is not None:
+        if partials is not None or "kind" in record:
             own: dict[str, Any] = (
                 {"definition": body} if "forward" in record else {"definition": body, "parts": body}
             )
@@ -265,8 +266,9 @@ def function(
                 signature,
                 entries.pop("forward"),
                 partial(_of_entries, body),
-                *partials,
+                *(partials or ()),
                 doc=about,
+                vjp=vjp,
                 **entries,
             )
         if is_node:
@@ -296,7 +298,7 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     entry = import_module(
         "gradcli.ops.operands"
     ).Entry  # operators of operands are operations, which are made here
-    return body(*[entry(m, x) for x in operands], **static).value
+    return body(*[None if x is None else entry(m, x) for x in operands], **static).value
 
 
 def _call_in_context(name: str, m: Any, *operands: Any, **static: Any) -> Any:

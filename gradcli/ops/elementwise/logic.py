@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops import extended
 from gradcli.ops.carrying import error_of_choice, no_number
 from gradcli.ops.constants import number_of, without_repeats
 from gradcli.ops.extended import Entrywise
@@ -317,28 +316,17 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
     return bounded if high is None else np.minimum(bounded, high)
 
 
-def _clip_reference(m: Any, x: Any, low: Any, high: Any) -> Any:
-    if low is not None and low > x:
-        x = low
-    return high if high is not None and high < x else x
-
-
-clip = piecewise(
+@function(
     "clip clamp",
-    "x low? high?",
-    _clip,
-    _clip_reference,
+    forward=_clip,
     vjp=_clip_vjp,
-    extended=extended.CLIP,
-    symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
+    kind="piecewise",
     kinks=Kink(
-            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's "
-            "clamp)", Choice("1/2 for x", _clip_in_jax)
-        ),
+        lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_in_jax)
+    ),
     saves="x low high",
     dtype="number",
-    backward="Clamp", doc="x limited to the range from low to high; either bound may be None. >>> "
-    "clip(x, -1, 1)",
+    backward="Clamp",
     ulps=0,
     carries=((), (), ()),
     c={
@@ -351,6 +339,13 @@ clip = piecewise(
         (True, False, True): "np.minimum({0}, {1})",
     },
 )
+def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    """x limited to the range from low to high; either bound may be None.
+
+    >>> clip(x, -1, 1)
+    """
+    raised = x if low is None else where(less(x, low), low, x)
+    return raised if high is None else where(greater(raised, high), high, raised)
 
 
 @function()

@@ -267,11 +267,17 @@ def _hardtanh_vjp(
     return (where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent),)
 
 
+@function()
+def jax_hard_tanh(x: Any) -> Any:
+    """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
+    return where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x))
+
+
 def _hardtanh_in_jax(x: Any, min_val: float, max_val: float) -> Any:
-    """JAX's hard_tanh, of slope 1 at both ends; its relu6 and hard_sigmoid have 0 there."""
+    """JAX's hard_tanh; its relu6 and hard_sigmoid have the slope 0 at both ends."""
     if (min_val, max_val) != (-1, 1):
         return hardtanh(x, min_val=min_val, max_val=max_val)
-    return where(less(x, min_val), min_val, where(greater(x, max_val), max_val, x))
+    return jax_hard_tanh(x)
 
 
 @function(
@@ -437,7 +443,7 @@ def threshold(x: Any, *, threshold: Number, value: Number) -> Any:
     return where(less_equal(x, threshold), value, x)
 
 
-@function("logsigmoid log_sigmoid", backward="LogSigmoid")
+@function("logsigmoid log_sigmoid log_expit", backward="LogSigmoid")
 def logsigmoid(x: Any) -> Any:
     """log(sigmoid(x)), without overflow."""
     return -softplus(-x)

@@ -60,24 +60,22 @@ def _erfcx(x: Any, n: int) -> Any:
     return np.where(x > 1, far, near)[()]
 
 
-def _erfcx_reference(m: Any, x: Any, n: int) -> Any:
-    with m.workprec(m.prec + (n + 1) * max(0, 4 * m.mag(x))):
-        before, value = 2 / m.sqrt(m.pi), m.exp(x * x) * m.erfc(x)
-        for k in range(1, n + 1):
-            before, value = value, before / (2 * k) - x / k * value
-    return +value
-
-
-def _erfcx_symbolic(s: Any, x: Any, n: int) -> Any:
-    before, value = 2 / s.sqrt(s.pi), s.exp(x * x) * s.erfc(x)
+def _erfcx_by_steps(m: Any, x: Any, n: int) -> Any:
+    before, value = 2 / m.sqrt(m.pi), m.exp(x * x) * m.erfc(x)
     for k in range(1, n + 1):
         before, value = value, before / (2 * k) - x / k * value
     return value
 
 
+def _erfcx_reference(m: Any, x: Any, n: int) -> Any:
+    with m.workprec(m.prec + (n + 1) * max(0, 4 * m.mag(x))):
+        value = _erfcx_by_steps(m, x, n)
+    return +value
+
+
 erfcx_integral: Op = elementwise(
     "erfcx_integral", "x", _erfcx, _erfcx_reference, lambda out, x, n: -2 * (n + 1) * erfcx_integral(x, n=n + 1),
-    symbolic=_erfcx_symbolic, static={"n": 1}, public=False, ulps=500,
+    symbolic=_erfcx_by_steps, static={"n": 1}, public=False, ulps=500,
     written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} "
     r"\operatorname{{erfcx}}\left({x}\right)\right)"},
@@ -114,11 +112,6 @@ def _ndtr(x: Any) -> Any:
     return np.where(np.less(x, -0.5), tail, special.ndtr(x))[()]
 
 
-def _log_ndtr_reference(m: Any, x: Any) -> Any:
-    tail = m.erfc(abs(x) / m.sqrt(2)) / 2
-    return m.log1p(-tail) if x > 0 else m.log(tail)
-
-
 def _log_ndtr(x: Any) -> Any:
     from scipy import special
 
@@ -136,17 +129,18 @@ def ndtr(x: Any) -> Any:
     return erfc(-x / SQRT_2) / 2
 
 
-log_ndtr = elementwise(
-    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
+def _log_ndtr_slope(out: Any, x: Any) -> Any:
     # beyond 1 without the overflow of erfcx
-    lambda out, x: where(
-        greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
-    ),
-    symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), backward="SpecialLogNdtr", ulps=12,
-    doc="The logarithm of ndtr, without underflow.",
-    carries=(),
-    numpy="special.log_ndtr({0})",
+    tail = exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x))
+    return where(greater(x, 1), tail, 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI)
+
+
+@function(
+    forward=_log_ndtr, partials=(_log_ndtr_slope,), backward="SpecialLogNdtr", ulps=12, carries=(), numpy="special.log_ndtr({0})",
 )
+def log_ndtr(x: Any) -> Any:
+    """The logarithm of ndtr, without underflow."""
+    return log(erfc(-x / SQRT_2) / 2)
 
 
 def _ndtri(m: Any, x: Any) -> Any:
