@@ -112,6 +112,11 @@ def _ndtr(x: Any) -> Any:
     return np.where(np.less(x, -0.5), tail, special.ndtr(x))[()]
 
 
+def _log_ndtr_reference(m: Any, x: Any) -> Any:
+    tail = m.erfc(abs(x) / m.sqrt(2)) / 2
+    return m.log1p(-tail) if x > 0 else m.log(tail)
+
+
 def _log_ndtr(x: Any) -> Any:
     from scipy import special
 
@@ -129,18 +134,17 @@ def ndtr(x: Any) -> Any:
     return erfc(-x / SQRT_2) / 2
 
 
-def _log_ndtr_slope(out: Any, x: Any) -> Any:
+log_ndtr = elementwise(
+    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
     # beyond 1 without the overflow of erfcx
-    tail = exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x))
-    return where(greater(x, 1), tail, 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI)
-
-
-@function(
-    forward=_log_ndtr, partials=(_log_ndtr_slope,), backward="SpecialLogNdtr", ulps=12, carries=(), numpy="special.log_ndtr({0})",
+    lambda out, x: where(
+        greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
+    ),
+    symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), backward="SpecialLogNdtr", ulps=12,
+    doc="The logarithm of ndtr, without underflow.",
+    carries=(),
+    numpy="special.log_ndtr({0})",
 )
-def log_ndtr(x: Any) -> Any:
-    """The logarithm of ndtr, without underflow."""
-    return log(erfc(-x / SQRT_2) / 2)
 
 
 def _ndtri(m: Any, x: Any) -> Any:
