@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -183,10 +183,8 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
 
 
 @function()
-def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
+def numpy_reshape(x: Any, *, shape: Any, order: Literal["C", "F", "A", "K"] = "C") -> Any:
     """np.reshape: the same entries in another shape, row by row or by columns (order='F')."""
-    if order not in ("C", "F", "A", "K"):
-        raise ArgumentError(f"the order must be 'C' or 'F', not {order!r}")
     if order != "F":
         return reshape(x, shape=shape)
     return transpose(reshape(transpose(x, axes=None), shape=shape[::-1]), axes=None)

@@ -5,7 +5,7 @@ that are no numbers.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -278,12 +278,8 @@ def rsub(x: Any, y: Any, *, alpha: Number = 1) -> Any:
 
 
 @function()
-def torch_div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
+def torch_div(x: Any, y: Any, *, rounding_mode: Literal["floor", "trunc", None] = None) -> Any:
     """torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc')."""
-    if rounding_mode not in (None, "floor", "trunc"):
-        raise ArgumentError(
-            f"rounding_mode must be 'floor', 'trunc' or None, not {rounding_mode!r}"
-        )
     return (
         div(x, y)
         if rounding_mode is None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from gradcli.ops.linalg.matrices import (
     as_column,
     column_range,
     matrix,
+    need_finite,
     no_info,
     nothing,
     parts_of,
@@ -135,7 +136,7 @@ def scipy_solve_triangular(
     x: Any,
     y: Any,
     *,
-    trans: Any = None,
+    trans: Literal[None, 0, "N", 1, "T", 2, "C"] = None,
     lower: bool | None = None,
     unit_diagonal: bool = False,
     upper: bool | None = None,
@@ -146,8 +147,6 @@ def scipy_solve_triangular(
     above = upper if upper is not None else not lower
     if trans in (1, "T", 2, "C"):
         x, above = transpose_matrix(x), not above
-    elif trans not in (None, 0, "N"):
-        raise ArgumentError(f"solve_triangular: trans must be 0, 1 or 2, not {trans!r}")
     if len(y.shape) == 1:
         return reshape(
             solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal),
@@ -360,14 +359,12 @@ qr_of_columns: Op = structural(
 
 
 @function(results="Q R", domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr")
-def qr(x: Any, *, mode: str = "reduced") -> Any:
+def qr(x: Any, *, mode: Literal["reduced", "economic", "complete", "full", "r"] = "reduced") -> Any:
     """Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple; with mode='r', R alone. Of a
     matrix with more rows than columns Q has as many columns as that.
 
     >>> qr(A)[1]
     """
-    if mode not in ("reduced", "economic", "complete", "full", "r"):
-        raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
     rows, columns = matrix(x.shape, "qr")[-2:]
     if mode in ("complete", "full") and rows > columns:
         raise ArgumentError(
@@ -383,7 +380,9 @@ def qr(x: Any, *, mode: str = "reduced") -> Any:
 
 
 @function(results="Q R", backward="LinalgQr")
-def torch_qr(x: Any, *, mode: str = "reduced") -> tuple[Any, Any]:
+def torch_qr(
+    x: Any, *, mode: Literal["reduced", "economic", "complete", "full", "r"] = "reduced"
+) -> tuple[Any, Any]:
     """torch.linalg.qr: Q and R; with mode='r', nothing and R."""
     found = qr(x, mode=mode)
     return (nothing(x), found) if mode == "r" else found
@@ -437,8 +436,7 @@ def _lu_shape(x: Shape) -> tuple[Shape, Shape, Shape]:
 def _lu(x: Any) -> tuple[Any, ...]:
     from scipy import linalg
 
-    if not np.isfinite(x).all():
-        raise EvaluationError("the matrix has entries that are not finite: it has no LU factors")
+    need_finite(x, "no LU factors")
     if x.size:
         p, lower, upper = linalg.lu(x)
         return p, lower, upper

@@ -5,13 +5,12 @@ axes; norms and condition numbers.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gradcli.errors import (
     ArgumentError,
-    EvaluationError,
     LinAlgError,
     MistypedArgumentError,
     ShapeError,
@@ -27,6 +26,7 @@ from gradcli.ops.linalg.matrices import (
     as_row,
     column_range,
     matrix,
+    need_finite,
     nothing,
     on_diagonal,
     parts_of,
@@ -64,10 +64,7 @@ def _in_double(forward: Function) -> Function:
     """LAPACK in double precision: so the signs of vectors depend on the numbers alone."""
 
     def run(x: Any, *settings: Any, **named: Any) -> tuple[Any, ...]:
-        if not np.isfinite(x).all():
-            raise EvaluationError(
-                "the matrix has entries that are not finite: it has no such decomposition"
-            )
+        need_finite(x, "no such decomposition")
         try:
             return tuple(
                 part.astype(x.dtype)
@@ -255,8 +252,7 @@ def _pinv_shape(x: Shape, **_: Any) -> Shape:
 
 
 def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
-    if not np.isfinite(x).all():
-        raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
+    need_finite(x, "no pseudoinverse")
     if rtol is None:
         rtol = 0.0 if atol else max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
     if atol and x.size:
@@ -304,16 +300,16 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
 
 @function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
 def torch_lstsq(
-    x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None
+    x: Any,
+    y: Any,
+    *,
+    rcond: float | None = None,
+    driver: Literal["gels", "gelsy", "gelsd", "gelss", None] = None,
 ) -> tuple[Any, Any, Any, Any]:
     """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's
     driver tells.
     """
     driver = driver or "gelsy"
-    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise ArgumentError(
-            f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}"
-        )
     vector = len(y.shape) == len(x.shape) - 1 and tuple(y.shape) == tuple(x.shape[:-1])
     tolerance = rcond if driver != "gels" else None
     solution, residuals, rank, sizes = _least_squares(x, y, tolerance, vector)

@@ -5,7 +5,7 @@ at kinks.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -392,13 +392,11 @@ def mish(x: Any) -> Any:
 
 
 @function(torch="x, *, approximate")
-def gelu(x: Any, *, approximate: str = "none") -> Any:
+def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     """x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it.
 
     >>> gelu(x, approximate='tanh')
     """
-    if approximate not in ("none", "tanh"):
-        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
     if approximate == "none":
         return x * ndtr(x)
     # 1 + tanh(u) is 2*sigmoid(2*u), with u = sqrt(2/pi)*(x + 0.044715*x**3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
+from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.ops import axes, carrying, extended, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
@@ -340,14 +340,9 @@ def _extreme(
     example: str = "",
     **record: Any,
 ) -> Op:
-    def check(x: Any, axis: Any, keepdims: bool) -> Any:
-        if not np.size(x) and not count(np.shape(x), axis):
-            raise EvaluationError("the largest or smallest of no entries does not exist")
-        return forward(x, axis=axis, keepdims=keepdims)
-
     made: Op = reduction(
         f"{name} a{name}",
-        check,
+        forward,
         witness(f"arrays.{name}_"),
         equal_to_result_vjp,
         saves="x out",
