@@ -219,7 +219,7 @@ def signature_of(body: Function) -> str:
 
 def function(
     names: str = "",
-    vjp: Function | None = None,
+    vjp: Function | tuple[Function | None, ...] | None = None,
     partials: Sequence[Function | None] | None = None,
     **record: Any,
 ) -> Callable[[Function], Any]:

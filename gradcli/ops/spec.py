@@ -223,8 +223,9 @@ class Op(Record):
                 scalars
     partials    elementwise: one ``partial(out, *operands, **static)`` for each operand, None where
                 there is none; `Pieces` where it is zero on whole pieces (elementwise/logic.py)
-    vjp         otherwise: ``vjp(wanted, cotangent, out, *operands, **static)``, a cotangent (or
-                None) for each operand
+    vjp         otherwise: ``vjp(cotangent, out, *operands, **static)``, the cotangent (or None) of
+                the operand; of several operands a tuple of such rules, None where there is none, or
+                one that gives a tuple of their cotangents, where these share their work
     shape       ``shape(*shapes, **static)``; elementwise operations broadcast
     dtype       of the result: "float"; "number", a float or of whole numbers a whole number (of
                 powers, where the exponent is not negative); "bool", "int", or "same" as its
@@ -299,7 +300,7 @@ class Op(Record):
     reference: Function
     kind: Kind
     partials: tuple[Function | None, ...] | None = None
-    vjp: Function | None = None
+    vjp: Function | tuple[Function | None, ...] | None = None
     symbolic: Function | None = None
     extended: Rule | None = None
     shape: Function | None = None
@@ -319,6 +320,28 @@ class Op(Record):
     axes: Function | None = None
     parts: Function | None = None
     definition: Function | None = None
+
+    def pull(
+        self, wanted: Sequence[bool], cotangent: Any, *values: Any, **static: Any
+    ) -> Sequence[Any]:
+        """Return what the rule passes back to each operand that is wanted, None to others.
+
+        values  the result and the operands
+        """
+        rule = self.vjp
+        if isinstance(rule, tuple):
+            return [
+                each(cotangent, *values, **static) if want and each is not None else None
+                for each, want in zip(rule, wanted, strict=True)
+            ]
+        assert rule is not None
+        found = rule(cotangent, *values, **static)
+        parts = found if type(found) is tuple else (found,)
+        return (
+            parts
+            if False not in wanted
+            else [part if want else None for part, want in zip(parts, wanted, strict=True)]
+        )
 
     @cached_property
     def outputs(self) -> int:

@@ -248,8 +248,8 @@ class StandIns:
         Raises Unsupported where it has none.
         """
         self.directions, self.narrow = DIRECTIONS, True
-        wanted, rule = tuple(map(_is_float, operands)), op.vjp
-        if rule is None:
+        wanted = tuple(map(_is_float, operands))
+        if op.vjp is None:
             raise Unsupported(f"{op.name} of so many entries")
         cotangent: Any
         if isinstance(adjoint, dict):
@@ -258,7 +258,7 @@ class StandIns:
         else:
             cotangent = np.asarray(adjoint[0])
         parts = _in_widest(
-            lambda dtype: rule(wanted, *_cast([cotangent, out, *operands], dtype), **static), op
+            lambda dtype: op.pull(wanted, *_cast([cotangent, out, *operands], dtype), **static), op
         )
         slopes = [
             None if p is None or not w else sum_to_shape(_wide(p), np.shape(o))

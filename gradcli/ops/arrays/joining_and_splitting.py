@@ -48,11 +48,8 @@ def _concatenate(*arrays: Any, axis: int) -> Any:
     return np.concatenate(arrays, axis=axis)
 
 
-def _concatenate_vjp(
-    wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int
-) -> tuple[Any, ...]:
-    parts = parts_of(cotangent, axis, [array.shape[axis] for array in arrays])
-    return tuple(part if want else None for want, part in zip(wanted, parts, strict=True))
+def _concatenate_vjp(cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
+    return parts_of(cotangent, axis, [array.shape[axis] for array in arrays])
 
 
 concatenate = structural(

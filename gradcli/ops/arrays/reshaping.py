@@ -251,13 +251,11 @@ def _roll(x: Any, shift: Any, axis: Any) -> Any:
     )
 
 
-def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> tuple[Any]:
-    return (
-        roll(
-            cotangent,
-            shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift,
-            axis=axis,
-        ),
+def _roll_vjp(cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> Any:
+    return roll(
+        cotangent,
+        shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift,
+        axis=axis,
     )
 
 
@@ -311,7 +309,7 @@ def _triangle(part: Any) -> Function:
 
     def define(body: Function) -> Op:
         op: Op = function(
-            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
+            vjp=lambda cotangent, out, x, k: op(cotangent, k=k),
             forward=check,
             shape=shape_by_example(check),
             ulps=0,

@@ -96,14 +96,14 @@ def _differences(row: Any, column: Any) -> Any:
     return with_unit_diagonal(as_row(row) - as_column(column))
 
 
-def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> tuple[Any]:
+def _eigh_vjp(cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> Any:
     values, vectors = output(out, place=0), output(out, place=1)
     by_values, by_vectors = cotangent
     inner = 0.0 if by_values is None else on_diagonal(by_values)
     if by_vectors is not None:
         turned = matmul(transpose_matrix(vectors), by_vectors)
         inner = inner + 0.5 * (turned - transpose_matrix(turned)) / _differences(values, values)
-    return (matmul(vectors, matmul(inner, transpose_matrix(vectors))),)
+    return matmul(vectors, matmul(inner, transpose_matrix(vectors)))
 
 
 eigh: Op = structural(
@@ -131,9 +131,7 @@ def _svd_shape(x: Shape, full_matrices: bool = True) -> tuple[Shape, Shape, Shap
     )
 
 
-def _svd_vjp(
-    wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool
-) -> tuple[Any]:
+def _svd_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool) -> Any:
     u, s, vh = (output(out, place=i) for i in range(3))
     by_u, by_s, by_vh = cotangent
     n, m, k = u.shape[-2], vh.shape[-1], s.shape[-1]
@@ -158,7 +156,7 @@ def _svd_vjp(
                 _orthogonal_part(transpose_matrix(vh), transpose_matrix(by_vh / as_column(s)))
             ),
         )
-    return (slope,)
+    return slope
 
 
 def _skew(x: Any) -> Any:
@@ -261,7 +259,7 @@ def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
     return np.linalg.pinv(x, rtol)
 
 
-def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> tuple[Any]:
+def _pinv_vjp(cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> Any:
     g, pt = transpose_matrix(cotangent), transpose_matrix(out)
     k = matmul(out, g)
     pk = matmul(pt, k)
@@ -269,7 +267,7 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
         pk
         - matmul(pk, matmul(out, x))
         - transpose_matrix(matmul(k, out))
-        + matmul(matmul(g - matmul(x, k), out), pt),
+        + matmul(matmul(g - matmul(x, k), out), pt)
     )
 
 

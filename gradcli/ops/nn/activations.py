@@ -67,15 +67,12 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
     return np.reshape(total, reduced_shape(np.shape(x), axis, keepdims))[()]
 
 
-def _logsumexp_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
-) -> tuple[Any]:
+def _logsumexp_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     # exp(x - out) as shares of their sum: where all are large, rounding has left nothing of the
     # logarithm in out
     raised = exp(x - spread(out, x.shape, axis))
-    return (
-        spread(cotangent, x.shape, axis)
-        * chain(raised, 1 / sum_(raised, axis=axis, keepdims=True)),
+    return spread(cotangent, x.shape, axis) * chain(
+        raised, 1 / sum_(raised, axis=axis, keepdims=True)
     )
 
 
@@ -131,8 +128,8 @@ def _softmax(x: Any, axis: Any) -> Any:
     return small / np.add.reduce(small, axis=axis, keepdims=True)
 
 
-def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    return (out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),)
+def _softmax_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
+    return out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True))
 
 
 def _softmax_of_entries(x: Any, axis: Any) -> Any:
@@ -171,11 +168,11 @@ def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
     return apart - log1p(others + (sum_(where(ties, 1.0, 0.0), axis=axis, keepdims=True) - 1))
 
 
-def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+def _log_softmax_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
     # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and
     # exp(out) near 1
     rest = sum_(cotangent, axis=axis, keepdims=True) - cotangent
-    return (-(cotangent * expm1(out) + exp(out) * rest),)
+    return -(cotangent * expm1(out) + exp(out) * rest)
 
 
 @function(
@@ -261,10 +258,8 @@ relu = piecewise(
 )
 
 
-def _hardtanh_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, min_val: float, max_val: float
-) -> tuple[Any]:
-    return (where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent),)
+def _hardtanh_vjp(cotangent: Any, out: Any, x: Any, min_val: float, max_val: float) -> Any:
+    return where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent)
 
 
 @function()
@@ -314,8 +309,8 @@ def hardswish(x: Any) -> Any:
     return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
 
 
-def _leaky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, negative_slope: float) -> tuple[Any]:
-    return (where(greater(x, 0), cotangent, cotangent * negative_slope if negative_slope else 0.0),)
+def _leaky_vjp(cotangent: Any, out: Any, x: Any, negative_slope: float) -> Any:
+    return where(greater(x, 0), cotangent, cotangent * negative_slope if negative_slope else 0.0)
 
 
 def _leaky_in_jax(x: Any, negative_slope: float) -> Any:
@@ -336,16 +331,14 @@ def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any) -> Any:
     return where(positive, x * scale, expm1(where(positive, 0.0, x) / width) * alpha)
 
 
-def _exponential_slope(
-    cotangent: Any, x: Any, scale: float, alpha: float, width: float
-) -> tuple[Any]:
+def _exponential_slope(cotangent: Any, x: Any, scale: float, alpha: float, width: float) -> Any:
     positive = greater(x, 0)
     below = cotangent * exp(where(positive, 0.0, x) / width) * (alpha / width) if alpha else 0.0
-    return (where(positive, cotangent * scale, below),)
+    return where(positive, cotangent * scale, below)
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8,
+    vjp=lambda cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8,
     kinks=noted_kink("x = 0", "alpha", SAME),
 )
 def elu(x: Any, *, alpha: Number = 1.0) -> Any:
@@ -357,7 +350,7 @@ def elu(x: Any, *, alpha: Number = 1.0) -> Any:
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8,
+    vjp=lambda cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8,
 )
 def celu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
@@ -371,7 +364,7 @@ _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x: _exponential_slope(cotangent, x, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
+    vjp=lambda cotangent, out, x: _exponential_slope(cotangent, x, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
     kinks=noted_kink("x = 0", f"{_SLOPE}, the slope from below", SAME),
 )
 def selu(x: Any) -> Any:

@@ -78,14 +78,12 @@ def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any
 # -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes ------------
 
 
-def _standardized_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, eps: float
-) -> tuple[Any]:
+def _standardized_vjp(cotangent: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:
     scale = rsqrt(
         mean(square(x - mean(x, axis=axis, keepdims=True)), axis=axis, keepdims=True) + eps
     )
     along = mean(cotangent * out, axis=axis, keepdims=True)
-    return (scale * (cotangent - mean(cotangent, axis=axis, keepdims=True) - out * along),)
+    return scale * (cotangent - mean(cotangent, axis=axis, keepdims=True) - out * along)
 
 
 def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:

@@ -228,7 +228,7 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 lower_median = structural(
     "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
     public=False, dtype="number", static={"ignore_nan": False},
-    vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
+    vjp=lambda cotangent, out, x, ignore_nan: equal_to_result_vjp(cotangent, out, x, None, False), backward="Median",
     kinks=noted_kink("several entries equal to the median", "shared evenly among them"),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are "
     "numbers, if NaN is ignored.",

@@ -225,9 +225,7 @@ def traits_of(op: Op) -> _Traits:
         else op.index_places
     )
     new = isinstance(op.forward, np.ufunc) and op.outputs == 1
-    return _Traits(
-        forward, op.operator, op.shares, new, op.elementwise, differentiable, free, name
-    )
+    return _Traits(forward, op.operator, op.shares, new, op.elementwise, differentiable, free, name)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:

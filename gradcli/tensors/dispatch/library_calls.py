@@ -437,12 +437,7 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start:
         return result
     result = result if isinstance(result, Tensor) else Tensor(np.asarray(result))
     if not isinstance(result, Batched):
-        if (
-            record.shares
-            and isinstance(record, Composite)
-            and arguments
-            and result is arguments[0]
-        ):
+        if record.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
             result = apply(reshape, [result], {"shape": result.array.shape})
         if result._view is not None and not _shows(result, arguments):
             result._view = None  # of something that was made on the way
