@@ -342,9 +342,13 @@ def _overwrite(base: Any, new: Any, index: Any) -> Any:
     return whole
 
 
+def _outside(cotangent: Any, out: Any, base: Any, new: Any, index: Any) -> Any:
+    return overwrite(cotangent, 0.0, index=index)
+
+
 @function(
     vjp=(
-        lambda cotangent, out, base, new, index: overwrite(cotangent, 0.0, index=index),
+        _outside,
         lambda cotangent, out, base, new, index: getitem(cotangent, index=index),
     ),
     forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, dtype="float", public=False,

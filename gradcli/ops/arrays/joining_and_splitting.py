@@ -416,7 +416,7 @@ def pad(
                     f"pad: an axis without entries cannot be padded with the mode {mode!r}"
                 )
             room_for(2, x.shape[axis] + sum(width))
-            x = rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)  # type: ignore[call-overload]
+            x = rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)
     return x
 
 

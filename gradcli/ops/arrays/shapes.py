@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.carrying import error_of_adding, error_of_taking
+from gradcli.ops.carrying import error_of_adding, error_of_taking, kept_shape
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.registry import (
     Op,
@@ -378,17 +378,12 @@ def stack(*arrays: Any, axis: int = 0) -> Any:
     )
 
 
-def _flip_shape(old: Shape, axis: Any) -> Shape:
-    axes_of(axis, len(old))
-    return old
-
-
 def _flip_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
     return flip(cotangent, axis=axis)
 
 
 @function(
-    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, ulps=0, parts=None,
+    vjp=_flip_vjp, forward=np.flip, shape=kept_shape, ulps=0, parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )
 def flip(x: Any, *, axis: Any = None) -> Any:

@@ -168,7 +168,7 @@ def _guards_zero(condition: Any, product: Any) -> bool:
     return False
 
 
-where = piecewise(
+where: Op = piecewise(
     "where",
     "condition x y",
     _where,

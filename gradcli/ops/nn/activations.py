@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import repeat_interleave
 from gradcli.ops.arrays.shapes import part_of, reshape, swapaxes
-from gradcli.ops.carrying import reduced_shape
+from gradcli.ops.carrying import kept_shape, reduced_shape
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
@@ -39,9 +39,7 @@ from gradcli.ops.registry import (
     Kink,
     Number,
     Op,
-    Shape,
     Stated,
-    axes_of,
     composite,
     declare,
     function,
@@ -118,11 +116,6 @@ composite(
 )
 
 
-def _softmax_shape(shape: Shape, axis: Any) -> Shape:
-    axes_of(axis, len(shape))
-    return shape
-
-
 def _softmax(x: Any, axis: Any) -> Any:
     small = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
     return small / np.add.reduce(small, axis=axis, keepdims=True)
@@ -140,7 +133,7 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
 @function(
     vjp=_softmax_vjp,
     forward=_softmax,
-    shape=_softmax_shape,
+    shape=kept_shape,
     saves="out",
     ulps=6,
     parts=_softmax_of_entries,
@@ -178,7 +171,7 @@ def _log_softmax_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
 @function(
     vjp=_log_softmax_vjp,
     forward=_log_softmax,
-    shape=_softmax_shape,
+    shape=kept_shape,
     saves="out",
     ulps=12,
     parts=_log_softmax_of_entries,

@@ -342,8 +342,12 @@ def _rise_errors(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, n: int) -> An
     return m.where(inside, m.max(corners, axis=0), math.inf)
 
 
+def _rise_slope(out: Any, x: Any, y: Any, n: int) -> Any:
+    return psi_rise(x, y, n=n + 1)
+
+
 @function(
-    forward=_rise, partials=(lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1)),
+    forward=_rise, partials=(_rise_slope, lambda out, x, y, n: polygamma(x + y, n=n + 1)),
     public=False, ulps=16,
     written={
         (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
