@@ -217,6 +217,13 @@ _CALL = re.compile(r"(?<![\w.])(np|special|linalg)\.(\w+)")
 _LACKS = re.compile("^# lacks (.*)$", re.MULTILINE)
 
 
+def _with_parameters(text: str, static: Mapping[str, Any]) -> str:
+    """A template with the values of static parameters in the place of their names."""
+    for name, value in static.items():
+        text = text.replace(f"{{{name}}}", repr(value))
+    return text
+
+
 @dataclass(frozen=True)
 class ArrayTarget:
     """A library of arrays.
@@ -268,7 +275,7 @@ class ArrayTarget:
         for written in [self._form(op), own] if self.field is None or own is None else [own]:
             form = written.get(tuple(given), "") if isinstance(written, Mapping) else written
             found = self._spell(
-                form
+                _with_parameters(form, static)
                 if isinstance(form, str)
                 else form(shapes, **static)
                 if form is not None

@@ -44,12 +44,14 @@ class Rule:
 class Entrywise(Fixed, Rule):
     """Entry by entry.
 
-    partials  ``partial(*operands)`` for each operand, None for one without a derivative
+    partials  ``partial(*operands)`` for each operand, None for one without a derivative; nothing
+              for a function without kinks that NumPy has no loop for in long double, whose slopes
+              are sympy's
     epsilon   whether the value asks for the distance from 1 to the next of the program's floats, as
               ``epsilon``
     """
 
-    partials: tuple[Function | None, ...]
+    partials: tuple[Function | None, ...] = ()
     value: Function | None = None
     epsilon: bool = False
 
@@ -63,14 +65,6 @@ class Opened(Rule):
 
 
 BODY = Opened()
-
-
-class Valued(Fixed, Rule):
-    """A function entry by entry without kinks that NumPy has no loop for in long double: its slopes
-    are sympy's.
-    """
-
-    value: Function
 
 
 class Reduced(Fixed, Rule):
@@ -152,9 +146,9 @@ def _sinc(x: Any) -> Any:
 
 
 _PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
-XLOGY = Valued(lambda x, y: _times_log(x, np.log(y)))
-XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
-ENTROPY, SINC = Valued(_entropy), Valued(_sinc)
+XLOGY = Entrywise(value=lambda x, y: _times_log(x, np.log(y)))
+XLOG1PY = Entrywise(value=lambda x, y: _times_log(x, np.log1p(y)))
+ENTROPY, SINC = Entrywise(value=_entropy), Entrywise(value=_sinc)
 
 
 # -- Reductions: values and derivatives, by formulas of their own --------------------------------

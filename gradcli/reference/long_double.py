@@ -84,7 +84,7 @@ def back(
                 live if op.ulps else live * (slope != 0)
             )  # to the entries that the result is one of
             return [(wide * slope, off * np.abs(slope), flows)]
-        if isinstance(rule, Entrywise):
+        if isinstance(rule, Entrywise) and rule.partials:
             slopes = [
                 np.asarray(p(*operands, **static), held.dtype) if p is not None and asked else None
                 for p, asked in zip(rule.partials, wanted, strict=True)

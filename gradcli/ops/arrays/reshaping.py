@@ -262,7 +262,7 @@ def _roll_vjp(cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> Any:
 @function(
     vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
     ulps=0, parts=None,
-    numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
+    numpy="np.roll({0}, {shift}, {axis})",
 )
 def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
     """The entries moved along axes (in order, if there is no axis), those beyond the end to the start.

@@ -116,7 +116,7 @@ reshape: Op = structural(
     backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshape,
-    numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
+    numpy="np.reshape({0}, {shape})",
 )
 
 
@@ -147,7 +147,7 @@ broadcast_to: Op = structural(
     axes=lambda m, x, shape: m.repeat(x, shape),
     simpler=same_shape, backward="Expand", memory="view",
     doc="The entries repeated along new or one-entry axes. >>> broadcast_to(x, (3, 2))",
-    numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
+    numpy="np.broadcast_to({0}, {shape})",
 )
 
 
@@ -338,7 +338,7 @@ add_along: Op = structural(
     public=False, ulps=4, rounding="terms", carries=error_of_adding,
     axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
     doc="Zeros with x added at indices along an axis: the transpose of take_along.",
-    numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
+    numpy="_add_along({0}, {1}, {axis}, {shape})",
 )
 
 

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.errors import ArgumentError
 from gradcli.ops import carrying, extended, pytorch
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.constants import PI
@@ -292,8 +291,6 @@ def torch_div(x: Any, y: Any, *, rounding_mode: Literal["floor", "trunc", None] 
 @function(public=False, backward="Round")
 def round_decimals(x: Any, *, decimals: int = 0) -> Any:
     """x rounded to decimals, halves to even."""
-    if not isinstance(decimals, int):
-        raise ArgumentError(f"decimals must be a whole number, not {decimals!r}")
     unit = 10.0 ** abs(decimals)
     return (
         rint(x)

@@ -128,9 +128,7 @@ def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2:
 
 @function(
     vjp=_trace_vjp, shape=_trace_shape, dtype="number", rounding="terms", ulps=4,
-    numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
-    torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, "
-    f"{axis2}).sum(-1)",
+    numpy="np.trace({0}, {offset}, {axis1}, {axis2})", torch="torch.diagonal({0}, {offset}, {axis1}, {axis2}).sum(-1)",
 )
 def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The sum of a diagonal of a matrix, or of each one along two axes.

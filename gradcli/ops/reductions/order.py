@@ -93,8 +93,7 @@ argsort = structural(
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not "
     "differentiated.",
     numpy=_argsort_text,
-    torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, "
-    f"descending={descending}, stable=True)",
+    torch="torch.argsort({0}, dim={axis}, descending={descending}, stable=True)",
 )
 
 

@@ -78,7 +78,7 @@ polygamma: Op = elementwise(
     ">>> polygamma(1, x)",
     ulps=16,
     carries=(-math.inf, 0.0),
-    numpy=lambda shapes, n: f"special.polygamma({n}, {{0}})",
+    numpy="special.polygamma({n}, {0})",
     torch=lambda shapes, n: f"_polygamma({n}, {{0}}, {float(math.factorial(n))!r})" if n else "torch.special.digamma({0})",
 )
 digamma = elementwise(
