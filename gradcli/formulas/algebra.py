@@ -513,9 +513,7 @@ class Algebra(Sums, Transcription[Value]):
         known for it.
         """
         hidden = (
-            op.definition
-            if not (op.public or op.written or op.algebra == "composed")
-            else None
+            op.definition if not (op.public or op.written or op.algebra == "composed") else None
         )
         if (op.simpler is None and hidden is None) or op.algebra == "repetition":
             return None

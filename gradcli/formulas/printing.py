@@ -92,14 +92,8 @@ class Written(Transcription[Piece]):
             first: Piece = operands[0]
             return first
         if op.sign:
-            return (
-                _infix(op.sign, *operands)
-                if len(operands) == 2
-                else _prefix(op.sign, *operands)
-            )
-        written = (
-            in_form(op.written, node, operands, _literal) if op.written is not None else None
-        )
+            return _infix(op.sign, *operands) if len(operands) == 2 else _prefix(op.sign, *operands)
+        written = in_form(op.written, node, operands, _literal) if op.written is not None else None
         if written is not None:
             return Piece(written)
         name = op.name
