@@ -142,34 +142,23 @@ def products_in(arguments: Mapping[str, Any], wrt: list[str], result: Any, along
     a tuple of tuples in the order of ``wrt``. Raises ArgumentError for what is missing or of
     another shape.
     """
-    names = list(along)
-    if names != wrt:
+    if list(along) != wrt:
         raise ArgumentError(
             "second derivatives are by arguments that are numbers or arrays, not structures of them"
         )
     found: Floats = {}
-    for i, name in enumerate(names):
+    for name, row in _by_argument(arguments, wrt, result).items():
         shape = along[name].shape
-        product = np.zeros(shape)
-        for j, other in enumerate(names):
-            block = _numbers(f"{name},{other}", _block(result, names, i, j))
-            if block.shape != (*shape, *along[other].shape):
+        found[name] = np.zeros(shape)
+        for other, block in _by_argument(arguments, wrt, row).items():
+            part, wanted = _numbers(f"{name},{other}", block), (*shape, *along[other].shape)
+            if part.shape != wanted:
                 raise ArgumentError(
                     f"the second derivative by '{name}' and '{other}' has the shape "
-                    f"{block.shape}, not {(*shape, *along[other].shape)}"
+                    f"{part.shape}, not {wanted}"
                 )
-            product = product + np.tensordot(block, along[other], axes=along[other].ndim)
-        found[name] = product
+            found[name] = found[name] + np.tensordot(part, along[other], axes=along[other].ndim)
     return found
-
-
-def _block(result: Any, names: list[str], i: int, j: int) -> Any:
-    try:
-        if isinstance(result, Mapping):
-            return result[names[i]][names[j]]
-        return result[i][j] if isinstance(result, (tuple, list)) else result
-    except (LookupError, TypeError):
-        raise ArgumentError(f"the Hessian has nothing for '{names[i]}' and '{names[j]}'") from None
 
 
 def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> dict[str, Any]:

@@ -124,25 +124,13 @@ def definition_of(function: Any) -> Definition:
     if is_operator(function):
         return Definition()
     with suppress(Exception):  # a function may be any object
-        if is_module(function):
-            forward = definition_of(type(function).forward)
-            return (
-                forward
-                if forward.file is not None and not is_installed(forward.file)
-                else Definition()
-            )
-        code = getattr(inspect.unwrap(function), "__code__", None)
-        if code is not None:
-            return Definition(code.co_filename, code.co_firstlineno)
-        if inspect.isclass(function):
-            return Definition(
-                inspect.getsourcefile(function), inspect.getsourcelines(function)[1] or 1
-            )
-        return (
-            definition_of(type(function).__call__)
-            if hasattr(type(function).__call__, "__code__")
-            else Definition()
-        )
+        module = is_module(function)
+        target = type(function).forward if module else inspect.unwrap(function)
+        if not (inspect.isclass(target) or hasattr(target, "__code__")):
+            target = type(target).__call__
+        file, (_, line) = inspect.getsourcefile(target), inspect.getsourcelines(target)
+        if not (module and is_installed(file or "")):
+            return Definition(file, line or 1)
     return Definition()
 
 

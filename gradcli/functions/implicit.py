@@ -19,8 +19,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, InputTypeError
 from gradcli.functions.arguments import Floats, NoValue, Seeds, Subject, claims_in
 from gradcli.functions.calls import call_guarded
-from gradcli.functions.differences import derivative, hold_claims
-from gradcli.functions.extrapolation import Slope
+from gradcli.functions.differences import Slope, derivative, hold_claims
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import Exact
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
