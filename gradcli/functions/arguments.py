@@ -175,6 +175,7 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
         return {name: result[name] for name in wrt}
     if result is None:
         raise ArgumentError("the gradient is None")
+    several = isinstance(result, (tuple, list))
     if len(wrt) == 1:
         argument = arguments[wrt[0]]
         several = (
@@ -182,9 +183,7 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
             and not isinstance(argument, (tuple, list))
             and _shape(result) != np.shape(argument)
         )
-        parts = list(result) if several else [result]
-    else:
-        parts = list(result) if isinstance(result, (tuple, list)) else [result]
+    parts = list(result) if several else [result]
     if len(parts) != len(wrt):
         each = "argument" if len(wrt) == len(arguments) else f"of {', '.join(wrt)}"
         wanted = "one array" if len(wrt) == 1 else f"{len(wrt)} arrays, one for each {each}"
@@ -240,8 +239,9 @@ def of_torch(tensor: Any) -> np.ndarray:
     return found
 
 
-def to_torch(torch: Any, array: np.ndarray) -> Any:
+def to_torch(array: np.ndarray) -> Any:
     """An array as a tensor of PyTorch's, of its own memory."""
+    torch = import_module("torch")
     if is_bfloat16(array.dtype):
         return torch.from_numpy(array.astype(np.float32)).to(torch.bfloat16)
     return torch.from_numpy(np.array(array))
@@ -440,7 +440,7 @@ class Parameters:
     @contextmanager
     def _place(self, torch: Any, values: tuple[Any, ...]) -> Iterator[None]:
         pairs = [*zip(self._slots, values, strict=True)]
-        pairs += [(places, to_torch(torch, self._cast(tensor))) for places, tensor in self._others]
+        pairs += [(places, to_torch(self._cast(tensor))) for places, tensor in self._others]
         before = [(table, key, table[key]) for places, _ in pairs for table, key in places]
         try:
             for places, value in pairs:

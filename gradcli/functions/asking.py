@@ -8,7 +8,7 @@ import ast
 import importlib
 import inspect
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from gradcli.errors import EvaluationError, UnknownNameError, UsageError, one_of
 from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
-from gradcli.functions.checking import Question
+from gradcli.functions.checking import Question, names_to_differentiate
 from gradcli.functions.differences import JVP
 from gradcli.functions.frameworks import FORWARD, FRAMEWORKS
 from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL, is_operator
@@ -223,37 +223,6 @@ def _as_argument(value: Any, dtype: str) -> Any:
         rounded = in_format(array, dtype)
         return rounded if array.ndim else rounded[()]
     return array.item() if not array.ndim else array
-
-
-def names_to_differentiate(
-    names: list[str],
-    wrt: Sequence[str] | None,
-    freeze: Sequence[str],
-    by: str | None,
-    spelled: Callable[[str], str],
-) -> list[str]:
-    """Return the names that the gradient is by, of which PyTorch's modules may have more than the
-    arguments.
-
-    Raises UsageError for a name that is none of them, and where none is left.
-    """
-    for option, given in (("wrt", wrt or ()), ("freeze", freeze)):
-        for name in given if by != "torch" else ():
-            if name not in names:
-                close = suggestion(name, names)
-                help = (
-                    f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
-                )
-                raise UsageError(f"{spelled(option)}: {spelled('at')} has no '{name}'", help=help)
-    left = [name for name in dict.fromkeys(names if wrt is None else wrt) if name not in freeze]
-    if names and not left and by != "torch":
-        help = f"the arguments are {', '.join(names)}"
-        if freeze:
-            raise UsageError(
-                f"{spelled('freeze')} leaves nothing to differentiate with respect to", help=help
-            )
-        raise UsageError(f"{spelled('wrt')}: no argument to differentiate by", help=help)
-    return left
 
 
 # -- What is asked about a function, in Python and on the command line: whose gradient, JVP or

@@ -162,20 +162,21 @@ def _moving_rule(*sources: int) -> Rule:
 
 
 def _add_at(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -> Any:
-    """An array with entries added to some of its own."""
-    size, count = int(np.prod(np.shape(x), dtype=int)), int(np.prod(np.shape(new), dtype=int))
-    if size * count > _MOST:
-        raise Untraceable(f"no rule for a scatter of {count} entries into {size}")
-    # column j of the matrix is where an addition of 1 at entry j arrives
-    ones = np.eye(count).reshape(count, *np.shape(new))
-    columns = [
-        np.ravel(_own(primitive, np.zeros(np.shape(x)), indices, one, **parameters)[0])
-        for one in ones
-    ]
-    return x + np.reshape(np.stack(columns, axis=1) @ np.ravel(new), np.shape(x))
-
-
-_MOST = 1_000_000  # entries of the matrix of an addition
+    """An array with entries added to some of its own; what flows back from numbered entries says
+    where.
+    """
+    jax, size = import_module("jax"), int(np.prod(np.shape(x), dtype=int))
+    add = partial(primitive.bind, np.zeros(np.shape(x)), np.asarray(indices))
+    _, pull = jax.vjp(lambda given: add(given, **parameters), np.zeros(np.shape(new)))
+    (places,) = pull(1.0 + np.arange(size).reshape(np.shape(x)))  # 0 is for what is added nowhere
+    index = Tensor(np.ravel(places).astype(int))
+    scatter_add = function("scatter_add")
+    found = _on_tensors(
+        lambda entries, added: scatter_add(entries, 0, index, added),
+        np.concatenate([np.zeros(1), np.ravel(x)]),
+        np.ravel(new),
+    )
+    return np.reshape(found[1:], np.shape(x))
 
 
 def _sort(*xs: Any, dimension: int, num_keys: int = 1, **_: Any) -> list[Any]:
