@@ -54,6 +54,7 @@ class Source:
     text: str
     name: str | None = None
     first_line: int = 1
+    latex: ClassVar[bool] = False  # whether its tokens are read from LaTeX
 
     def __init__(self, text: str, name: str | None = None, first_line: int = 1) -> None:
         # there is one for each line of a program: twice as fast as the constructor of a frozen data

@@ -226,7 +226,7 @@ class _Parser:
         self.power = EXPRESSION  # by which the operator binds that comes next
         self.bracket = _Bracket(_OPEN, None)
         self.depth = self.recursion = 0
-        self.implied = False  # whether anything is written as in a textbook
+        self.implied = source.latex  # whether anything is written as in a textbook
         self.called: set[str] = set()  # names before brackets, which are read as functions
         self.notes: tuple[tuple[str | None, str], ...] = ()
         self.bars: dict[int, int] | None = None  # places of bars, each with that of the next one

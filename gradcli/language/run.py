@@ -27,6 +27,7 @@ from gradcli.language.statements import (
     parse_expression,
     parse_statements,
     parts_of,
+    tokens_of,
     without_bad_help,
 )
 from gradcli.language.tokens import (
@@ -35,7 +36,6 @@ from gradcli.language.tokens import (
     RESERVED,
     SYMBOL,
     logical_lines,
-    tokenize,
 )
 from gradcli.language.tree import (
     Assertion,
@@ -639,7 +639,7 @@ class Program:
         """
         text = normalize(text)
         source = Source(text, f"<{name}>")
-        tokens = tokenize(source) if has_sign(text) or "(" in text or "+-" in text else []
+        tokens = tokens_of(source) if has_sign(text) or "(" in text or "+-" in text else []
         sign = sign_in(tokens, 0, len(tokens) - 1)
         if sign is None:
             refuse_measured(source, tokens, 0, len(tokens) - 1)
@@ -665,7 +665,7 @@ class Program:
         text = normalize(text)
         source = Source(text, what)
         depth = 0
-        for token in tokenize(source):
+        for token in tokens_of(source):
             if token.kind == SYMBOL:
                 depth += (token.text in "([") - (token.text in ")]")
                 if depth == 0 and token.text == ",":

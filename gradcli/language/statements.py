@@ -49,6 +49,7 @@ from gradcli.language.tokens import (
     ROOTS,
     SYMBOL,
     Token,
+    end_of,
     superscript_value,
     tokenize,
 )
@@ -173,6 +174,25 @@ def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
 _AUGMENTED = words("+= -= *= /= **= @= //= %=")
 
 
+_LATEX = re.compile(r"\\[A-Za-z|{(\[]|[\^_]\s*\{")
+
+
+def tokens_of(source: Source) -> list[Token]:
+    """The tokens of a text, which is LaTeX where it has commands, or exponents and indices in
+    braces, outside of comments.
+
+    Raises ParseError at the first bad character.
+    """
+    try:
+        return tokenize(source)
+    except ParseError:
+        if _LATEX.search(source.text) is None:
+            raise
+    from gradcli.language.latex import latex_tokens
+
+    return latex_tokens(source)
+
+
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     """The statements of one logical line; an error takes the place of the statement it stands in,
     or of the rest of the line.
@@ -201,9 +221,9 @@ def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
         yield from refuse_block(source)
         return
     try:
-        tokens = tokenize(source)
+        tokens = tokens_of(source)
     except ParseError as error:
-        yield explain_error(source, 0, len(source.text), error)
+        yield error if source.latex else explain_error(source, 0, len(source.text), error)
         return
     start = 0
     for stop in ends(source, tokens):
@@ -234,7 +254,7 @@ def parse_expression(source: Source, limit: int) -> Expression:
             f"an expression of {len(source.text):,} characters is over the limit of {limit:,}",
             source=source,
         )
-    tokens = tokenize(source)
+    tokens = tokens_of(source)
     refuse_sign(source, tokens)
     try:
         return parse_tokens(source, tokens, 0, len(tokens) - 1)
@@ -252,7 +272,7 @@ def statements_of(text: str) -> list[Statement] | None:
 
 def statements_in(source: Source) -> list[Statement]:
     """The statements of a text. Raises ParseError for what cannot be read."""
-    tokens = tokenize(source)
+    tokens = tokens_of(source)
     start, found = 0, []
     for stop in ends(source, tokens):
         if stop > start and (made := statement(source, tokens, start, stop)) is not None:
@@ -350,7 +370,7 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     source, span = expression.source, expression.span
     assert source is not None
     assert span is not None
-    tokens = tokenize(source)
+    tokens = tokens_of(source)
     places = [token.start for token in tokens]
     start, stop = (bisect_left(places, place) for place in span)
     part = Part(source, tokens, start, stop, Span(*span))
@@ -367,7 +387,12 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     None for a statement of Python that changes nothing here.
     """
     last = tokens[stop - 1]
-    part = Part(source, tokens, start, stop, Span(tokens[start].start, last.start + len(last.text)))
+    span = Span(tokens[start].start, end_of(last))
+    if source.latex:  # which is longer than what it stands for
+        begin, end = end_of(tokens[start - 1]) if start else 0, tokens[stop].start
+        text = source.text[begin:end]
+        span = Span(end - len(text.lstrip()), begin + len(text.rstrip()))
+    part = Part(source, tokens, start, stop, span)
     first = tokens[start]
     kind, text, _ = part.token(1)
     if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):

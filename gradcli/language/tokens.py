@@ -99,6 +99,20 @@ def tokenize(source: Source) -> list[Token]:
     return tokens
 
 
+def next_token(source: Source, start: int) -> tuple[Token, int]:
+    """The token at a place, and the place after it and blanks.
+
+    Raises ParseError for a bad character.
+    """
+    match = _TOKEN.match(source.text, start)
+    kind = match.lastindex if match is not None else None
+    if match is None or kind is None or kind == _BAD:
+        raise _bad_character(source, source.text[start], start)
+    word = match[kind]
+    spelled = (SYMBOL, _SPELLINGS[word]) if kind == _SPELLING else (kind, word)
+    return Token(*spelled, start), match.end()
+
+
 def _bad_character(source: Source, char: str, start: int) -> ParseError:
     shown = repr(char) if char.isprintable() else f"U+{ord(char):04X}"
     if 0xDC80 <= ord(char) <= 0xDCFF:

@@ -15,11 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.characters import NAME, compose, normalize
-from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
+from gradcli.errors import (
+    GradcliError,
+    InputTypeError,
+    Source,
+    UnknownNameError,
+    UsageError,
+    suggestion,
+)
 from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.deviations import deviations
 from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
+from gradcli.language.statements import tokens_of
+from gradcli.language.tokens import NAME as NAMES
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import insist
@@ -57,7 +66,13 @@ def text_of(expression: Any) -> str:
 
 def words(expression: str) -> frozenset[str]:
     """The names in a program, functions and attributes among them, as the language spells them."""
-    return frozenset(word for word in _WORDS.findall(normalize(expression)) if word)
+    source = Source(normalize(expression))
+    found = [word for word in _WORDS.findall(source.text) if word]
+    if "\\" in source.text or "{" in source.text:
+        with suppress(GradcliError):
+            found += [token.text for token in tokens_of(source) if token.kind == NAMES]
+        found += source.text if source.latex else ""  # where names are letters
+    return frozenset(found)
 
 
 def bind_values(
