@@ -32,7 +32,7 @@ _IN_PLACE = (
     "sort",
 )  # methods of arrays that are not NumPy's function of their name
 
-_OF_FORM, _OF_NUMBERS = ("shape", "ndim", "size", "dtype"), ("item", "tolist")
+_OF_FORM = ("shape", "ndim", "size", "dtype")
 _ORDERED = ("ravel", "reshape")  # which take an order, as methods do
 
 
@@ -134,6 +134,12 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return repr(self.tensor.array)
 
+    def item(self, *index: Any) -> Any:
+        return self.passage.out(self.tensor).item(*index)
+
+    def tolist(self) -> Any:
+        return self.passage.out(self.tensor).tolist()
+
     # -- NumPy's attributes and methods
     # --------------------------------------------------------------------------------
 
@@ -191,13 +197,11 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return np.transpose(self, axes if len(axes) > 1 else axes[0] if axes else None)
 
     def __getattr__(self, name: str) -> Any:
-        """What tells the form of an array, what gives its numbers; the other methods of arrays are
-        NumPy's functions of their names.
+        """Return what tells the form of an array; the other methods of arrays are NumPy's functions
+        of their names.
         """
         if name in _OF_FORM:
             return getattr(self.tensor.array, name)
-        if name in _OF_NUMBERS:
-            return getattr(self.passage.out(self.tensor), name)
         if name in _IN_PLACE or not (hasattr(np.ndarray, name) and hasattr(np, name)):
             raise AttributeError(name)
         return partial(getattr(np, name), self)
