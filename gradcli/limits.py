@@ -1,4 +1,5 @@
-"""The documented limits on untrusted input, with the options that raise them.
+"""Ranges of numbers that options may be, and the documented limits on untrusted input, with the
+options that raise them.
 
 Every size that an input could use to exhaust the machine is checked against one of these numbers
 before anything of that size is made. Memory and work are counted from shapes and parameters, never
@@ -11,6 +12,8 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 from gradcli.errors import LimitError, UsageError
 
@@ -87,6 +90,35 @@ def size_text(bytes_: int) -> str:
 def _setting_text(number: int) -> str:
     """A number as it is written after NAME=, rounded up."""
     return size_text(number).removesuffix(" bytes").removesuffix("B").replace(" ", "").upper()
+
+
+class Number(NamedTuple):
+    """Range of a number: from the least to the most, or above the least."""
+
+    whole: bool = False
+    least: float = 0
+    most: float = math.inf
+    above: bool = False
+
+    def __str__(self) -> str:
+        most = "" if math.isinf(self.most) else f" to {self.most:,}"
+        return (
+            f"a {'whole ' * self.whole}number {'above' if self.above else 'from'} "
+            f"{self.least:g}{most}"
+        )
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is such a number."""
+        if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
+            return False
+        try:
+            return (
+                math.isfinite(value)
+                and self.least <= float(value) <= self.most
+                and not (self.above and value == self.least)
+            )
+        except OverflowError:  # an integer beyond all floats
+            return False
 
 
 @dataclass(frozen=True, eq=False)

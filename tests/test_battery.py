@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from battery import arrays, branches, formulas, functions, matrices, scalars
+from battery import arrays, formulas, functions, matrices
 from battery.rows import Row
 
 import gradcli as torch
@@ -23,7 +23,7 @@ _REQUEST = {
     "timeout": None, "output_format": "text", "random_state": 0, "fail_fast": False, "limit": [], "atol": 0.0, "points": 16, "jobs": 1,
     "cache": False, "dialect": None, "quiet": False, "color": "auto",
 }  # fmt: skip
-ROWS = [*scalars.ROWS, *branches.ROWS, *arrays.ROWS, *matrices.ROWS, *formulas.ROWS]
+ROWS = [*formulas.SCALARS, *formulas.BRANCHES, *arrays.ROWS, *matrices.ROWS, *formulas.FORMULAS]
 
 
 def listed(value: Any) -> Any:

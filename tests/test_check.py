@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -96,36 +97,44 @@ def statuses(records):
 
 QUADRATIC = ["-e", "3*a**3 - b**2", "a=2,3", "b=6,4"]
 
-CLAIMS = {
-    "formulas": ([*QUADRATIC, "--grad", "a=9*a**2", "--grad", "b=-2*b"], 0),
-    "a wrong formula": ([*QUADRATIC, "--grad", "a=9*a**2", "--grad", "b=2*b"], 1),
-    "numbers": ([*QUADRATIC, "--grad", "a=36,81", "--grad", "b=[-12, -8]"], 0),
-    "a wrong number": ([*QUADRATIC, "--grad", "a=36,80"], 1),
-    "numbers within rtol": ([*QUADRATIC, "--grad", "a=36,80.9", "--rtol", "1e-2"], 0),
-    "numbers beyond rtol": ([*QUADRATIC, "--grad", "a=36,80.9", "--rtol", "1e-4"], 1),
-    "numbers within atol": ([*QUADRATIC, "--grad", "a=36,80.9", "--atol", "0.2"], 0),
-    "a formula right at this point only": (["-e", "x**2", "x=2.5", "--grad", "x=2.5 + x"], 1),
-    "a formula with the seed": ([*QUADRATIC, "--seed", "1,0", "--grad", "a=9*a**2*seed"], 0),
-    "numbers with the seed": ([*QUADRATIC, "--seed", "1,0", "--grad", "a=36,0"], 0),
-    "a formula without names": (["-e", "3*x", "x=2", "--grad-formula", "x=3"], 0),
-    "a wrong formula without names": (["-e", "3*x", "x=2", "--grad-formula", "x=2"], 1),
-    "sampled": (["-e", "x**2*sin(x)", "--grad", "x=2*x*sin(x) + x**2*cos(x)"], 0),
-    "sampled and wrong": (["-e", "x**2*sin(x)", "--grad", "x=2*x*sin(x) - x**2*cos(x)"], 1),
-    "the value": (["-e", "x**2", "x=3", "--grad", "value=9"], 0),
-    "a wrong value": (["-e", "x**2", "x=3", "--grad", "value=8"], 1),
-    "beside wrt": (["-e", "x**2*y", "x=3", "y=1", "--wrt", "y", "--grad", "x=6"], 0),
-    "of the last query": (["-e", "y = 2*x; y; y**2", "x=3", "--grad", "x=24"], 0),
-    "a wrong shape": (["-e", "sum(x**2)", "x=1,2", "--grad", "x=2"], 1),
-    "float32": (["-e", "sin(x)", "x=2", "--dtype", "float32", "--grad", "x=cos(x)"], 0),
-    "a minus in front": (["-e", "-x**2", "x=3", "--grad", "x=-2*x"], 0),
-}  # fmt: skip
+
+COMMANDS = (Path(__file__).parent / "data" / "commands.jsonl").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("arguments", "code"), CLAIMS.values(), ids=CLAIMS)
-def test_claims(check, arguments, code):
-    found, records = check(*arguments)
-    assert found == code
-    assert statuses(records)[-1] == ("failed" if code else "passed")
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(c, id=f"{c['about']}: {c['run']}")
+        for c in map(json.loads, COMMANDS.splitlines())
+    ],
+)
+def test_commands(call_cli, tmp_path, case):
+    """What is typed (`run`, `stdin`, `files`) and what comes of it: the exit `code`, words of what
+    is printed (`out` and `err`, all of it where it is empty or ends a line) and what is `unsaid`,
+    the `message` of an error, the files that are `left`; of checks the `status` of each case, its
+    `reason` and `verdict`.
+    """
+    for name, text in case.get("files", {}).items():
+        (tmp_path / name).write_text(text, "utf-8")
+    records = case.keys() & {"status", "reason", "verdict"}
+    options = ["--format", "jsonl"] if records else []
+    done = call_cli(*shlex.split(case["run"]), *options, stdin=case.get("stdin", ""))
+    assert done.returncode == case.get("code", done.returncode)
+    assert case.get("out", done.stdout) == done.stdout or (
+        case["out"] and case["out"] in done.stdout
+    )
+    err = case.get("err", done.stderr)
+    assert err == done.stderr or (err and not err.endswith("\n") and err in done.stderr)
+    if "message" in case:
+        assert done.stderr.splitlines()[0].partition(": ")[2] == case["message"]
+    assert case.get("unsaid", "\0") not in done.stderr
+    assert case.get("left") in (None, list(tmp_path.iterdir()))
+    found = [json.loads(line) for line in done.stdout.splitlines()] if records else []
+    assert statuses(found) == case.get("status", statuses(found))
+    if "reason" in case:
+        assert found[0]["outcome"]["reason"] == case["reason"]
+    if "verdict" in case:
+        assert found[0]["check"]["verdict"] == case["verdict"]
 
 
 def test_claims_from_files(check, tmp_path):
@@ -268,32 +277,6 @@ def test_no_mask(call_cli, files, tmp_path, arguments):
     assert not (tmp_path / "wrong.npy").exists()
 
 
-WITHOUT_VALUES = {
-    "an identity": ("assert sin(2*x) == 2*sin(x)*cos(x)", "agree"),
-    "a derivative": ("assert grad(x**3, x) == 3*x**2", "agree"),
-    "a wrong derivative": ("assert grad(x**3, x) == 3*x**2 + 1e-9", "mismatch"),
-    "several names": ("assert log(x*z) == log(x) + log(z)", "agree"),
-    "right on one side only": ("assert sqrt(x**2) == x", "mismatch"),
-    "right up to rounding": ("assert cosh(x)**2 - sinh(x)**2 == 1", "agree"),
-    "outside of its domain": ("assert log(-abs(x) - 1) == x", "undetermined"),
-    "within": ("assert sin(x) == 0 within 1", "agree"),
-    "not within": ("assert x**2 == 4 within 1", "mismatch"),
-    "a binding": ("y = x**2; assert grad(y, x) == 2*x", "agree"),
-    "bindings of bindings": ("y = x**2; z = y*w; assert grad(z, x) == 2*x*w", "agree"),
-    "bindings in a query": ("y = x**2; sin(y)*w", "agree"),
-    "a function": ("f(t) = k*sin(t); assert f'(x) == k*cos(x)", "agree"),
-    "a kink": ("assert grad(abs(x), x) == sign(x)", "agree"),
-    "a name that is also a prefix": ("mean(F)*2", "agree"),
-}
-
-
-@pytest.mark.parametrize(("text", "verdict"), WITHOUT_VALUES.values(), ids=WITHOUT_VALUES)
-def test_what_has_names_without_values_is_decided_for_all_of_them(check, text, verdict):
-    code, (record,) = check("-", stdin=text + "\n")
-    assert record["check"]["verdict"] == verdict
-    assert code == (0 if verdict == "agree" else 1)
-
-
 def test_a_value_that_comes_later_is_that_of_what_was_made_of_the_name(call_cli):
     done = call_cli(
         "check", "-", "--format", "json", stdin="y = x**2\ny\nx = 3\ny*x\nassert y == 9\n"
@@ -325,65 +308,6 @@ def test_a_number_that_cannot_stand_for_a_name_is_said_to_be_tried(call_cli):
 def test_a_binding_that_waited_is_replaced_by_one_with_a_value(check):
     _, records = check("-", stdin="y = x**2\ny\ny = 3.0\ny**2\n")
     assert [sorted(record["grad"]) for record in records] == [["x"], ["y"]]
-
-
-EXPECTATIONS = {
-    "numbers": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 9, "grad": {"x": 6}}}, "passed"),
-    "a wrong value": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}, "failed"),
-    "decimal strings": ({"expr": "x", "at": {"x": "0.1"}, "expect": {"value": "0.1", "grad": {"x": "1"}}}, "passed"),
-    "a formula": ({"expr": "x**3", "at": {"x": 3}, "expect": {"grad": {"x": "3*x**2"}}}, "passed"),
-    "a wrong formula": ({"expr": "x**3", "at": {"x": 3}, "expect": {"grad": {"x": "9*x"}}}, "failed"),
-    "a formula without names": ({"expr": "2*x", "at": {"x": 3}, "expect": {"grad": {"x": {"formula": "2"}}}}, "passed"),
-    "null": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": None, "grad": None}}, "passed"),
-    "no object": ({"expr": "x**2", "at": {"x": 3}, "expect": 9}, "error"),
-    "a list of gradients": ({"expr": "x**2", "at": {"x": 3}, "expect": {"grad": [6]}}, "error"),
-    "no formula": ({"expr": "x**2", "at": {"x": 3}, "expect": {"grad": {"x": {"form": "2"}}}}, "error"),
-    "of a name that is not there": ({"expr": "x**2", "at": {"x": 3}, "expect": {"grad": {"z": 1}}}, "error"),
-    "a false assert before the query": ({"expr": "assert x == 2\nx**2", "at": {"x": 3}}, "failed"),
-    "a false assert after the query": ({"expr": "x**2\nassert x == 2", "at": {"x": 3}}, "failed"),
-    "claims are about the query, not the assert": (
-        {"expr": "x**2\nassert x == 3", "at": {"x": 3}, "expect": {"grad": {"x": 5}}}, "failed"),
-    "claims are about the query, not a binding": ({"expr": "x**2\ny = 1", "at": {"x": 3}, "expect": {"grad": {"x": 5}}}, "failed"),
-    "claims about no query": ({"expr": "assert x == 3", "at": {"x": 3}, "expect": {"value": 3}}, "error"),
-    "no query": ({"expr": "y = 3"}, "error"),
-    "empty": ({"expr": "# nothing"}, "error"),
-    "skip": ({"expr": "sqr(x)", "skip": "later"}, "skipped"),
-    "skip: true": ({"expr": "sqr(x)", "skip": True}, "skipped"),
-    "skip: false": ({"expr": "x**2", "at": {"x": 3}, "skip": False, "xfail": False}, "passed"),
-    "xfail": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}, "xfail": "off"}, "xfailed"),
-    "xfail of an error": ({"expr": "sqr(x)", "at": {"x": 3}, "xfail": "some day"}, "xfailed"),
-    "xfail that passes": ({"expr": "x**2", "at": {"x": 3}, "xfail": "off"}, "xpassed"),
-    "sampled": ({"expr": "x**2", "expect": {"grad": {"x": "2*x"}}}, "passed"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("record", "status"), EXPECTATIONS.values(), ids=EXPECTATIONS)
-def test_expectations(check, files, record, status):
-    files(cases__jsonl=[record])
-    code, records = check("cases.jsonl")
-    assert statuses(records) == [status]
-    assert code == {"failed": 1, "xpassed": 1, "error": 2}.get(status, 0)
-
-
-REMARKS = {
-    "x**2  # skip: slow": ("skipped", "slow"),
-    "x**2  # skip": ("skipped", "no reason given"),
-    "x**2  # skip the zeros, or skipping": ("passed", None),
-    "x**2  # skipped: no": ("passed", None),
-    "assert x == 4  # skip: no": ("skipped", "no"),
-    "assert x == 4  # xfail: known": ("xfailed", "known"),
-    "assert x == 3  # xfail: known": ("xpassed", "known"),
-    "1 +  # skip: syntax": ("skipped", "syntax"),
-    "sqr(x)  # xfail: soon": ("xfailed", "soon"),
-    "(x\n  **2)  # skip: two lines": ("skipped", "two lines"),
-    "(x  # skip: two lines\n  **2)": ("skipped", "two lines"),
-}
-
-
-@pytest.mark.parametrize(("text", "expected"), REMARKS.items(), ids=REMARKS)
-def test_remarks(check, text, expected):
-    _, (record,) = check("-", "x=3", stdin=text + "\n")
-    assert (record["outcome"]["status"], record["outcome"]["reason"]) == expected
 
 
 # -- what is read
@@ -447,60 +371,6 @@ def test_cases_of_one_line_have_names_of_their_own(check):
     assert len({r["outcome"]["name"] for r in records}) == 3
 
 
-REFUSED = {
-    "nothing": ([], "nothing to check"),
-    "only a binding": (["x=2"], "nothing to check"),
-    "bound twice": (["-e", "x", "x=1", "x=2"], "twice"),
-    "standard input twice": (["-", "-"], "twice"),
-    "a claim without an expression": (["-", "--grad", "x=1"], "-e"),
-    "a claim without a name": (["-e", "x", "x=1", "--grad", "1"], "NAME=VALUE"),
-    "a claim from no file": (["-e", "x", "x=1", "--grad", "x=@none.npy"], "none.npy"),
-    "an unknown verdict": (["-e", "x", "x=1", "--fail-on", "wrong"], "ill-conditioned"),
-    "an unknown format": (["-e", "x", "x=1", "--format", "yaml"], "gitlab"),
-    "an unknown report": (["-e", "x", "x=1", "--report", "yaml=out"], "gitlab"),
-    "a report without a file": (["-e", "x", "x=1", "--report", "junit"], "NAME=VALUE"),
-    "a report that cannot be written": (["-e", "x", "x=1", "--report", "junit=no/such/folder/x.xml"], "cannot write"),
-    "two reports in one file": (["-e", "x", "x=1", "--report", "json=out", "--report", "junit=./out"], "are about the same file"),
-    "a negative tolerance": (["-e", "x", "x=1", "--rtol", "-1"], "rtol"),
-    "no number as tolerance": (["-e", "x", "x=1", "--atol", "nan"], "atol"),
-    "no points": (["-e", "x", "--points", "0"], "points"),
-    "no processes": (["-e", "x", "-j", "0"], "--jobs must be a whole number from 1, not 0"),
-    "no time": (["-e", "x", "x=1", "--timeout", "0"], "timeout"),
-    "--at without a function": (["-e", "x", "--at", "x=1"], "--function"),
-    "a function without a gradient": (["--function", "math:sin", "--at", "x=1"], "--gradient"),
-    "a gradient without a function": (["--gradient", "math:sin", "--at", "x=1"], "--function"),
-    "a function without arguments": (["--function", "math:sin", "--gradient", "math:cos"], "--at"),
-    "a function and an expression": (["--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", "-e", "x"], "alone"),
-    "a function without a module": (["--function", "sin", "--gradient", "math:cos", "--at", "x=1"], "MODULE:NAME"),
-    "a broken argument": (["--function", "math:sin", "--gradient", "math:cos", "--at", "x=1 +"], "ends"),
-    "an unreadable baseline": (["-e", "x", "x=1", "--baseline", "."], "baseline"),
-    "an update of nothing": (["-e", "x", "x=1", "--update"], "neither"),
-    "an update of a part": (["-e", "x", "x=1", "--update", "--baseline", "b.json", "--fail-fast"], "--fail-fast"),
-    "an unknown option": (["-e", "x", "--frobnicate"], "--frobnicate"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("arguments", "fragment"), REFUSED.values(), ids=REFUSED)
-def test_refusals(call_cli, arguments, fragment):
-    done = call_cli("check", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert fragment in done.stderr
-
-
-UNFOUND = {
-    "nowhere.m:f": "there is no module 'nowhere' in ",
-    "math:sine": "'math:sine' names nothing: the module 'math' has no 'sine'\n",
-    "math:pi": "'math:pi' is no function but the class 'float'\n",
-}
-
-
-@pytest.mark.parametrize(("function", "message"), UNFOUND.items(), ids=UNFOUND)
-def test_a_function_that_cannot_be_found_is_an_error_of_its_case(call_cli, function, message):
-    done = call_cli("check", "--function", function, "--gradient", "math:cos", "--at", "x=1")
-    assert (done.returncode, done.stderr) == (2, "")
-    assert done.stdout.startswith(f"error[unknown-name]: {message}")
-
-
 def test_a_report_never_overwrites_what_is_checked(call_cli, files):
     folder = files(cases__jsonl=[{"expr": "1"}])
     done = call_cli("check", "cases.jsonl", "--report", f"jsonl={folder}/cases.jsonl")
@@ -558,33 +428,6 @@ def test_the_hook_of_pre_commit_takes_files_without_cases(call_cli, files):
 # -- how it ends
 
 
-@pytest.mark.parametrize(
-    ("program", "options", "code"),
-    [
-        pytest.param("x**2\n", [], 0, id="fine"),
-        pytest.param("assert x == 3\n", [], 1, id="a false assert"),
-        pytest.param("sqr(x)\n", [], 2, id="an error"),
-        pytest.param("assert x == 3\nsqr(x)\n", [], 2, id="the larger wins"),
-        pytest.param("sqr(x)\nassert x == 3\n", [], 2, id="the larger wins, first"),
-        pytest.param("sqrt(zero)\n", [], 1, id="undefined"),
-        pytest.param("sqrt(zero)\n", ["--fail-on", "mismatch"], 0, id="undefined, which is fine"),
-        pytest.param("abs(zero)\n", [], 0, id="a kink is fine"),
-        pytest.param("abs(zero)\n", ["--fail-on", "mismatch, kink"], 1, id="a kink that fails"),
-        pytest.param("exp(big)/(1 + exp(big))\n", [], 1, id="a mismatch"),
-        pytest.param("exp(big)/(1 + exp(big))\n", ["--fail-on", ""], 0, id="nothing fails"),
-        pytest.param("assert x == 3\n", ["--fail-on", ""], 1, id="but a false assert does"),
-        pytest.param("# nothing\n", [], 2, id="nothing"),
-        pytest.param("# nothing\n", ["--allow-empty"], 0, id="nothing, allowed"),
-        pytest.param("y = 2\n", [], 2, id="only a binding"),
-        pytest.param("sqr(x)  # skip: later\n", [], 0, id="all skipped"),
-    ],
-)
-def test_exit_codes(call_cli, program, options, code):
-    done = call_cli("check", "-", "x=2", "zero=0.0", "big=800", *options, stdin=program)
-    assert done.returncode == code
-    assert ("--allow-empty" in done.stderr) is (program in ("# nothing\n", "y = 2\n") and code == 2)
-
-
 def test_fail_fast(check):
     program = "x\nassert x == 3\nsqr(x)\nx**2\n"
     assert statuses(check("-", "x=2", stdin=program)[1]) == ["passed", "failed", "error", "passed"]
@@ -621,40 +464,6 @@ def test_settings(call_cli, files):
         ).returncode
         == 1
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "fragment"),
-    [
-        ("[tool.gradcli]\nverbose = true\n", "no setting 'verbose'"),
-        ("[tool.gradcli]\nfail-on = [1]\n", "fail-on cannot be [1]"),
-        (
-            "[tool.gradcli]\nfail-on = 'wrong'\n",
-            "[tool.gradcli] fail-on must be one of skipped, agree, kink, ill-conditioned, "
-            "undefined, undetermined, mismatch, not 'wrong'",
-        ),
-        ("[tool.gradcli]\nrtol = 'small'\n", "rtol must be a number from 0, not 'small'"),
-        ("[tool.gradcli]\nrtol = true\n", "rtol must be a number from 0, not True"),
-        ("[tool.gradcli]\natol = -1\n", "atol must be a number from 0, not -1"),
-        ("[tool.gradcli]\njobs = 0\n", "jobs must be a whole number from 1, not 0"),
-        ("[tool.gradcli]\npoints = 1.5\n", "points must be a whole number from 1, not 1.5"),
-        ("[tool]\ngradcli = 3\n", "must be a table"),
-        ("[tool.gradcli\n", "cannot read"),
-    ],
-)
-def test_settings_that_are_wrong(call_cli, files, text, fragment):
-    files(pyproject__toml=text)
-    done = call_cli("check", "-e", "x", "x=1")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert fragment in done.stderr
-
-
-@pytest.mark.parametrize(
-    "text", ["tool = 1\n", "[tool.other]\nx = 1\n", "[tool.gradcli]\ntimeout = 5.0\n"]
-)
-def test_settings_that_are_fine(call_cli, files, text):
-    files(pyproject__toml=text)
-    assert call_cli("check", "-e", "x", "x=1").returncode == 0
 
 
 # -- reports
@@ -937,87 +746,6 @@ def test_a_time_limit_of_the_settings_is_that_of_functions(run_cli, files):
         "check", "--function", "mine:endless", "--gradient", "mine:loss_grad", "--at", "w=2."
     )
     assert (done.returncode, "the time limit" in done.stdout) == (1, True)
-
-
-NOT_OF_FUNCTIONS = [
-    "--grad=w=1", "--grad-formula=w=1", "--convention=jax", "--save=w=w.npy", "--backend=numpy", "--threads=1",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("option", NOT_OF_FUNCTIONS)
-def test_options_that_are_not_about_functions(call_cli, option):
-    done = call_cli(
-        "check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", option
-    )
-    name = option.partition("=")[0]
-    assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        done.stderr
-        == f"error[usage]: --function and {name} exclude each other\n = help: leave one of them "
-        "out\n"
-    )
-
-
-IDLE = {
-    "-i without files": ("check -e x x=1 -i jsonl", "--input is about files and standard input, "
-    "of which there are none"),
-    "--verbose without text": ("check -e x x=1 -v --format json",
-                               "--verbose is about the text report, which is not asked for\n"
-                               " = help: add --report text=-, or leave --verbose out"),
-    "two reports on standard output": ("check -e x x=1 --format json --report junit=-",
-                                       "--format json and --report junit=- are both about "
-                                       "standard output\n"
-                                       " = help: write --report json=- for both"),
-    "-i beside an expression": ("eval x x=1 -i jsonl", "--input is about files and standard "
-    "input, of which there are none"),
-    "--wrt of nothing": ("eval x x=1 --wrt ,", "--wrt names nothing\n = help: write --wrt x,y "
-    "with names of the expression"),
-    "--wrt and --freeze": ("eval x*y x=1 y=1 --wrt x --freeze y,x", "--wrt and --freeze both name "
-    "'x'\n = help: leave one of them out"),
-    "--jvp --formula": ("eval x x=1 --jvp x=1 --formula", "--jvp and --formula exclude each "
-    "other\n = help: leave one of them out"),
-    "--hessian --precision": ("eval x x=1 --hessian --precision 20",
-                              "--hessian and --precision exclude each other\n = help: leave one "
-                              "of them out"),
-    "--jvp --wrt": ("eval x*y x=1 y=1 --jvp x=1 --wrt y", "--jvp and --wrt exclude each other\n = "
-    "help: leave one of them out"),
-    "--jvp twice": ("eval x x=1 --jvp x=1 --jvp x=2", "--jvp x=... is given twice"),
-    "formulas in csv": ("eval x x=1 --format csv --formula", "--format csv and --formula exclude "
-    "each other\n"
-                        " = help: leave one of them out"),
-    "digits in JSON": ("eval x x=1 --format json --digits 3", "--format json and --digits exclude "
-    "each other\n"
-                       " = help: leave one of them out"),
-    "precision in LaTeX": ("eval x x=1 --format latex --precision 20", "--format latex and "
-    "--precision exclude each other\n"
-                           " = help: leave one of them out"),
-    "a limit of no check": ("eval x x=1 --no-check --timeout 3", "--no-check and --timeout "
-    "exclude each other\n"
-                            " = help: leave one of them out"),
-    "colours of JSON": ("eval x x=1 --format json --color always", "--format json and --color "
-    "always exclude each other\n"
-                        " = help: leave one of them out"),
-    "another format to save": ("eval x x=1 --save x=g.mat", "--save x=g.mat: '.mat' is no format "
-    "that is written\n"
-                               " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, "
-                               ".h5, .hdf5 and .parquet"),
-    "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save "
-    "x=g.npy: 'g.npy' is named twice\n"
-                               " = help: a .npz file takes several"),
-    "one thing in two files": ("eval x x=1 --save x=g.npy --save x=h.npy", "--save x=... is given "
-    "twice"),
-    "masks in another format": ("check -e x x=1 --save x=g.txt", "--save x=g.txt: '.txt' is no "
-    "format that is written\n"
-                                " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, "
-                                ".h5, .hdf5 and .parquet"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("command", "message"), IDLE.values(), ids=IDLE)
-def test_an_option_without_effect_is_refused(call_cli, tmp_path, command, message):
-    done = call_cli(*command.split())
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error[usage]: {message}\n")
-    assert list(tmp_path.iterdir()) == []
 
 
 # -- processes, pipes and signals

@@ -17,6 +17,7 @@ from test_tensor_rules import on_tensors
 import gradcli as torch
 import gradcli.autograd.forward_ad as fw
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from gradcli.graph.nodes import Expr
 
 CASES = list(
     {case.text.split("(")[0]: case for case in reversed(EVERY)}.values()
@@ -42,15 +43,9 @@ def examples(case: Case) -> list[Any]:
     return [torch.tensor(np.stack(pair)) for pair in pairs]
 
 
-@over_cases
-def test_a_batch_is_its_examples(case: Case) -> None:
+def assert_batch_is_its_examples(case: Case, root: Expr, function: Callable[..., Any]) -> None:
     """Of values and of gradients: one after the other is the definition."""
-    scope, root = lowered(case.text, case.values)
     weights = torch.tensor(np.random.default_rng(1).standard_normal(root.shape))
-
-    def function(*given: Any) -> Any:
-        return on_tensors(scope, root, dict(zip(case.values, given, strict=True)))
-
     batch = examples(case)
     together, alone = vmap(function)(*batch), [function(*[x[i] for x in batch]) for i in range(2)]
     for i in range(2):
@@ -68,17 +63,11 @@ def test_a_batch_is_its_examples(case: Case) -> None:
             ), list(case.values)[place]
 
 
-@over_cases
-def test_tangents_are_transposes_of_gradients(case: Case) -> None:
+def assert_tangent_is_transpose(case: Case, root: Expr, function: Callable[..., Any]) -> None:
     """<u, J v> by the tangent is <J^T u, v> by the tape."""
-    scope, root = lowered(case.text, case.values)
     if root.kind != "float":
         return
     random = np.random.default_rng(2)
-
-    def function(*given: Any) -> Any:
-        return on_tensors(scope, root, dict(zip(case.values, given, strict=True)))
-
     xs = tuple([torch.tensor(np.asarray(v, float)) for v in case.values.values()])
     vs = tuple([torch.tensor(random.standard_normal(x.shape)) for x in xs])
     u = torch.tensor(random.standard_normal(root.shape))
@@ -90,6 +79,17 @@ def test_tangents_are_transposes_of_gradients(case: Case) -> None:
         sum((g * v).sum().item() for g, v in zip(pull(u), vs, strict=True)),
     )
     assert ahead == pytest.approx(back, rel=1e-11, abs=1e-12)
+
+
+@over_cases
+def test_batches_and_tangents(case: Case) -> None:
+    scope, root = lowered(case.text, case.values)
+
+    def function(*given: Any) -> Any:
+        return on_tensors(scope, root, dict(zip(case.values, given, strict=True)))
+
+    assert_batch_is_its_examples(case, root, function)
+    assert_tangent_is_transpose(case, root, function)
 
 
 # -- transformations of transformations

@@ -19,8 +19,7 @@ from gradcli.query import catalogue
 FUNCTIONS = [pytest.param(record, id=record.name) for _, record in catalogue.functions()]
 
 
-@pytest.mark.parametrize("record", FUNCTIONS)
-def test_entry_is_complete(record: Op | Composite) -> None:
+def assert_complete(record: Op | Composite) -> None:
     entry = catalogue.entry(record)
     assert entry.signature.startswith(f"{record.name}(")
     assert entry.doc
@@ -33,8 +32,7 @@ RECORDED = recorded()
 PYTORCH, DIFFERENCES = 1e-9, 1e-6  # what is left to rounding in a gradient, by who made it
 
 
-@pytest.mark.parametrize("record", FUNCTIONS)
-def test_example_is_what_another_library_says(record: Op | Composite) -> None:
+def assert_example(record: Op | Composite) -> None:
     """Value and gradient are those of NumPy, SciPy, PyTorch or mpmath, recorded with their
     source.
     """
@@ -56,6 +54,13 @@ def test_example_is_what_another_library_says(record: Op | Composite) -> None:
         assert found[there] == pytest.approx(wanted[there], rel=near, abs=near), (
             f"{key} by {name}: {known.source} has {slope}"
         )
+
+
+@pytest.mark.parametrize("record", FUNCTIONS)
+def test_entry_and_example(record: Op | Composite) -> None:
+    """An entry has all of its parts, and an example with numbers of another library."""
+    assert_complete(record)
+    assert_example(record)
 
 
 def test_most_functions_have_an_example_with_a_finite_gradient() -> None:

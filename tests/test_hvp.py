@@ -98,43 +98,6 @@ def test_rows_are_by_the_names_that_are_differentiated(call_cli, option, names):
     assert list(json.loads(done.stdout)["hvp"]) == names
 
 
-REFUSED = {
-    "a result that is no scalar": (
-        ["[x, x]", "x=3", "--hvp", "x=1"],
-        "a Hessian-vector product needs a scalar, not an array of shape (2,)",
-    ),
-    "a name that has no value": (
-        ["x*x", "x=3", "--hvp", "y=1"],
-        "no value for 'y', which has a tangent",
-    ),
-    "another shape": (
-        ["sum(x)", "x=1,2", "--hvp", "x=1"],
-        "the tangent of 'x' has the shape (), its value (2,); they must be the same",
-    ),
-    "a Hessian": (
-        ["x*x", "x=3", "--hvp", "x=1", "--hessian"],
-        "--hessian and --hvp exclude each other",
-    ),
-    "a jvp": (["x*x", "x=3", "--hvp", "x=1", "--jvp", "x=1"], "--jvp and --hvp exclude each other"),
-    "a seed": (
-        ["x*x", "x=3", "--hvp", "x=1", "--seed", "1"],
-        "--hvp and --seed exclude each other",
-    ),
-    "a direction twice": (
-        ["x*x", "x=3", "--hvp", "x=1", "--hvp", "x=2"],
-        "--hvp x=... is given twice",
-    ),
-    "no direction": (["x*x", "x=3", "--hvp", "x"], "--hvp takes NAME=VALUE, not 'x'"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(call_cli, arguments, message):
-    done = call_cli("eval", *arguments)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[0].partition(": ")[2] == message
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -27,9 +27,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcli import inert
+from gradcli.cli.request import COMMANDS as REQUESTS
 from gradcli.cli.write.results import Writer
 from gradcli.errors import ArgumentError, Source, Span
-from gradcli.files.option_table import VALUES
 from gradcli.report.data import encode, id_text, plain
 from gradcli.report.derivative_record import DerivativeRecord, Formula
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord
@@ -40,7 +40,7 @@ from gradcli.report.verdicts import Check, Claim, Verdict
 # -------------------------------------------------------------------------------------------------------------
 
 FORMATS, FORMULA_FORMATS, BOUND_FORMATS = (
-    VALUES[f"{command}.output_format"] for command in ("eval", "diff", "bound")
+    REQUESTS[command][0].values_of("output_format") for command in ("eval", "diff", "bound")
 )
 
 PLACES = (

@@ -543,7 +543,7 @@ def test_the_seed_of_a_record_is_not_dropped(call_cli):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_names_the_values_of_the_table(command):
     for name, annotated in COMMANDS[command][0].options().items():
-        values = option_table.VALUES.get(f"{command}.{name}") or option_table.VALUES.get(name)
+        values = option_table.values_of(f"{command}.{name}")
         metavar = annotated.__metadata__[0].metavar or ""
         if "|" in metavar and values is not None:
             assert tuple(metavar.split("|")) == values, name

@@ -176,8 +176,7 @@ def used(text: str) -> list[str]:
     return [name for name in ARRAYS if re.search(rf"\b{name}\b", text.split("(", 1)[1])]
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in REFUSED])
-def test_every_keyword_is_used_or_refused(name: str) -> None:
+def assert_keywords_are_used(name: str) -> None:
     taken = 0
     for text in texts_of(name):
         given: dict[str, Any] = copies()
@@ -214,8 +213,7 @@ def test_every_keyword_is_used_or_refused(name: str) -> None:
     assert taken
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in REFUSED])
-def test_no_gradient_is_lost(name: str) -> None:
+def assert_gradients_are_kept(name: str) -> None:
     for text in texts_of(name):
         if "out=empty" in text or "dtype=" in text or "float32" in text:
             continue
@@ -240,6 +238,13 @@ def test_no_gradient_is_lost(name: str) -> None:
             assert np.allclose(leaf.grad.numpy(), wanted, rtol=1e-4, atol=1e-5, equal_nan=True), (
                 f"{text}, by {wrt}: {leaf.grad}, not {wanted}"
             )
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in REFUSED])
+def test_every_keyword_and_array(name: str) -> None:
+    """Whatever is given is used, and keeps its gradient."""
+    assert_keywords_are_used(name)
+    assert_gradients_are_kept(name)
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,7 @@ def same(mine: Any, theirs: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_keyword_is_used_or_refused(name: str) -> None:
+def assert_keywords_are_used(name: str) -> None:
     for text in calls_of(name):
         try:
             result = run(text)
@@ -92,8 +91,7 @@ def test_every_keyword_is_used_or_refused(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_gradient_of_a_number_is_lost(name: str) -> None:
+def assert_gradients_of_numbers_are_kept(name: str) -> None:
     for text in calls_of(name):
         found = _NUMBER.search(text)
         if found is None:
@@ -106,6 +104,13 @@ def test_no_gradient_of_a_number_is_lost(name: str) -> None:
         parts = result if isinstance(result, (tuple, list)) else [result]
         taken = any(isinstance(part, torch.Tensor) and part.requires_grad for part in parts)
         assert taken, f"{text}: the gradient by {found.group(1)} is lost"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_keyword_and_number(name: str) -> None:
+    """Whatever is given is used, and keeps its gradient."""
+    assert_keywords_are_used(name)
+    assert_gradients_of_numbers_are_kept(name)
 
 
 def test_nearly_all_calls_are_taken() -> None:

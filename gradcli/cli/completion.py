@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from gradcli.cli.request import COMMANDS
@@ -58,24 +59,30 @@ def _complete(param: Any, incomplete: str) -> Iterable[str]:
             typed, DATA if at else (*DATA, *PROGRAMS), before="" if name == "=" else name + at
         )  # bash cuts x=@data at "="
     words: Iterable[str] = str(param.metavar).split("|")
-    if param.name in ("words", "word"):
-        from gradcli.query import catalogue
-        from gradcli.report.rules import RULES
-
-        others = (
-            ()
-            if param.name == "words"
-            else (*(name.removeprefix("error-") for name in RULES), *COMMANDS)
-        )
-        words = [
-            *others,
-            *(
-                name
-                for _, record in catalogue.functions()
-                for name in (record.name, *record.aliases)
-            ),
-        ]
+    if param.name == "words":
+        words = functions_by_name()
+    elif param.name == "word":
+        words = [*codes(), *COMMANDS, *functions_by_name()]
     return [word for word in words if word.startswith(incomplete)]
+
+
+@cache
+def functions_by_name() -> dict[str, str]:
+    """All functions, by each of their names, with what they are."""
+    from gradcli.query import catalogue
+
+    return {
+        name: catalogue.summary(record)
+        for _, record in catalogue.functions()
+        for name in (record.name, *record.aliases)
+    }
+
+
+def codes() -> list[str]:
+    """The codes that `gradcli help` explains."""
+    from gradcli.report.rules import RULES
+
+    return [name.removeprefix("error-") for name in RULES]
 
 
 def files(typed: str, suffixes: tuple[str, ...], before: str = "") -> Iterator[str]:

@@ -53,12 +53,6 @@ class Inputs:
     format: str | None = None  # of all files, "text" or "jsonl"; without one, their suffixes say it
     found: frozenset[str] = frozenset()  # the files that nobody named: they were found in folders
 
-    def __post_init__(self) -> None:
-        if self.files.count("-") > 1:
-            raise UsageError("standard input is named twice")
-        if self.format is not None and not self.files:
-            raise UsageError("--input is about files and standard input, of which there are none")
-
     def holds_records(self, path: str) -> bool:
         if self.format is None:
             return path.endswith(_OF_RECORDS)
@@ -111,6 +105,15 @@ class Words(NamedTuple):
     ranges: dict[str, str]
     files: list[str]
 
+    def expression(self, help: str = ONE_BINDING) -> str | None:
+        """Return the only expression, if there is one. Raises UsageError for two."""
+        if len(self.others) > 1:
+            (first, _), (second, _), *_ = self.others
+            raise UsageError(
+                f"two expressions: '{first.strip()}' and '{second.strip()}'", help=help
+            )
+        return self.others[0][0] if self.others else None
+
     def inputs(
         self, request: Request, nothing: str, example: str, help: str = ONE_BINDING
     ) -> Inputs:
@@ -118,33 +121,37 @@ class Words(NamedTuple):
 
         Raises UsageError, also for two expressions.
         """
-        if len(self.others) > 1:
-            (first, _), (second, _), *_ = self.others
-            raise UsageError(
-                f"two expressions: '{first.strip()}' and '{second.strip()}'", help=help
-            )
-        expression = self.others[0][0] if self.others else None
+        expression = self.expression(help)
         if expression is None and not self.files:
             if sys.stdin is None or sys.stdin.closed:
                 raise UsageError(f"nothing to {nothing}", help=example)
             if sys.stdin.isatty():
                 say("reading expressions from the terminal; end with Ctrl-D")
             self.files.append("-")
-        return Inputs(expression, self.bindings, self.files, request.input_format)
+        return Inputs(expression, self.bindings, self.files, _input_format(request, self.files))
+
+
+def _input_format(request: Request, files: Sequence[str]) -> str | None:
+    """Return how files are read. Raises UsageError where there are none."""
+    if request.input_format is not None and not files:
+        raise UsageError("--input is about files and standard input, of which there are none")
+    return request.input_format
 
 
 def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) -> Words:
-    """Return the positional arguments. Raises UsageError for a name that is bound twice.
+    """Return the positional arguments.
+
+    Raises UsageError for a name that is bound twice, and for standard input that is named twice.
 
     ranges    whether NAME=BEGIN..END is one
-    of_files  whether what exists is a file, and what is no binding, too
+    of_files  whether what exists, or has the suffix of programs or records, is a file
     """
     found = Words([], {}, {}, list(request.files))
     for argument in request.arguments:
         is_file = argument == "-" or (of_files and os.path.exists(argument))
         text = argument if is_file else argument_text(argument)
         binding = None if is_file else BINDING.match(text)
-        if is_file or (of_files and binding is None):
+        if is_file or (of_files and binding is None and text.endswith((".grad", *_OF_RECORDS))):
             found.files.append(argument)
         elif binding is None:
             found.others.append((text, bool(found.files)))
@@ -153,6 +160,8 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
             if name in found.bindings or name in found.ranges:
                 raise UsageError(f"the name '{name}' is bound twice")
             (found.ranges if ranges and ".." in value else found.bindings)[name] = value
+    if found.files.count("-") > 1:
+        raise UsageError("standard input is named twice")
     return found
 
 
@@ -167,45 +176,28 @@ def eval_inputs(request: Request) -> Inputs:
 def expression_apart(request: CheckRequest) -> CheckRequest:
     """Return the request with an expression among its positionals as that of ``-e``.
 
-    A file that exists and a word with a known suffix are files. Raises UsageError for a word that
-    reads as a mistyped path.
+    Raises UsageError for a word that reads as a mistyped path.
     """
     if request.function is not None:
         return request
-    texts = {
-        word: argument_text(word)
-        for word in request.arguments
-        if word != "-" and not os.path.exists(word)
+    found = words_of(request, of_files=True)
+    claims = (*request.over, *request.grad, *request.grad_formula)
+    named = {
+        *found.bindings,
+        *(text.partition("=")[0] for text in claims),
+        *(names_of(request.wrt) or ()),
     }
-    bindings = {
-        word: found["name"]
-        for word, text in texts.items()
-        if (found := BINDING.match(text)) is not None
-    }
-    asked = [
+    for text, _ in found.others:
+        _refuse_lost_path(text.strip(), named)
+    if request.expression is not None:
+        found.others.insert(0, (request.expression, False))
+    expression = found.expression()
+    others = [
         word
-        for word in texts
-        if word not in bindings and not word.endswith((".grad", *_OF_RECORDS))
+        for word in request.arguments
+        if os.path.exists(word) or argument_text(word) != expression
     ]
-    said = [
-        text.partition("=")[0] for text in (*request.over, *request.grad, *request.grad_formula)
-    ]
-    named = {*bindings.values(), *said, *(names_of(request.wrt) or ())}
-    for word in asked:
-        _refuse_lost_path(texts[word].strip(), named)
-    if not asked:
-        return request
-    two = [
-        text.strip()
-        for text in (request.expression, *(texts[word] for word in asked))
-        if text is not None
-    ]
-    if len(two) > 1:
-        raise UsageError(f"two expressions: '{two[0]}' and '{two[1]}'", help=ONE_BINDING)
-    return request.but(
-        expression=texts[asked[0]],
-        arguments=[word for word in request.arguments if word not in asked],
-    )
+    return request.but(expression=expression, arguments=others)
 
 
 def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
@@ -245,34 +237,28 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     neither, what is usual. Raises UsageError.
     """
     _, bindings, _, files = words_of(request, of_files=True)
-    if request.expression is not None:
-        argument_text(request.expression)
     if request.at:
         raise UsageError(
             "--at is about a --function", help="after -e, bindings follow as they are: x=1,2"
         )
-    if request.expression is None and not files and usual.files:
+    if request.expression is not None:
+        argument_text(request.expression)
+    elif not files and usual.files:
         files = matching(usual.files, usual.path)
-    if request.expression is None and not files and _is_fed():
+    elif not files and _is_fed():
         files = ["-"]
-    if request.expression is None and not files:
+    elif not files:
         help = "name files, or give an expression: gradcli check 'x**2*sin(x)'"
         listed = "the settings list functions: gradcli check --functions imports and runs them"
         raise UsageError("nothing to check", help=listed if usual.functions else help)
-    given = Inputs(request.expression, bindings, files, request.input_format)
-    paths = found_in(given.files, request.allow_empty)
+    paths = found_in(files, request.allow_empty)
     if request.line is not None and (request.expression is not None or len(paths) != 1):
         raise UsageError(
             "--line is about one file",
             help="write it beside the file alone: gradcli check model.grad --line 3",
         )
-    return Inputs(
-        request.expression,
-        bindings,
-        paths,
-        request.input_format,
-        frozenset(paths) - frozenset(given.files),
-    )
+    found = frozenset(paths) - frozenset(files)
+    return Inputs(request.expression, bindings, paths, _input_format(request, files), found)
 
 
 def function_inputs(request: CheckRequest) -> Inputs:
@@ -282,12 +268,11 @@ def function_inputs(request: CheckRequest) -> Inputs:
     return Inputs(None, {}, [])
 
 
-def programs_of(
-    request: Request, inputs: Inputs, limits: Limits, state: int | None = None
-) -> Programs:
+def programs_of(request: Request, inputs: Inputs, state: int | None = None) -> Programs:
     """The programs of a run: their bindings are constant expressions or data files, for which the
     limits make room. Raises GradcliError.
     """
+    limits = limits_of(request)
     values: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
     calculator = Programs(limits, request.dtype).fresh(

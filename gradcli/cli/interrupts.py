@@ -15,7 +15,8 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -68,24 +69,19 @@ class unwinding:
             raise _raised_for(_state.received) from None
 
 
-class staying:
+@contextmanager
+def staying() -> Iterator[None]:
     """In the block an interrupt raises KeyboardInterrupt, each time anew, and ends nothing by
     itself: a session goes on after it.
     """
-
-    def __enter__(self) -> None:
-        self._before: Any = None
-        with suppress(ValueError):  # not the main thread
-            self._before = signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+    before: Any = None
+    with suppress(ValueError):  # not the main thread
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def check() -> None:

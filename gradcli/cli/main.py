@@ -247,9 +247,10 @@ def run() -> None:
     """
     interrupts.take_over()
     from gradcli.cli.exit_codes import run_guarded
+    from gradcli.cli.write.results import somebody_types
 
     _fill_standard_streams()
-    if sys.argv[1:] == [] and _is_terminal():
+    if sys.argv[1:] == [] and somebody_types():
         sys.argv.append("repl")
     gc.set_threshold(
         500_000,
@@ -262,16 +263,6 @@ def run() -> None:
     # the interpreter, which ends, looks through everything else once more: a fifth of a short run
     gc.freeze()
     sys.exit(code)
-
-
-def _is_terminal() -> bool:
-    """Return whether somebody types and reads; without a command, a session begins then."""
-    return (
-        sys.stdin is not None
-        and sys.stdout is not None
-        and sys.stdin.isatty()
-        and sys.stdout.isatty()
-    )
 
 
 def _fill_standard_streams() -> None:

@@ -1,8 +1,9 @@
 """Options of the command line: a class for each command, whose fields are what is typed, in the
 order of its help.
 
-A field that typer reads is annotated so, which is looked at for the command that is asked for. What
-stands there holds where nothing is given.
+A field that typer reads is annotated so, which is looked at for the command that is asked for; the
+values that an option of the command line alone may have stand beside it. What stands there holds
+where nothing is given.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from gradcli.limits import Number
 from gradcli.ops.facts import Fixed
 
 Texts = tuple[str, ...]  # of an option that may be given again
+WORDS = "one of the words that it is shown with"  # of an option whose values these are
 _code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names an object in Python
 _UNSAID: Any = None  # for what follows from other options
 
@@ -54,6 +57,7 @@ InputFormat = Annotated[
         metavar="text|jsonl",
         help="How to read files and standard input (by suffix, else text).",
     ),
+    WORDS,
 ]
 Check = Annotated[
     bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")
@@ -94,7 +98,9 @@ Limit = Annotated[
         "memory or work, such as memory=500M.",
     ),
 ]
-Color = Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")]
+Color = Annotated[
+    str, typer.Option(metavar="auto|always|never", help="Colour of the output."), WORDS
+]
 
 
 class Request(Fixed):
@@ -141,12 +147,14 @@ class Request(Fixed):
         """
 
         def read(context: typer.Context, **given: Any) -> Callable[[], int]:
-            from gradcli.files.option_table import typed_value
+            from gradcli.files.option_table import typed_value, values_of
 
             said: dict[str, Any] = {
                 name: tuple(value)
                 if isinstance(value, (list, tuple))
-                else typed_value(f"{command}.{name}", value, cls.word_of(name))
+                else typed_value(
+                    cls.values_of(name) or values_of(f"{command}.{name}"), value, cls.word_of(name)
+                )
                 for name, value in given.items()
                 if value is not None
             }
@@ -159,7 +167,7 @@ class Request(Fixed):
 
         parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
         for name, annotated in cls.options().items():
-            kind, how = get_args(annotated)
+            kind, how, *_ = get_args(annotated)
             several, usual = kind == Texts or name == "wrt", getattr(cls, name)
             parameters.append(
                 Parameter(
@@ -171,6 +179,12 @@ class Request(Fixed):
         reading.__signature__ = Signature(parameters)
         read.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return read
+
+    @classmethod
+    def values_of(cls, name: str) -> Any:
+        """Return what an option may be, if that is said here; None if not."""
+        how, *values = cls.options()[name].__metadata__
+        return how.metavar.split("|") if values == [WORDS] else next(iter(values), None)
 
     @classmethod
     def word_of(cls, name: str, on: bool = True) -> str:
@@ -275,6 +289,7 @@ class EvalRequest(Request):
             help="The form of the output. In csv, text that a spreadsheet would calculate has an "
             "apostrophe before it.",
         ),
+        WORDS,
     ] = "text"
     dialect: Dialect = None
     dtype: Precision = "float64"
@@ -360,6 +375,7 @@ class DiffRequest(Request):
     output_format: Annotated[
         str,
         typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output."),
+        WORDS,
     ] = "text"
     dialect: Dialect = None
     random_state: Annotated[
@@ -420,6 +436,7 @@ class ExplainRequest(Request):
             metavar="text|json|jsonl|mermaid|svg|html|latex",
             help="The form of the output (text, or as FILE's suffix says).",
         ),
+        WORDS,
     ] = _UNSAID
     out: Annotated[
         str | None,
@@ -479,6 +496,7 @@ class PlotRequest(Request):
             metavar="N",
             help="Rows of the table, evenly spaced (101); of two names, along each (65).",
         ),
+        Number(True, 2, 1_000_000),
     ] = None
     log: Annotated[
         str | None,
@@ -486,6 +504,7 @@ class PlotRequest(Request):
             metavar="x|y|xy",
             help="Logarithmic axes: of the name, of the value (of two names: theirs).",
         ),
+        WORDS,
     ] = None
     out: Annotated[
         str | None,
@@ -498,10 +517,14 @@ class PlotRequest(Request):
         ),
     ] = None
     width: Annotated[
-        int | None, typer.Option(metavar="N", help="Columns of a chart; pixels of a file.")
+        int | None,
+        typer.Option(metavar="N", help="Columns of a chart; pixels of a file."),
+        Number(True, 20, 10_000),
     ] = None
     height: Annotated[
-        int | None, typer.Option(metavar="N", help="Rows of a chart; pixels of a file.")
+        int | None,
+        typer.Option(metavar="N", help="Rows of a chart; pixels of a file."),
+        Number(True, 8, 10_000),
     ] = None
     check: Annotated[
         bool,
@@ -519,6 +542,7 @@ class PlotRequest(Request):
             metavar="text|csv|json|jsonl",
             help="The form of the output (text, or as FILE's suffix says).",
         ),
+        WORDS,
     ] = _UNSAID
     dialect: Dialect = None
     random_state: State = 0
@@ -633,10 +657,12 @@ class CheckRequest(Request):
         typer.Option(
             "--input", "-i", metavar="text|jsonl", help="How to read files and standard input."
         ),
+        WORDS,
     ] = None
     line: Annotated[
         int | None,
         typer.Option(metavar="N", help="Check what stands in this line of the file alone."),
+        Number(True, 1),
     ] = None
     wrt: Wrt = None
     freeze: Freeze = ()
@@ -784,13 +810,16 @@ class BoundRequest(Request):
             metavar="W",
             help="How much wider than the true range a range may be, relative to its width.",
         ),
+        Number(above=True),
     ] = 0.01
     lipschitz: Annotated[
         bool, typer.Option("--lipschitz", help="Bound the norms 1, 2 and inf of the gradient, too.")
     ] = False
     files: Files = ()
     output_format: Annotated[
-        str, typer.Option("--format", metavar="text|json|jsonl", help="The form of the output.")
+        str,
+        typer.Option("--format", metavar="text|json|jsonl", help="The form of the output."),
+        WORDS,
     ] = "text"
     dialect: Dialect = None
     limit: Limit = ()
@@ -897,7 +926,7 @@ class FunctionsRequest(Request):
         ),
     ] = ()
     output_format: Annotated[
-        str, typer.Option("--format", metavar="text|json", help="The form of the output.")
+        str, typer.Option("--format", metavar="text|json", help="The form of the output."), WORDS
     ] = "text"
 
 
@@ -921,7 +950,7 @@ class InfoRequest(Request):
     """
 
     output_format: Annotated[
-        str, typer.Option("--format", metavar="text|json", help="The form of the output.")
+        str, typer.Option("--format", metavar="text|json", help="The form of the output."), WORDS
     ] = "text"
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputError, suggestion
+from gradcli.errors import GradcliError, InputError, did_you_mean
 from gradcli.files import npy
 from gradcli.files.npy import (
     STANDARD_INPUT,
@@ -86,33 +86,27 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
     """JSON numbers, decimal strings ("0.1", "nan", "-inf"), booleans and nested lists of these as
     an array.
 
-    The lists are laid out one after the other, level by level, and NumPy is handed numbers: of a
-    long string among them it would make a table of strings as long. Raises InputError for what is
-    no regular array of numbers, LimitError.
+    NumPy lays the lists out, and then is handed numbers: of a long string among them it would make
+    a table of strings as long. Raises InputError for what is no regular array of numbers,
+    LimitError.
     """
     if type(data) is float or (type(data) is int and -(2**63) <= data < 2**63):  # as most are
         return np.array(data)
-    level, shape = [data], []
-    kinds: set[type] = {type(data)}
-    while list in kinds:
-        if len(level) > 1 and (len(kinds) > 1 or len(set(map(len, level))) > 1):
-            raise _irregular(what)
-        shape.append(len(level[0]))
-        level = level[0] if len(level) == 1 else list(chain.from_iterable(level))
-        kinds = set(map(type, level))
+    laid_out = np.array(data, dtype=object)
+    entries: list[Any] = laid_out.ravel().tolist()
+    kinds = set(map(type, entries))
     if not kinds <= _READ:
         raise _irregular(what)
-    if len(shape) > 1 or len(level) > limits.entries or ITEM * len(level) > limits.memory:
-        limits.check_array(tuple(shape))
+    limits.check_array(laid_out.shape)
     try:
-        array = np.array(level if kinds <= _NUMBERS else [float(item) for item in level])
+        array = np.array(entries if kinds <= _NUMBERS else [float(item) for item in entries])
         if array.dtype.kind == "O":  # whole numbers beyond those of 64 bits
             array = array.astype(float)
     except OverflowError:
         raise InputError(f"{what} holds a whole number beyond all floats") from None
     except ValueError:
         raise _irregular(what) from None
-    return array if len(shape) == 1 else array.reshape(shape)
+    return array.reshape(laid_out.shape)
 
 
 def _irregular(what: str) -> InputError:
@@ -140,54 +134,64 @@ _OF_CELLS = 72  # bytes of a cell that is no longer than a number
 TABLES = (".csv", ".tsv", ".txt", ".dat")
 
 
-def table(
-    text: str, name: str, key: str | None, limits: Limits, suffix: str = ".txt"
-) -> np.ndarray:
-    """The numbers of a table, or of the column that ``key`` names (or numbers from 0); one column
-    alone is a vector.
+class _Table:
+    """A table of numbers, and how far it is read.
 
-    ``name`` is the file's in messages. Empty cells are NaN. Raises InputError, LimitError.
-    """
-    rows = _Rows(text, name, limits, suffix)
-    source = iter(rows)
-    first = next(source, None)
-    if first is None:
-        raise InputError(
-            f"'{name}' is empty"
-            if rows.comment is None
-            else f"'{name}' has no rows below its comments"
-        )
-    heading, is_row = _heading(first, rows, name, key)
-    width = len(heading or first)
-    numbers = _Numbers(rows, _columns(heading, width, name, key), limits)
-    if is_row:
-        numbers.take(first)
-    for cells in source:
-        if len(cells) != width:
-            above = "the heading" if heading and rows.comment is None else "the first row"
-            commas = (
-                "numbers have decimal points; with commas in them, columns are separated by "
-                "semicolons"
-            )
-            found = f"{len(cells)} cell{'s' * (len(cells) != 1)}, where {above} has {width}"
-            raise InputError(
-                f"'{name}', line {rows.line}: {found}", help=commas if len(cells) > width else None
-            )
-        numbers.take(cells)
-    out = numbers.all()
-    return out[:, 0] if key is not None or width == 1 else out
+    Cells in quotes may go over several lines, and empty ones are NaN. Commas are decimal points if
+    one of them cannot separate thousands, which is known at the end only.
 
-
-class _Rows:
-    """The rows of a table that are not blank, as cells, with the line that the last one ends on,
-    and the last comment above the first.
+    name     the file's in messages
+    key      names the column that is asked for, or numbers it from 0; None for all
+    line     on which the last row ends
+    comment  the last one above the first row
     """
 
-    def __init__(self, text: str, name: str, limits: Limits, suffix: str) -> None:
-        self.text, self.name, self.limits, self.suffix = text, name, limits, suffix
+    def __init__(self, text: str, name: str, key: str | None, limits: Limits, suffix: str) -> None:
+        self.text, self.name, self.key, self.limits, self.suffix = text, name, key, limits, suffix
         self.line = 0
         self.comment: str | None = None
         self.separator: str | None = None
+        self.most = min(limits.entries, limits.memory // ITEM)
+        self.columns: list[int] = []
+        self.values, self.count, self.whole = array("d"), 0, True
+        self.comma = self.first_comma = self.point = (
+            ""  # the first numbers with these, and where they stand
+        )
+        self.thousands = True  # whether all commas may separate thousands
+
+    def read(self) -> np.ndarray:
+        """The numbers of the columns; one column alone is a vector.
+
+        Raises InputError, LimitError.
+        """
+        rows = self._rows()
+        first = next(rows, None)
+        if first is None:
+            raise InputError(
+                f"'{self.name}' is empty"
+                if self.comment is None
+                else f"'{self.name}' has no rows below its comments"
+            )
+        heading, is_row = self._heading(first)
+        width = len(heading or first)
+        self.columns = self._columns(heading, width)
+        for cells in chain([first], rows) if is_row else rows:
+            if len(cells) != width:
+                above = "the heading" if heading and self.comment is None else "the first row"
+                commas = (
+                    "numbers have decimal points; with commas in them, columns are separated by "
+                    "semicolons"
+                )
+                found = f"{len(cells)} cell{'s' * (len(cells) != 1)}, where {above} has {width}"
+                raise InputError(
+                    f"{self._place()}: {found}", help=commas if len(cells) > width else None
+                )
+            self._take(cells)
+        out = self._numbers()
+        return out[:, 0] if self.key is not None or width == 1 else out
+
+    def _place(self) -> str:
+        return f"'{self.name}', line {self.line}"
 
     def _lines(self) -> Iterator[str]:
         """The lines from the first row on.
@@ -222,13 +226,10 @@ class _Rows:
             else next((separator for separator in ";,\t" if separator in outside.strip()), usual)
         )
 
-    def __iter__(self) -> Iterator[list[str]]:
-        """Cells in quotes may go over several lines. Raises InputError, LimitError."""
+    def _rows(self) -> Iterator[list[str]]:
+        """Yield the cells of the rows that are not blank. Raises InputError, LimitError."""
         lines = self._lines()
-        first = next(lines, None)
-        if first is None:
-            return
-        lines = chain([first], lines)
+        lines = chain([next(lines, "")], lines)  # the separator is known then
         begin = self.line
         try:
             for row in (
@@ -246,83 +247,52 @@ class _Rows:
                 f"'{self.name}', line {begin}: {most}", help="is a quote not closed?"
             ) from None
 
-
-def _heading(
-    first: list[str], rows: _Rows, name: str, key: str | None
-) -> tuple[list[str] | None, bool]:
-    """The names of the columns: the first row, or a comment above it of as many words; and whether
-    that row is one of numbers.
-    """
-    numeric = [cell for cell in first if _NUMBER.fullmatch(cell) or _WITH_COMMA.fullmatch(cell)]
-    if not numeric and any(first):
-        return first, False
-    if len(numeric) == len([cell for cell in first if cell]):
-        words = (
-            [word.strip() for word in (rows.comment or "").split(separator)]
-            for separator in (",", ";", "\t", None)
-        )
-        return next(
-            (names for names in words if len(names) == len(first) and rows.comment), None
-        ), True
-    if key is not None and key in first and not _is_place(key, len(first)):
-        return first, False
-    word = next(cell for cell in first if cell and cell not in numeric)
-    raise InputError(
-        f"'{name}', line {rows.line}: {word!r} is not a number, and {numeric[0]!r} is one: is "
-        "this row a heading?",
-        help="to read it as one, name a column after a colon, as in @FILE:NAME; as numbers, "
-        "correct the cell",
-    )
-
-
-def _columns(heading: list[str] | None, width: int, name: str, key: str | None) -> list[int]:
-    """The columns that are asked for, from 0."""
-    if key is None:
-        return list(range(width))
-    names = heading or []
-    if names.count(key) > 1:
+    def _heading(self, first: list[str]) -> tuple[list[str] | None, bool]:
+        """The names of the columns: the first row, or a comment above it of as many words; and
+        whether that row is one of numbers.
+        """
+        numeric = [cell for cell in first if _NUMBER.fullmatch(cell) or _WITH_COMMA.fullmatch(cell)]
+        if not numeric:
+            return first, False
+        if len(numeric) == len([cell for cell in first if cell]):
+            words = (
+                [word.strip() for word in (self.comment or "").split(separator)]
+                for separator in (",", ";", "\t", None)
+            )
+            named = (names for names in words if len(names) == len(first) and self.comment)
+            return next(named, None), True
+        if self.key in first and not self._is_place(len(first)):
+            return first, False
+        word = next(cell for cell in first if cell and cell not in numeric)
         raise InputError(
-            f"'{name}' has {names.count(key)} columns '{key}'",
-            help=f"write their numbers, 0 to {width - 1}",
+            f"{self._place()}: {word!r} is not a number, and {numeric[0]!r} is one: is this row a "
+            "heading?",
+            help="to read it as one, name a column after a colon, as in @FILE:NAME; as numbers, "
+            "correct the cell",
         )
-    if key in names:
-        return [names.index(key)]
-    if _is_place(key, width):
-        return [int(key)]
-    close = suggestion(key, names)
-    listed = f"it has {', '.join(names)}" if names else f"columns are numbered 0 to {width - 1}"
-    raise InputError(
-        f"'{name}' has no column '{key}'", help=f"did you mean '{close}'?" if close else listed
-    )
 
+    def _columns(self, heading: list[str] | None, width: int) -> list[int]:
+        """The columns that are asked for, from 0."""
+        name, key, names = self.name, self.key, heading or []
+        if key is None:
+            return list(range(width))
+        if names.count(key) > 1:
+            raise InputError(
+                f"'{name}' has {names.count(key)} columns '{key}'",
+                help=f"write their numbers, 0 to {width - 1}",
+            )
+        if key in names:
+            return [names.index(key)]
+        if self._is_place(width):
+            return [int(key)]
+        listed = f"it has {', '.join(names)}" if names else f"columns are numbered 0 to {width - 1}"
+        raise InputError(f"'{name}' has no column '{key}'", help=did_you_mean(key, names, listed))
 
-def _is_place(key: str, width: int) -> bool:
-    """Return whether a key is the number of a column."""
-    return (
-        key.isascii()
-        and key.isdigit()
-        and len(key.lstrip("0")) <= len(str(width))
-        and int(key) < width
-    )
+    def _is_place(self, width: int) -> bool:
+        """Return whether the key is the number of a column."""
+        return self.key in [*map(str, range(width))]
 
-
-class _Numbers:
-    """The numbers of the columns that are asked for, row by row.
-
-    Commas are decimal points if one of them cannot separate thousands, which is known at the end
-    only.
-    """
-
-    def __init__(self, rows: _Rows, columns: list[int], limits: Limits) -> None:
-        self.rows, self.columns, self.limits = rows, columns, limits
-        self.most = min(limits.entries, limits.memory // ITEM)
-        self.values, self.count, self.whole = array("d"), 0, True
-        self.comma = self.first_comma = self.point = (
-            ""  # the first numbers with these, and where they stand
-        )
-        self.thousands = True  # whether all commas may separate thousands
-
-    def take(self, cells: list[str]) -> None:
+    def _take(self, cells: list[str]) -> None:
         """Keep the numbers of a row.
 
         Raises LimitError for more than there may be, InputError for what is no number.
@@ -338,9 +308,9 @@ class _Numbers:
     def _number(self, cell: str, column: int) -> float:
         if _NUMBER.fullmatch(cell):
             if not self.point and "." in cell:
-                self.point = f"{cell!r} on line {self.rows.line}"
+                self.point = f"{cell!r} on line {self.line}"
             return float(cell)
-        place = f"'{self.rows.name}', line {self.rows.line}, column {column + 1}: {cell!r}"
+        place = f"{self._place()}, column {column + 1}: {cell!r}"
         if not _WITH_COMMA.fullmatch(cell):
             raise InputError(
                 f"{place} is not a number",
@@ -351,7 +321,7 @@ class _Numbers:
         self.thousands = self.thousands and _THOUSANDS.fullmatch(cell) is not None
         return float(cell.replace(",", "."))
 
-    def all(self) -> np.ndarray:
+    def _numbers(self) -> np.ndarray:
         """Rows and columns. Raises InputError for commas that have two readings."""
         if self.comma and self.point:
             help = "write decimal points throughout, and nothing between thousands"
@@ -510,7 +480,7 @@ def _json(data: _Data) -> np.ndarray:
 
 
 def _table(data: _Data, suffix: str) -> np.ndarray:
-    return table(data.text(_OF_TABLE), data.name, data.key, data.limits, suffix)
+    return _Table(data.text(_OF_TABLE), data.name, data.key, data.limits, suffix).read()
 
 
 _READERS: dict[str, Callable[[_Data], np.ndarray]] = {

@@ -21,7 +21,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from gradcli.errors import InputError, LimitError, suggestion
+from gradcli.errors import InputError, LimitError, did_you_mean
 from gradcli.limits import Limits
 
 # -- Files that are opened to be read: regular ones, and pipes and terminals where these are
@@ -235,14 +235,13 @@ def has_no_key(name: str, key: str | None, keys: Sequence[str]) -> InputError:
     """Return the error of a key that a file does not have, or of none where it has several
     arrays.
     """
-    close = None if key is None else suggestion(key, keys)
     listed = (
         f"write {spell_file(name)}:KEY with KEY one of {', '.join(keys[:_LISTED])}"
         if keys
         else "it holds nothing"
     )
     said = f"'{name}' needs a key" if key is None else f"'{name}' has no key '{key}'"
-    return InputError(said, help=f"did you mean '{close}'?" if close else listed)
+    return InputError(said, help=did_you_mean(key or "", keys, listed))
 
 
 def spell_file(name: str) -> str:
@@ -255,7 +254,6 @@ def spell_file(name: str) -> str:
 
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
-_READ_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as NumPy writes them
 _ENCRYPTED = 1
 _LARGEST = 1 << 24  # bytes of a directory: a hundred thousand parts and more
 _LISTED = 20
@@ -332,11 +330,6 @@ def _choose_part(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zi
         raise InputError(f"'{name}' has the key '{key}' {len(found)} times")
     if found[0].flag_bits & _ENCRYPTED:
         raise InputError(f"cannot read '{name}:{_key(found[0])}': it is encrypted")
-    if found[0].compress_type not in _READ_AS:
-        help = "write it with numpy.savez_compressed"
-        raise InputError(
-            f"cannot read '{name}:{_key(found[0])}': it is compressed as NumPy does not", help=help
-        )
     return found[0]
 
 

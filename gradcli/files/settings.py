@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from gradcli.errors import GradcliError, UsageError, one_of, suggestion
+from gradcli.errors import GradcliError, UsageError, did_you_mean, one_of
 from gradcli.files.npy import is_handed_over, open_data, unreadable
 from gradcli.files.option_table import VALUES, option_value
 from gradcli.report.verdicts import Verdict
@@ -238,8 +238,7 @@ def _refuse_unknown(what: str, given: dict[str, Any], keys: Sequence[str]) -> No
     """Raise UsageError for a setting that there is not."""
     strange = next((key for key in given if key not in keys), None)
     if strange is not None:
-        close = suggestion(strange, keys)
-        help = f"did you mean '{close}'?" if close else f"it has {', '.join(keys)}"
+        help = did_you_mean(strange, keys, f"it has {', '.join(keys)}")
         raise UsageError(f"{what} has no setting '{strange}'", help=help)
 
 

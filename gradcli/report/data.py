@@ -90,12 +90,14 @@ class Data:
     """A data class that has a form in JSON, and shows its first field and those of the others that
     say something.
 
-    JSON  its members in their order: a field or a property, ``KEY=FIELD`` where that has another
-          name, with ``?`` where it is left out unless it says something
+    JSON   its members in their order: a field or a property, ``KEY=FIELD`` where that has another
+           name, with ``?`` where it is left out unless it says something
+    SHOWN  the same of what a prompt shows; empty for all fields
     """
 
     __slots__ = ()
     JSON: ClassVar[str] = ""
+    SHOWN: ClassVar[str] = ""
     schema: ClassVar[int] = 1  # of whole records
     _plain = staticmethod(plain)  # which makes JSON of a member
 
@@ -119,17 +121,13 @@ class Data:
         return self.JSON
 
     def __repr__(self) -> str:
-        parts = [_write(_first(self))]
-        usual = _defaults(type(self))
-        for name in self._further_fields():
-            value = getattr(self, name)
-            if not _is_usual(value, usual.get(name, MISSING)):
-                parts.append(f"{name}={_write(value)}")
+        values_of, members = _members(type(self), self.SHOWN or " ".join(_defaults(type(self))))
+        first, *others = values_of(self)
+        parts = [_write(first)]
+        for (key, default, _), value in zip(members[1:], others, strict=True):
+            if not _is_usual(value, default):
+                parts.append(f"{key}={_write(value)}")
         return clip_text(f"{type(self).__name__}({', '.join(parts)})", _WHOLE)
-
-    def _further_fields(self) -> Iterable[str]:
-        """The names of the fields after the first."""
-        return [*_defaults(type(self))][1:]
 
 
 def _members(kind: Any, layout: str) -> Members:

@@ -35,7 +35,8 @@ class DerivativeRecord(Answer):
     Orders of names do not matter, so that each formula stands once: below its names in their order.
     """
 
-    RESULT = ("formulas", "picture", "check")
+    RESULT = "formulas picture check"
+    SHOWN = "expr derivative check warnings error"
     JSON = (
         "schema id meta? source expr read_as dialect? order derivative=derivative_or_none "
         "latex? check=check_at_points warnings error"
@@ -47,9 +48,6 @@ class DerivativeRecord(Answer):
     order: int = 1
     formulas: dict[Path, Formula] = field(default_factory=dict)  # also those of lower orders
     picture: str | None = None  # the expression itself in LaTeX
-
-    def _further_fields(self) -> list[str]:
-        return ["derivative", "check", "warnings", "error"]
 
     def equations(self, digits: int | None = None) -> list[str]:
         """The formulas of the order that was asked for."""

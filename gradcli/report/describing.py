@@ -211,7 +211,7 @@ def notes(outcome: Outcome) -> list[str]:
     said = (
         []
         if check is None
-        else [claim for claim in check.claims if claim.reason and claim.verdict.word == "agree"]
+        else [claim for claim in check.claims if claim.reason and claim.verdict == "agree"]
     )
     about = [
         f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}"
@@ -234,7 +234,7 @@ def basis(outcome: Outcome) -> list[str]:
     what is said of right entries.
     """
     check = outcome.record.check
-    if check is None or check.verdict.word == "skipped":
+    if check is None or check.verdict == "skipped":
         return []
     parts = list(check.variables.values())
     sources = [
@@ -244,7 +244,7 @@ def basis(outcome: Outcome) -> list[str]:
     ]
     by = [f"decided by {source}" for source in sources if source != _TRACED]
     own = check.reason if sources else None
-    reasons = [part.reason for part in parts if part.verdict.word in _PASSING]
+    reasons = [part.reason for part in parts if part.verdict in _PASSING]
     return list(dict.fromkeys(text for text in (*by, own, *reasons) if text))
 
 
@@ -262,8 +262,8 @@ def _remark(outcome: Outcome) -> str:
     formulas = (
         [] if check is None else [claim for claim in check.claims if claim.decided_by is not None]
     )
-    if outcome.verdict.word != "agree" or not formulas:
-        return outcome.verdict.word
+    if outcome.verdict != "agree" or not formulas:
+        return outcome.verdict
     what = "the formula" if len(formulas) == 1 else "formulas"
     if all(claim.decided_by == ALGEBRA for claim in formulas):
         return f"agree, {what} proved for all values"

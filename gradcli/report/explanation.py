@@ -91,6 +91,7 @@ class ExplainedNode(Summed):
         "id op name text span operands shape dtype=kind value adjoint grad_fn saved function? "
         "inside? call? statement?"
     )
+    SHOWN = "id op name text operands value adjoint"
 
     id: int
     op: str
@@ -110,9 +111,6 @@ class ExplainedNode(Summed):
     inside: int | None = None
     call: Span | None = None
     statement: int | None = None
-
-    def _further_fields(self) -> list[str]:
-        return ["op", "name", "text", "operands", "value", "adjoint"]
 
     @property
     def label(self) -> str:
@@ -253,6 +251,7 @@ class Explanation(Summed):
         "result=result_or_none nodes backward gradients steps? why=stories? check=record.check "
         "warnings=record.warnings error"
     )
+    SHOWN = "record why steps gradients"
 
     record: Record
     source: Source | None = None
@@ -262,9 +261,6 @@ class Explanation(Summed):
     steps: dict[str, list[Step]] = field(default_factory=dict)
     why: list[Why] = field(default_factory=list)
     result: int = 0
-
-    def _further_fields(self) -> list[str]:
-        return ["why", "steps", "gradients"]
 
     @property
     def error(self) -> Failure | None:
@@ -339,14 +335,8 @@ class Explanation(Summed):
     def fail(self, error: GradcliError) -> Explanation:
         """The explanation, with an error in the place of everything."""
         self.record.fail(error)
-        self.nodes, self.backward, self.gradients, self.steps, self.why, self.result = (
-            [],
-            [],
-            {},
-            {},
-            [],
-            0,
-        )
+        self.nodes, self.backward, self.why, self.result = [], [], [], 0
+        self.gradients, self.steps = {}, {}
         return self
 
 

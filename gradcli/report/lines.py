@@ -146,13 +146,18 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
     that changed them.
     """
     value = np.asarray(array)
-    if value.dtype.kind != "f":
-        return str(value) if value.ndim else str(value[()])
-    if not value.ndim:
-        if digits is None:
-            return str(value[()])
-        text = f"{float(value):.{digits}g}"
-        return text if float(text) == float(value) or value != value else f"≈ {text}"
+    if value.dtype.kind != "f" or (digits is None and not value.ndim):
+        return str(value if value.ndim else value[()])
+    text = f"{float(value):.{digits}g}" if not value.ndim else _array_text(value, digits, width)
+    if digits is None:
+        return text
+    rounded = [float(f"{number:.{digits}g}") for number in value.ravel().tolist()]
+    if np.array_equal(rounded, value.ravel(), equal_nan=True):
+        return text
+    return f"≈ {text}" if "\n" not in text else f"≈\n{text}"
+
+
+def _array_text(value: np.ndarray, digits: int | None, width: int | None) -> str:
     rounded: dict[str, Any] = (
         {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
     )
@@ -169,20 +174,7 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
     )
     if value.ndim == 1 and "\n" not in text:
         text = re.sub(r" +(?=[,\]])", "", re.sub(r"(?<=\[) +|(?<=,) +(?= )", "", text))
-    if digits is None:
-        return text
-    shown = (
-        np.vectorize(lambda v: float(f"{v:.{digits}g}"), otypes=[float])(value)
-        if value.size
-        else value
-    )
-    return (
-        text
-        if np.array_equal(shown, value, equal_nan=True)
-        else f"≈ {text}"
-        if "\n" not in text
-        else "≈\n" + text
-    )
+    return text
 
 
 def short(value: Any, digits: int, listed: int = LISTED) -> str:

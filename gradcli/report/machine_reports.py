@@ -10,6 +10,7 @@ too many: where Jenkins runs, they are left out.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -181,16 +182,15 @@ class JUnitReport(Report):
 
         super().__init__(stream)
         self.started = datetime.now(UTC)
-        self.counts = {"errors": 0, "failures": 0, "skipped": 0, "tests": 0}
+        self.counts: Counter[str] = Counter()
         self.cases = SpooledTemporaryFile(1 << 20, "w+", encoding="utf-8", newline="\n")  # noqa: SIM115
-        self.class_of, self.path_of = cache(_class), cache(_path)
         self.names = Tally()
         self.has_places = "JENKINS_URL" not in os.environ
 
     def add(self, outcome: Outcome) -> None:
-        suite = self.class_of(outcome.suite)
-        path = self.path_of(outcome.file) if self.has_places else None
-        place = {} if path is None else {"file": path, "line": str(outcome.line)}
+        suite = _class(outcome.suite)
+        path = _path(outcome.file) if self.has_places else None
+        place = "" if path is None else f' file="{xml_text(path)}" line="{outcome.line}"'
         name = self._told_apart(suite, one_line(outcome.name, 500) or f"line {outcome.line}")
         self._case(suite, name, outcome.seconds, outcome.status, _body(outcome), place)
 
@@ -216,18 +216,14 @@ class JUnitReport(Report):
                 ERROR,
                 _element("error", summary.line(), message="interrupted"),
             )
-        counts = {name: str(count) for name, count in self.counts.items()} | {
-            "time": f"{summary.seconds:.3f}"
-        }
-        whole = _attributes(
-            name="gradcli check",
-            **{name: count for name, count in counts.items() if name != "skipped"},
-        )
-        suite = _attributes(
-            name="gradcli", **counts, timestamp=self.started.isoformat(), hostname=printable(node())
-        )
+        wrong = f'errors="{self.counts["errors"]}" failures="{self.counts["failures"]}"'
+        tests = f'tests="{self.counts["tests"]}"'
+        time = f'time="{summary.seconds:.3f}"'
         self.stream.write(
-            f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites{whole}>\n<testsuite{suite}>\n'
+            '<?xml version="1.0" encoding="utf-8"?>\n'
+            f'<testsuites name="gradcli check" {wrong} {tests} {time}>\n'
+            f'<testsuite name="gradcli" {wrong} skipped="{self.counts["skipped"]}" {tests} {time} '
+            f'timestamp="{self.started.isoformat()}" hostname="{xml_text(node())}">\n'
         )
         self.cases.seek(0)
         copyfileobj(self.cases, self.stream)
@@ -242,14 +238,15 @@ class JUnitReport(Report):
         seconds: float,
         status: str,
         body: str,
-        place: dict[str, str] | None = None,
+        place: str = "",
     ) -> None:
         self.counts["tests"] += 1
-        if status in _COUNTED:
-            self.counts[_COUNTED[status]] += 1
-        attributes = _attributes(classname=suite, name=name, **(place or {}), time=f"{seconds:.3f}")
+        self.counts[_COUNTED.get(status, "passed")] += 1
+        attributes = (
+            f'classname="{xml_text(suite)}" name="{xml_text(name)}"{place} time="{seconds:.3f}"'
+        )
         self.cases.write(
-            f"<testcase{attributes}>{body}</testcase>\n" if body else f"<testcase{attributes}/>\n"
+            f"<testcase {attributes}>{body}</testcase>\n" if body else f"<testcase {attributes}/>\n"
         )
 
 
@@ -291,11 +288,8 @@ def _body(outcome: Outcome) -> str:
 
 
 def _element(tag: str, text: str, **attributes: str) -> str:
-    return f"<{tag}{_attributes(**attributes)}>{xml_text(text)}</{tag}>"
-
-
-def _attributes(**values: str) -> str:
-    return "".join(f' {name}="{xml_text(value)}"' for name, value in values.items())
+    named = "".join(f' {name}="{xml_text(value)}"' for name, value in attributes.items())
+    return f"<{tag}{named}>{xml_text(text)}</{tag}>"
 
 
 # -- SARIF: a result for each case that fails, expected failures as suppressed ones --------------

@@ -20,15 +20,8 @@ from gradcli.report.data import canonical
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 
-PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = (
-    "passed",
-    "failed",
-    "error",
-    "skipped",
-    "xfailed",
-    "xpassed",
-)
-STATUSES = (PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED)
+STATUSES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = STATUSES
 BAD = frozenset({FAILED, ERROR, XPASSED})
 
 T = TypeVar("T")
@@ -164,7 +157,7 @@ class Outcome:
         word = (
             "assert is false"
             if self.is_false_assert
-            else self.verdict.word
+            else self.verdict
             if self.verdict is not None
             else ""
         )
@@ -181,15 +174,15 @@ class Outcome:
             return "xpass"
         if self.is_false_assert:
             return "assert"
-        return self.verdict.word if self.verdict is not None else "none"
+        return self.verdict if self.verdict is not None else "none"
 
 
 @dataclass(eq=False)
 class Summary:
     """The whole run."""
 
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
-    verdicts: dict[str, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     interrupted: bool = False
     digitless: int = 0  # cases that passed with no right digit in the value or an entry
@@ -202,7 +195,7 @@ class Summary:
         self.unreached += not outcome.was_reached
         self.digitless += outcome.status == PASSED and _without_digits(outcome.record)
         if outcome.verdict is not None:
-            self.verdicts[outcome.verdict.word] = self.verdicts.get(outcome.verdict.word, 0) + 1
+            self.verdicts[outcome.verdict] += 1
 
     @property
     def total(self) -> int:
@@ -227,11 +220,7 @@ class Summary:
     @property
     def listed_verdicts(self) -> str:
         """The number of cases with each verdict, the gravest first; empty without any."""
-        return ", ".join(
-            f"{self.verdicts[v.word]} {v.word}"
-            for v in reversed(Verdict)
-            if v.word in self.verdicts
-        )
+        return ", ".join(f"{self.verdicts[v]} {v}" for v in reversed(Verdict) if v in self.verdicts)
 
     def line(self) -> str:
         """``12 passed, 1 failed in 0.42 s``, worst first."""
@@ -254,17 +243,15 @@ class Summary:
 
 def _without_digits(record: Record) -> bool:
     check = record.check
-    return (
-        check is not None and check.worst.word == "ill-conditioned" and bool(check.without_digits)
-    )
+    return check is not None and check.worst == "ill-conditioned" and bool(check.without_digits)
 
 
 # -- Reports -------------------------------------------------------------------------------------
 
 KINDS = {
     "text": "pages.TextReport", "json": "machine_reports.JsonReport", "jsonl": "machine_reports.JsonLinesReport",
-    "junit": "machine_reports.JUnitReport", "gitlab": "machine_reports.GitLabReport", "sarif": "machine_reports.SarifReport",
-    "github": "pages.GitHubReport",
+    "junit": "machine_reports.JUnitReport", "github": "pages.GitHubReport", "gitlab": "machine_reports.GitLabReport",
+    "sarif": "machine_reports.SarifReport",
     "markdown": "pages.MarkdownReport", "html": "pages.HtmlReport",
 }  # fmt: skip
 """The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when it is asked for."""

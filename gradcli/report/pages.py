@@ -256,35 +256,20 @@ class GitHubReport(Report):
         )
 
     def text(self, summary: Summary) -> str:
-        lines = list(self.worst)
+        of_the_run = []
         if self.worst.left_out:
-            lines.append(
-                workflow_command(
-                    "error",
-                    f"and {self.worst.left_out:,} more: {summary.line()}",
-                    title="gradcli check",
-                )
-            )
+            of_the_run.append(("error", f"and {self.worst.left_out:,} more: {summary.line()}"))
         if summary.interrupted:
-            lines.append(workflow_command("warning", summary.line(), title="gradcli check"))
+            of_the_run.append(("warning", summary.line()))
         file = os.environ.get("GITHUB_STEP_SUMMARY")
         if file:
             try:
                 if not self._summarize(Path(file), summary):
-                    lines.append(
-                        workflow_command(
-                            "warning", "the step's summary is full", title="gradcli check"
-                        )
-                    )
+                    of_the_run.append(("warning", "the step's summary is full"))
             except OSError as error:
-                lines.append(
-                    workflow_command(
-                        "warning",
-                        f"cannot write the step's summary: {error}",
-                        title="gradcli check",
-                    )
-                )
-        return "".join(line + "\n" for line in lines)
+                of_the_run.append(("warning", f"cannot write the step's summary: {error}"))
+        told = (workflow_command(*each, title="gradcli check") for each in of_the_run)
+        return "".join(line + "\n" for line in (*self.worst, *told))
 
     def _summarize(self, file: Path, summary: Summary) -> bool:
         """Return whether there was room for at least a few words."""
@@ -345,36 +330,31 @@ class HtmlReport(Report):
     def finding(self, outcome: Outcome) -> str:
         where = xml_text(location(outcome, in_repository=True) + id_of(outcome.record))
         address = address_of(place_of(outcome))
-        parts = [
-            "<article>", f"<h2>{xml_text(one_line(outcome.headline, 500))}</h2>",
-            f"<p>{where}</p>" if address is None else '<p><a '
-            f'href="{xml_text(address)}">{where}</a></p>',
-            f"<pre>{xml_text(block(replace(outcome, repeat=None)))}</pre>",
-        ]  # fmt: skip
+        if address is not None:
+            where = f'<a href="{xml_text(address)}">{where}</a>'
+        text = (
+            f"<article>\n<h2>{xml_text(one_line(outcome.headline, 500))}</h2>\n<p>{where}</p>\n"
+            f"<pre>{xml_text(block(replace(outcome, repeat=None)))}</pre>\n"
+        )
         if outcome.repeat is not None:
-            parts.append(f'<pre class="command">{xml_text(inert_lines(outcome.repeat))}</pre>')
-        return "\n".join([*parts, *_explanation(outcome), "</article>"])
+            text += f'<pre class="command">{xml_text(inert_lines(outcome.repeat))}</pre>\n'
+        if outcome.record.explanation is not None:  # the right gradient, step by step
+            text += (
+                "<details>\n<summary>Where the numbers come from</summary>\n"
+                f"{outcome.record.explanation.to_html()}\n</details>\n"
+            )
+        return text + "</article>"
 
     def text(self, summary: Summary) -> str:
         title = f"gradcli check: {summary.came_of or 'nothing to check'}"
-        left_out = f"<p>and {self.worst.left_out:,} more, none of them graver</p>"
+        tone = "bad" if summary.bad or summary.interrupted else "good"
         content = [
-            "<main>", '<h1 '
-            f'class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
-            f"<p>{xml_text(summary.line())}</p>", *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []),
-            *self.worst, *([left_out] if self.worst.left_out else []), "</main>",
-        ]  # fmt: skip
-        return html_page(title, _STYLE, content)
-
-
-def _explanation(outcome: Outcome) -> list[str]:
-    """The right gradient, step by step: the graph with its numbers, and the same in words."""
-    explanation = outcome.record.explanation
-    if explanation is None:
-        return []
-    return [
-        "<details>",
-        "<summary>Where the numbers come from</summary>",
-        explanation.to_html(),
-        "</details>",
-    ]
+            f'<main>\n<h1 class="{tone}">{xml_text(title)}</h1>',
+            f"<p>{xml_text(summary.line())}</p>",
+        ]
+        if summary.verdicts:
+            content.append(f"<p>Verdicts: {summary.listed_verdicts}</p>")
+        content += self.worst
+        if self.worst.left_out:
+            content.append(f"<p>and {self.worst.left_out:,} more, none of them graver</p>")
+        return html_page(title, _STYLE, [*content, "</main>"])

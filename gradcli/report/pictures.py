@@ -368,19 +368,16 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
     }  # larger ones are bends of long edges
     places: dict[int, Point] = {}
     ways: dict[tuple[int, int], list[Point]] = {}
-    left = layers = 0.0
-    numbered = [(numbers[a], numbers[b]) for a, b in laid]
-    parts = (
-        _from_edges()(numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND)
-        if laid
-        else ()
-    )
+    parts: Any = ()
+    if laid:
+        numbered = [(numbers[a], numbers[b]) for a, b in laid]
+        found = _from_edges()(numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND)
+        parts = found.align_layouts_vertical_top().align_layouts_horizontal(spacing=1)
+    every = [point for positions, *_ in parts for _, point in positions]
+    left, top = max((x + 1 for x, _ in every), default=0.0), max((y for _, y in every), default=0.0)
     for positions, _, _, passed in parts:
-        edge, top = min(x for _, (x, _) in positions), max(y for _, (_, y) in positions)
-        points = {number: (float(x - edge) + left, float(top - y)) for number, (x, y) in positions}
-        places |= {
-            joined[number]: point for number, point in points.items() if number < len(joined)
-        }
+        points = {number: (x, top - y) for number, (x, y) in positions}
+        places |= {joined[number]: points[number] for number in points if number < len(joined)}
         following = {begin: end for begin, end in passed or () if begin >= len(joined)}
         for begin, end in passed or ():
             way = [begin, end]
@@ -388,13 +385,11 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
                 way.append(following[way[-1]])
             if begin < len(joined):
                 ways[joined[begin], joined[way[-1]]] = [points[number] for number in way]
-        left = max(x for x, _ in points.values()) + 1
-        layers = max(layers, *(y for _, y in points.values()))
     for key in keys:
         if key not in numbers:
             places[key] = (left, 0.0)
             left += 1
-    return Layout(places, ways, max(left - 1, 0.0), layers)
+    return Layout(places, ways, max(left - 1, 0.0), top)
 
 
 def _from_edges() -> Any:

@@ -8,7 +8,7 @@ visible is for those who know the terminal.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,27 +95,21 @@ def _dots(number: int, mark: Mark) -> list[Dot]:
 
 def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, float]:
     """The heights that are shown: all, but where curves leave every picture."""
-    lows, highs = [], []
+    ends: list[float] = []
     for line in lines:
-        finite = line.ys[np.isfinite(line.ys) & ((line.ys > 0) | (not log))]
-        if not finite.size:
-            continue
-        low, high = float(finite.min()), float(finite.max())
+        shown = line.ys[np.isfinite(line.ys) & ((line.ys > 0) | (not log))]
         if heading in line.curve.clipped and not log:
             table = line.curve.table[heading]
-            first, last = (
-                np.quantile(table[np.isfinite(table)], [0.1, 0.9])
-                if np.isfinite(table).any()
-                else (low, high)
-            )
-            room = _CLIPPED * float(last - first)
-            if room > 0:
-                low, high = max(low, float(first) - room), min(high, float(last) + room)
-        lows.append(low)
-        highs.append(high)
-    if not lows:
+            inner = table[np.isfinite(table)]
+            first, last = np.quantile(inner, [0.1, 0.9]) if inner.size else (0.0, 0.0)
+            if first < last:
+                room = _CLIPPED * (last - first)
+                shown = np.clip(shown, first - room, last + room)
+        if shown.size:
+            ends += [float(shown.min()), float(shown.max())]
+    if not ends:
         return (0.1, 10.0) if log else (-1.0, 1.0)
-    low, high = min(lows), max(highs)
+    low, high = min(ends), max(ends)
     if log:
         return (low / 1.2, high * 1.2)
     room = max((high - low) * _MARGIN or abs(high) * 0.5 or 1.0, 1e-12 * max(abs(low), abs(high)))
@@ -214,6 +208,7 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
 
 # -- A sheet of dots and characters, with the colour of each character ---------------------------
 
+DIM = "bright_black"
 Row = list[tuple[str, str]]  # parts of a line, each with the name of its colour, or none
 _BITS = np.array(
     [[64, 128], [4, 32], [2, 16], [1, 8]]
@@ -229,82 +224,71 @@ class Style(NamedTuple):
 
 
 class Sheet:
-    """A rectangle of characters over ranges of two numbers."""
+    """A rectangle of characters over ranges of two numbers, whose rows are counted from below."""
 
     def __init__(
         self, columns: int, rows: int, across: tuple[float, float], up: tuple[float, float]
     ) -> None:
         self.columns, self.rows = columns, rows
-        self.left, self.low = across[0], up[0]
-        self.wide = (math.nextafter(across[1], math.inf) - self.left) / (
-            2 * columns
-        )  # between dots
-        self.tall = (math.nextafter(up[1], math.inf) - self.low) / (4 * rows)
+        self.low = np.array([across[0], up[0]])
+        ends = np.nextafter([across[1], up[1]], math.inf)
+        self.between = (ends - self.low) / (2 * columns, 4 * rows)  # dots
         self.dots = np.zeros((4 * rows, 2 * columns), bool)
-        self.characters: dict[tuple[int, int], str] = {}
-        self.behind: dict[tuple[int, int], str] = {}  # characters that give way to points
-        self.colours: dict[tuple[int, int], str] = {}
+        self.behind = np.full((rows, columns), " ")  # characters that give way to points
+        self.characters = np.full((rows, columns), "")
+        self.colours = np.full((rows, columns), DIM, object)
 
-    def _dots_from_corner(self, x: float, y: float) -> tuple[int, int]:
-        return round((x - self.left) / self.wide), round((y - self.low) / self.tall)
-
-    def nearest(self, x: float, y: float) -> tuple[int, int]:
-        """The column and the row, from below, of the nearest dot; points beyond the sheet are on
-        its edge.
+    def places(self, points: Any) -> np.ndarray:
+        """The columns and the rows of the dots nearest to points; those beyond the sheet are on its
+        edge.
         """
-        column, row = self._dots_from_corner(x, y)
-        return min(max(column, 0), 2 * self.columns - 1), min(max(row, 0), 4 * self.rows - 1)
+        dots = np.rint((np.asarray(points) - self.low) / self.between)
+        found: np.ndarray = np.clip(dots, 0, np.flip(self.dots.shape) - 1).astype(int)
+        return found
 
     def cell(self, x: float, y: float) -> tuple[int, int]:
-        """The column and the row, from below, of the character at a point."""
-        column, row = self.nearest(x, y)
+        """The column and the row of the character at a point."""
+        column, row = self.places((x, y)).tolist()
         return column // 2, row // 4
 
-    def dot(self, column: int, row: int, colour: str = "", mark: str | None = None) -> None:
-        """A dot, or a character in its place."""
-        cell = column // 2, row // 4
-        self.dots[row, column] = True
+    def dot(self, places: np.ndarray, colour: str, mark: str | None = None) -> None:
+        """Dots, or a character in the place of each."""
+        columns, rows = places.T
+        cells = rows // 4, columns // 2
+        self.dots[rows, columns] = True
+        self.colours[cells] = colour
         if mark is not None:
-            self.characters[cell] = mark
-        self.colours[cell] = colour
+            self.characters[cells] = mark
 
-    def line(
-        self, x0: float, y0: float, x1: float, y1: float, colour: str = "", mark: str | None = None
-    ) -> None:
+    def line(self, ends: np.ndarray, colour: str, mark: str | None = None) -> None:
         """Points from one to another."""
-        begin, end = self._dots_from_corner(x0, y0), self._dots_from_corner(x1, y1)
-        steps = max(abs(begin[0] - end[0]), abs(begin[1] - end[1]), 1)
-        for k in range(steps + 1):
-            self.dot(
-                *self.nearest(x0 + (x1 - x0) * (k / steps), y0 + (y1 - y0) * (k / steps)),
-                colour,
-                mark,
-            )
+        steps = np.ptp(np.rint((ends - self.low) / self.between), axis=0).max() or 1
+        parts = np.linspace(0, 1, int(steps) + 1)[:, None]
+        self.dot(self.places(ends[0] + (ends[1] - ends[0]) * parts), colour, mark)
 
     def text(self, column: int, row: int, text: str, colour: str = "") -> None:
         """Characters, in the place of all dots."""
-        for cell in (
-            (place, row) for place in range(column, min(column + len(text), self.columns))
-        ):
-            self.characters[cell] = text[cell[0] - column]
-            self.colours[cell] = colour
+        for place, character in enumerate(text, column):
+            if 0 <= place < self.columns:
+                self.characters[row, place] = character
+                self.colours[row, place] = colour
 
     def rows_of_parts(self) -> list[Row]:
         """The sheet from above, each line in parts of one colour."""
         codes = (self.dots.reshape(self.rows, 4, self.columns, 2) * _BITS[:, None]).sum(axis=(1, 3))
+        braille = (0x2800 + codes).astype(np.uint32).view("<U1")
+        shown = np.where(codes > 0, braille, self.behind)
+        shown = np.where(self.characters != "", self.characters, shown)
         found = []
         for row in reversed(range(self.rows)):
             parts: Row = []
-            for column, code in enumerate(codes[row].tolist()):
-                cell = column, row
-                character = self.characters.get(cell) or (
-                    chr(0x2800 + code) if code else self.behind.get(cell, " ")
-                )
-                colour = "" if character == " " else self.colours.get(cell, DIM)
-                if parts and (parts[-1][1] == colour or character == " "):
-                    parts[-1] = (parts[-1][0] + character, parts[-1][1])
+            for character, colour in zip(shown[row].tolist(), self.colours[row], strict=True):
+                before = parts[-1][1] if parts else ""
+                wanted = before if character == " " else colour
+                if parts and wanted == before:
+                    parts[-1] = (parts[-1][0] + character, before)
                 else:
-                    parts.append((character, colour))
+                    parts.append((character, wanted))
             found.append(parts)
         return found
 
@@ -323,8 +307,6 @@ class Chart(NamedTuple):
 
 # -- Curves --------------------------------------------------------------------------------------
 
-Point = tuple[float, float]
-DIM = "bright_black"
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red", "white")
 MARKS = "*+ox#@%&=~$?"  # of curves without colours
 _PER_LABEL = 10  # columns along the axis below
@@ -370,19 +352,17 @@ def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style) -> N
     them.
     """
     if up.low < 0 < up.high and not up.log:
-        sheet.behind |= {(column, sheet.cell(0.0, 0.0)[1]): ZERO for column in range(sheet.columns)}
+        sheet.behind[sheet.cell(0.0, 0.0)[1]] = ZERO
     for pole in panel.poles:
-        sheet.behind |= {
-            (sheet.cell(float(across.at(pole)), up.low)[0], row): POLE for row in range(sheet.rows)
-        }
+        sheet.behind[:, sheet.cell(float(across.at(pole)), up.low)[0]] = POLE
     plain = len(panel.lines) > 1 and not style.colour
     for line in panel.lines:
         colour, character = (
             COLOURS[line.number % len(COLOURS)],
             MARKS[line.number % len(MARKS)] if plain else None,
         )
-        for (x0, y0), (x1, y1) in _segments(across.at(line.xs), up.at(line.ys), up):
-            sheet.line(x0, y0, x1, y1, colour, character)
+        for ends in _segments(across.at(line.xs), up.at(line.ys), up):
+            sheet.line(ends, colour, character)
     for dot in panel.dots:
         y = float(up.at(dot.y))
         if up.low <= y <= up.high:
@@ -397,8 +377,7 @@ def frame_sheet(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
     """A sheet below its heading, with its axis, and numbers on some of its lines."""
     rows = sheet.rows
     beside = {
-        rows - 1 - min(rows - 1, round((at - up.low) / (up.high - up.low) * 4 * rows) // 4): text
-        for at, text in up.ticks(max(3, rows // _PER_TICK))
+        rows - 1 - sheet.cell(0.0, at)[1]: text for at, text in up.ticks(max(3, rows // _PER_TICK))
     }
     found: list[Row] = [[(" " * (margin + 1) + printable(heading), "")]]
     for place, parts in enumerate(sheet.rows_of_parts()):
@@ -407,32 +386,20 @@ def frame_sheet(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
     return found
 
 
-def _segments(xs: np.ndarray, ys: np.ndarray, up: Axis) -> Iterator[tuple[Point, Point]]:
-    """The pieces between samples, cut off where they leave the view."""
-    before: Point | None = None
-    for point in zip(xs.tolist(), ys.tolist(), strict=True):
-        if point[1] != point[1]:
-            before = None
-            continue
-        found = _cut(before or point, point, up.low, up.high)
-        if found is not None:
-            yield found
-        before = point
+def _segments(xs: np.ndarray, ys: np.ndarray, up: Axis) -> np.ndarray:
+    """The pieces between samples, each as both of its ends, cut off where they leave the view."""
+    alone = np.append(True, np.isnan(ys[:-1]))  # without a sample before it
+    x0, y0 = (np.where(alone, ends, np.roll(ends, 1)) for ends in (xs, ys))
+    seen = (np.maximum(y0, ys) >= up.low) & (np.minimum(y0, ys) <= up.high)
 
+    def cut(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        inner = np.clip(y, up.low, up.high)
+        with np.errstate(all="ignore"):
+            along = x0 + (xs - x0) * ((inner - y0) / (ys - y0))
+        return np.stack([np.where(inner == y, x, along), inner], axis=1)
 
-def _cut(start: Point, end: Point, low: float, high: float) -> tuple[Point, Point] | None:
-    """The part of a line between two heights."""
-    (x0, y0), (x1, y1) = start, end
-    if max(y0, y1) < low or min(y0, y1) > high:
-        return None
-    if y0 == y1:
-        return start, end
-
-    def hold(x: float, y: float) -> Point:
-        inner = min(max(y, low), high)
-        return (x if inner == y else x0 + (x1 - x0) * ((inner - y0) / (y1 - y0))), inner
-
-    return hold(x0, y0), hold(x1, y1)
+    pieces: np.ndarray = np.stack([cut(x0, y0), cut(xs, ys)], axis=1)[seen]
+    return pieces
 
 
 def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:
@@ -524,7 +491,7 @@ def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
 
 def _draw_levels(
     sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray
-) -> list[list[tuple[int, int]]]:
+) -> list[list[list[int]]]:
     """The characters of each level: of those dots beside which the value is on its other side."""
     rows, columns = sheet.dots.shape
     with np.errstate(all="ignore"):
@@ -544,10 +511,9 @@ def _draw_levels(
         edge = np.zeros(fine.shape, bool)
         edge[:, :-1] |= (above[:, :-1] != above[:, 1:]) & known[:, :-1] & known[:, 1:]
         edge[:-1] |= (above[:-1] != above[1:]) & known[:-1] & known[1:]
-        places = [(column, row) for row, column in np.argwhere(edge).tolist()]
-        for column, row in places:
-            sheet.dot(column, row, _height_colour(number, len(grid.levels)))
-        found.append([(column // 2, row // 4) for column, row in places])
+        places = np.argwhere(edge)[:, ::-1]
+        sheet.dot(places, _height_colour(number, len(grid.levels)))
+        found.append((places // (2, 4)).tolist())
     return found
 
 
@@ -555,9 +521,7 @@ def _height_colour(number: int, count: int) -> str:
     return _HEIGHTS[round(number * (len(_HEIGHTS) - 1) / max(1, count - 1))]
 
 
-def _label_levels(
-    sheet: Sheet, shown: list[list[tuple[int, int]]], levels: Sequence[float]
-) -> None:
+def _label_levels(sheet: Sheet, shown: list[list[list[int]]], levels: Sequence[float]) -> None:
     """The height of each level on its line, as far from the others as can be."""
     placed: list[tuple[int, int]] = []
     for number, (level, places) in enumerate(zip(levels, shown, strict=True)):

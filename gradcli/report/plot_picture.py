@@ -244,13 +244,13 @@ def page(records: Sequence[PlotRecord], width: int | None = None, height: int | 
     alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
     drawn = picture(records, "svg", width, height).decode()
     content = [
-        "<main>",
-        f'<div role="img" aria-label="{alt}">',
+        f'<main>\n<div role="img" aria-label="{alt}">',
         drawn[drawn.index("<svg") :].strip(),
         "</div>",
+        *map(_section, records),
+        "</main>",
     ]
-    content += [part for record in records for part in _record(record)]
-    return html_page(_title(records[0])[0] if records else "plot", _STYLE, [*content, "</main>"])
+    return html_page(_title(records[0])[0] if records else "plot", _STYLE, content)
 
 
 def _title(record: PlotRecord) -> list[str]:
@@ -258,44 +258,30 @@ def _title(record: PlotRecord) -> list[str]:
     return [line.text for line in record.lines() if isinstance(line, Line) and line.kind == "title"]
 
 
-def _record(record: PlotRecord) -> list[str]:
+def _section(record: PlotRecord) -> str:
+    """The expression, what is said of it, and its table."""
     *expr, box = _title(record)
-    heading = xml_text("\n".join(expr))
-    parts = [f"<h1>{heading}</h1>", f'<p class="range">{xml_text(box.strip())}</p>']
     lines = [line for line in record.lines() if isinstance(line, Line) and line.label is not None]
-    if lines:
-        parts += [
-            "<dl>",
-            *(
-                f"<dt>{xml_text(str(line.label))}</dt><dd>{xml_text(line.text)}</dd>"
-                for line in lines
-            ),
-            "</dl>",
-        ]
-    headings, cells = record.columns, record.rows()
-    if len(cells) > _MOST:
-        return [
-            *parts,
-            f"<p>The table has {len(cells):,} rows: <code>--format csv</code> prints it.</p>",
-        ]
-    parts += [
-        '<div class="scroll" tabindex="0" role="region" aria-label="table">',
-        "<table>",
-        "<thead>",
-        "<tr>",
-    ]
-    parts += [
-        *(f'<th scope="col">{xml_text(text)}</th>' for text in headings),
-        "</tr>",
-        "</thead>",
-        "<tbody>",
-    ]
-    for row in cells:
-        parts.append(
-            "<tr>"
-            + "".join(
-                f"<td>{xml_text(repr(x) if isinstance(x, float) else str(x))}</td>" for x in row
-            )
-            + "</tr>"
-        )
-    return [*parts, "</tbody>", "</table>", "</div>"]
+    listed = "\n".join(
+        f"<dt>{xml_text(str(line.label))}</dt><dd>{xml_text(line.text)}</dd>" for line in lines
+    )
+    heading = "\n".join(expr)
+    return (
+        f'<h1>{xml_text(heading)}</h1>\n<p class="range">{xml_text(box.strip())}</p>\n'
+        + (f"<dl>\n{listed}\n</dl>\n" if listed else "")
+        + _table(record)
+    )
+
+
+def _table(record: PlotRecord) -> str:
+    rows = record.rows()
+    if len(rows) > _MOST:
+        return f"<p>The table has {len(rows):,} rows: <code>--format csv</code> prints it.</p>"
+    headings = "".join(f'<th scope="col">{xml_text(text)}</th>\n' for text in record.columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{xml_text(str(cell))}</td>' for cell in row)}</tr>\n" for row in rows
+    )
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="table">\n<table>\n'
+        f"<thead>\n<tr>\n{headings}</tr>\n</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>"
+    )

@@ -47,7 +47,7 @@ class BoundNote(NamedTuple):
 class BoundRecord(Answer):
     """The range of one expression and of its derivatives over a box, outward rounded."""
 
-    RESULT = ("value", "grad", "notes", "lipschitz")
+    RESULT = "value grad notes lipschitz"
     JSON = (
         "schema source expr read_as? dialect? box value=ends grad=ends_of_derivatives at=places "
         "certified=is_certified notes lipschitz? "
@@ -208,7 +208,7 @@ class Field:
 class PlotRecord(Answer):
     """The values and derivatives of one expression over the ranges of one name or two."""
 
-    RESULT = ("curves", "grid", "notes", "check", "at")
+    RESULT = "curves grid notes check at"
     ranges: dict[str, Ends] = field(default_factory=dict)
     by: tuple[str, ...] = ()  # the names of the derivatives
     at: np.ndarray | None = None  # evenly spaced points of the name, where there is one

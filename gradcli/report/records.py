@@ -207,7 +207,7 @@ class Answer(Data):
     RESULT  the fields that a case with an error does not have
     """
 
-    RESULT: ClassVar[tuple[str, ...]] = ()
+    RESULT: ClassVar[str] = ""
 
     expr: str
     id: Any = None
@@ -245,7 +245,7 @@ class Answer(Data):
         """The answer, with an error in the place of its result."""
         self.error = Failure.of(error)
         for each in fields(self):
-            if each.name in self.RESULT:
+            if each.name in self.RESULT.split():
                 setattr(
                     self,
                     each.name,
@@ -277,7 +277,7 @@ class Answer(Data):
     @staticmethod
     def _check_line(check: Check, where: str) -> Line:
         """The verdict on formulas or curves, by whom, and where."""
-        word, parts = check.worst.word, check.variables.values()
+        word, parts = check.worst, check.variables.values()
         if word != "agree":
             reason = next(
                 (reason for reason in (check.reason, *(part.reason for part in parts)) if reason),
@@ -326,7 +326,7 @@ class Answer(Data):
     @property
     def failed(self) -> bool:
         """True if the result is wrong, for which commands exit with 1."""
-        return self.check is not None and self.check.worst.word == "mismatch"
+        return self.check is not None and self.check.worst == "mismatch"
 
 
 @dataclass(eq=False, repr=False)
@@ -334,9 +334,13 @@ class Record(Answer):
     """The result of one query: its value, gradients and formulas, and the verdict on them."""
 
     RESULT = (
-        "value", "seed", "grad", "jacobian", "hessian", "jvp", "hvp", "asserted", "relations", "refuted", "check", "derivative",
-        "derivative_kind", "latex", "precise", "precise_certified", "uncertainty",
-    )  # fmt: skip
+        "value seed grad jacobian hessian jvp hvp asserted relations refuted check derivative "
+        "derivative_kind latex precise precise_certified uncertainty"
+    )
+    SHOWN = (
+        "expr value seed=given_seed seed_chosen grad jacobian hessian jvp hvp derivative latex "
+        "precise check refuted warnings error skip xfail"
+    )
 
     value: Array = None
     seed: Array = None
@@ -380,21 +384,10 @@ class Record(Answer):
         )
         return "ones, the gradient of the sum" if summed else None
 
-    def _further_fields(self) -> list[str]:
-        derivatives = "grad" if self.mode == "assert" else self.mode
-        seed = ["seed"] if self.seed_given else ["seed_chosen"]
-        beside = [
-            "derivative",
-            "latex",
-            "precise",
-            "check",
-            "refuted",
-            "warnings",
-            "error",
-            "skip",
-            "xfail",
-        ]
-        return ["value", *seed, derivatives, *beside]
+    @property
+    def given_seed(self) -> Array:
+        """The seed, if somebody gave one."""
+        return self.seed if self.seed_given else None
 
     def equations(self, digits: int | None = None) -> list[str]:
         """The value, and each derivative as a formula and as numbers."""
@@ -440,7 +433,7 @@ class Record(Answer):
             verdict = (
                 ""
                 if check is None
-                else check.verdict.word + check.few_digits(12 if self.dtype == "float64" else 5)
+                else check.verdict + check.few_digits(12 if self.dtype == "float64" else 5)
             )
             rows.append(
                 Row(
@@ -460,7 +453,7 @@ class Record(Answer):
                 if text and not part.holds
             ]
         if self.check is not None:
-            word, basis = self.check.verdict.word, printable(self._basis(self.check))
+            word, basis = self.check.verdict, printable(self._basis(self.check))
             lines.append(
                 labelled_line(
                     "check", f"{word}{'' if basis.startswith(',') else ' '}{basis}".rstrip(), word
@@ -477,7 +470,7 @@ class Record(Answer):
         """Return the words after the verdict, which may go on after a comma."""
         from gradcli.report.verdicts import certainty
 
-        word = check.verdict.word
+        word = check.verdict
         parts = [*check.variables.values()] or ([check.value] if check.value else [])
         sources = sorted({c.decided_by for c in parts if c.decided_by})
         text = " and ".join(_SOURCES.get(s, s) for s in sources)
@@ -524,30 +517,20 @@ class Record(Answer):
         if self.mode == "jvp":
             return {"jvp": self.jvp}
         if self.mode == "hessian":
-            return {
-                f"{a},{b}": block
-                for a, row in (self.hessian or {}).items()
-                for b, block in row.items()
-            }
+            return _by_pairs(self.hessian)
         return {"jacobian": self.jacobian, "hvp": self.hvp}.get(self.mode, self.grad) or {}
 
     def formulas(self) -> dict[str, str]:
         """The formulas of these."""
-        if self.mode == "hessian":
-            return {
-                f"{a},{b}": text
-                for a, row in (self.derivative or {}).items()
-                for b, text in row.items()
-                if text
-            }
-        return {name: text for name, text in (self.derivative or {}).items() if text}
+        found = _by_pairs(self.derivative) if self.mode == "hessian" else self.derivative or {}
+        return {name: text for name, text in found.items() if text}
 
     @property
     def failed(self) -> bool:
         """Return whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false
         assert.
         """
-        mismatch = self.check is not None and self.check.verdict.word == "mismatch"
+        mismatch = self.check is not None and self.check.verdict == "mismatch"
         return (
             mismatch
             or bool(self.refuted)
@@ -591,6 +574,11 @@ class Record(Answer):
         outcomes = [part.holds for part in relations]
         self.value = False if False in outcomes else None if None in outcomes else True
         self.asserted = relations[outcomes.index(self.value)]
+
+
+def _by_pairs(found: dict[str, dict[str, Any]] | None) -> dict[str, Any]:
+    """Second derivatives by both of their names."""
+    return {f"{a},{b}": part for a, row in (found or {}).items() for b, part in row.items()}
 
 
 def _with_deviation(found: Uncertainty, value: str, width: int | None) -> tuple[str, list[str]]:

@@ -142,7 +142,7 @@ class VariableCheck(Data):
 
     def notes(self, name: str) -> list[str]:
         """Return notes on one derivative, or on the value."""
-        word, worst = self.verdict.word, self.worst
+        word, worst = self.verdict, self.worst
         where = name if worst is None else _entry(name, worst.index)
         if word in ("agree", "skipped"):
             if self.digits == 0 and worst is not None:

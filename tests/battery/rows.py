@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import mpmath
@@ -38,62 +38,60 @@ class Row(NamedTuple):
 
 
 WRONG = ("mismatch",)
-Formula = Callable[..., Any]  # of a namespace of functions and the numbers
 
 
 class Plain:
     """Functions as somebody's float64 code would call them."""
 
-    mpf = staticmethod(float)
     pi = np.pi
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name) if hasattr(np, name) else getattr(scipy.special, name)
 
 
-def by_mpmath(formula: Formula, *numbers: float) -> float:
+def evaluated(formula: str, functions: Any, at: Mapping[str, Any]) -> float:
+    """A formula of the table, with the functions of mpmath or of NumPy and SciPy."""
+    code = compile(formula, formula, "eval")
+    named = {name: getattr(functions, name) for name in set(code.co_names) - set(at)}
+    return float(eval(code, {**named, **at}))
+
+
+def by_mpmath(formula: str, at: Mapping[str, float]) -> float:
     """A formula at the exact numbers, to fifty digits, rounded once."""
-    return float(formula(PRECISE, *map(PRECISE.mpf, numbers)))
+    return evaluated(formula, PRECISE, {name: PRECISE.mpf(x) for name, x in at.items()})
 
 
-def by_numpy(formula: Formula, *numbers: float) -> float:
+def by_numpy(formula: str, at: Mapping[str, float]) -> float:
     with np.errstate(all="ignore"):
-        return float(formula(Plain(), *map(np.float64, numbers)))
+        return evaluated(formula, Plain(), {name: np.float64(x) for name, x in at.items()})
 
 
 def scalar(
     title: str,
     program: str,
-    x: float,
-    slope: Formula,
-    wrong: Mapping[str, Formula | None] | None = None,
+    at: Mapping[str, float],
+    slope: str,
+    code: str | None = None,
+    wrong: Mapping[str, str] | None = None,
     verdicts: tuple[str, ...] = FINE,
-    plain: Formula | bool = True,
     slightly: float | None = SLIGHTLY,
-    **more: float,
 ) -> list[Row]:
     """A function of numbers and its derivative by x: right as mathematics and as code say, and
     wrong in several ways.
 
-    plain     the derivative as code would compute it, where that is another formula; False if there
-              is none
+    code      the derivative as code would compute it, where that is another formula
     slightly  the relative error that must be found; None where rounding costs more
     """
-    at = {"x": x, **more}
-    numbers = list(at.values())
-    truth = by_mpmath(slope, *numbers)
-    rows = [Row(f"{title}: mathematics", program, at, {"x": truth}, verdicts)]
-    if plain:
-        code = slope if plain is True else plain
-        rows.append(Row(f"{title}: code", program, at, {"x": by_numpy(code, *numbers)}, verdicts))
-    if truth and slightly:
-        rows.append(
-            Row(f"{title}: off by {slightly:g}", program, at, {"x": truth * (1 + slightly)}, WRONG)
-        )
+    truth = by_mpmath(slope, at)
+    rows = [
+        Row(f"{title}: mathematics", program, at, {"x": truth}, verdicts),
+        Row(f"{title}: code", program, at, {"x": by_numpy(code or slope, at)}, verdicts),
+    ]
+    mistakes = {f: by_mpmath(formula, at) for f, formula in (wrong or {}).items()}
     if truth:
-        rows.append(Row(f"{title}: sign", program, at, {"x": -truth}, WRONG))
-    for mistake, formula in (wrong or {}).items():
-        rows.append(
-            Row(f"{title}: {mistake}", program, at, {"x": by_mpmath(formula, *numbers)}, WRONG)
-        )
-    return rows
+        off = {f"off by {slightly:g}": truth * (1 + slightly)} if slightly else {}
+        mistakes = {**off, "sign": -truth, **mistakes}
+    return rows + [
+        Row(f"{title}: {mistake}", program, at, {"x": claim}, WRONG)
+        for mistake, claim in mistakes.items()
+    ]

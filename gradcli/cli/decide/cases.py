@@ -374,7 +374,7 @@ class Cases(Work):
                 len(self.inputs.files) - len(left),
                 replace(self.inputs, files=left),
             )
-        self.programs = programs_of(request, self.inputs, self.limits, policy.state)
+        self.programs = programs_of(request, self.inputs, policy.state)
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(
                 self.inputs.expression,

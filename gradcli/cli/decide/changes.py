@@ -55,14 +55,10 @@ class Changes:
         """Return whether one of these files has changed, came or went; files outside of the
         repository count as changed.
         """
-        return any(
-            self._has_changed(Path(real(path)) if path.exists() else path.absolute())
-            for path in paths
-        )
+        return any(map(self._has_changed, paths))
 
     def _has_changed(self, path: Path) -> bool:
-        if not path.is_relative_to(self.root):
-            path = Path(os.path.realpath(path.parent)) / path.name
+        path = Path(real(path))
         if not path.is_relative_to(self.root):
             return path.exists()
         name = path.relative_to(self.root).as_posix()

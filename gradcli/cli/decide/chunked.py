@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli.inputs import Inputs, programs_of
+from gradcli.cli.inputs import Inputs, limits_of, programs_of
 from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.reports import ChunkProgress
 from gradcli.errors import UsageError
@@ -39,16 +39,19 @@ _MANY = 10_000  # chunks: more of them keep a scheduler busy that could be large
 _OF_MEMORY = 64
 
 
-def chunked_record(
-    request: EvalRequest, place: str, inputs: Inputs, targets: dict[str, str], limits: Limits
-) -> Record:
+def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> Record:
     """The record of an expression that is computed chunk by chunk in a place.
 
     Raises GradcliError.
     """
-    expression = _only_expression(request, inputs)
-    with executor_on(place, request.threads) as executor:
-        values, seed = _values(inputs, executor, limits, request)
+    if inputs.expression is None or inputs.files:
+        raise UsageError(
+            "chunk by chunk goes one expression",
+            help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
+        )
+    expression, limits = inputs.expression, limits_of(request)
+    with executor_on(request.on or "here", request.threads) as executor:
+        values, seed = _values(inputs, executor, request)
         wrt = names_of(request.wrt)
         settings = Settings(
             expression,
@@ -101,18 +104,7 @@ def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
     return min(max(executor.at_once, whole // _MANY), limits.memory // _OF_MEMORY)
 
 
-def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
-    if inputs.expression is None or inputs.files:
-        raise UsageError(
-            "chunk by chunk goes one expression",
-            help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
-        )
-    return inputs.expression
-
-
-def _values(
-    inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest
-) -> tuple[dict[str, Any], Any]:
+def _values(inputs: Inputs, executor: Here, request: EvalRequest) -> tuple[dict[str, Any], Any]:
     """The values of the bindings, what files of chunks hold being described by whoever will read
     it; and the seed.
     """
@@ -127,7 +119,6 @@ def _values(
     programs = programs_of(
         request,
         replace(inputs, bindings={k: v for k, v in inputs.bindings.items() if k not in cut}),
-        limits,
     )
     for name in programs.deviations:
         raise UsageError(

@@ -9,14 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
-from gradcli.cli.decide.running import Evaluation, Run, Text, write_all
+from gradcli.cli.decide.running import Evaluation, Run, Text
 from gradcli.cli.inputs import (
     Inputs,
     eval_inputs,
     kind_by_suffix,
-    limits_of,
     options_of,
     programs_of,
     words_of,
@@ -40,9 +38,6 @@ from gradcli.query.options import Options, Policy, names_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
-
-if TYPE_CHECKING:
-    pass
 
 # -- ``gradcli diff``
 # ---------------------------------------------------------------------------------------------------
@@ -89,7 +84,6 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
     only_last  whether bindings are no equations to differentiate, but what the last expression is
                made of
     """
-    limits = limits_of(request)
     if request.latex and request.output_format == "text":
         request = request.but(output_format="latex")
     options_of(request)
@@ -98,28 +92,35 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
         names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
         request.random_state, request.timeout,
     )  # fmt: skip
-    differentiation = Differentiation(inputs, programs_of(request, inputs, limits), asked)
-    writer, nothing = writer_for(request), UsageError("nothing to differentiate", help=DIFF_EXAMPLE)
-    if only_last:
-        return write_all([*differentiation.answers()][-1:], writer, nothing)
-    return differentiation.write(writer, nothing, request.fail_fast)
+    differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
+    return differentiation.write(writer_for(request), request.fail_fast)
 
 
 class Differentiation(Run):
     """The results of `diff`."""
 
     kind, command = DerivativeRecord, "diff"
+    nothing, example = "nothing to differentiate", DIFF_EXAMPLE
 
-    def __init__(self, inputs: Inputs, programs: Programs, asked: Asked) -> None:
+    def __init__(
+        self, inputs: Inputs, programs: Programs, asked: Asked, only_last: bool = False
+    ) -> None:
         super().__init__(inputs, programs, asked.options, asked.state)
-        self.asked = asked
+        self.asked, self.only_last = asked, only_last
         self.done: list[DerivativeRecord] = []
+
+    def answers(self) -> Iterator[DerivativeRecord]:
+        """The derivatives."""
+        found = super().answers()
+        return iter([*found][-1:]) if self.only_last else found
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.
 
         Raises UnknownNameError for a name to differentiate by that nothing has.
         """
+        if self.only_last:
+            return []
         refuse_absent(self.asked.names, self.done)
         if self.names.unread or any(record.error is not None for record in self.done):
             return []
@@ -196,18 +197,14 @@ def explanation_format(request: ExplainRequest) -> str:
 def explain(request: ExplainRequest) -> int:
     """Explain everything that was asked for."""
     request = request.but(output_format=explanation_format(request))
-    limits = limits_of(request)
-    options = options_of(request, "explain")
-    inputs = eval_inputs(request)
+    options, inputs = options_of(request, "explain"), eval_inputs(request)
     asked = AskedExplanation(
         request.why, request.steps, request.latex or request.output_format == "latex"
     )
     explanations = Explanations(
-        inputs, programs_of(request, inputs, limits), options, request.random_state, asked
+        inputs, programs_of(request, inputs), options, request.random_state, asked
     )
-    return explanations.write(
-        writer_for(request), UsageError("nothing to explain"), request.fail_fast
-    )
+    return explanations.write(writer_for(request), request.fail_fast)
 
 
 class Kept(Inputs):
@@ -221,7 +218,7 @@ class Kept(Inputs):
 class Explanations(Evaluation):
     """The explanations of all queries; asserts are evaluated, and explained by nothing."""
 
-    command = "explain"
+    command, nothing = "explain", "nothing to explain"
 
     def __init__(
         self,
@@ -270,7 +267,7 @@ class Explanations(Evaluation):
         def observe(general: General, record: DerivativeRecord) -> None:
             made[id(record)] = general
 
-        options, expression = self.options, self.inputs.expression or ""
+        options = self.options
         asked = Asked(
             options.wrt,
             1,
@@ -280,11 +277,8 @@ class Explanations(Evaluation):
             timeout=options.timeout,
             observer=observe,
         )
-        for record in Differentiation(self.inputs, self.programs, asked).answers():
-            if record.file is not None or (
-                record.error is None and self.inputs.files and record.expr != expression.strip()
-            ):
-                continue  # a statement that the expression is made of
+        only_last = bool(self.inputs.files)  # the others are what the expression is made of
+        for record in Differentiation(self.inputs, self.programs, asked, only_last).answers():
             explanation = ShownExplanation(
                 Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
             )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradcli.cli.decide.running import Run, Text
-from gradcli.cli.inputs import eval_inputs, kind_by_suffix, limits_of, options_of, programs_of
+from gradcli.cli.inputs import eval_inputs, kind_by_suffix, options_of, programs_of
 from gradcli.cli.request import ExportRequest
 from gradcli.cli.write.results import put, say
-from gradcli.errors import UsageError, one_of
+from gradcli.errors import one_of
 from gradcli.exports.python import target_of
 from gradcli.language.run import Program
 from gradcli.query.exporting import Export, subjects
@@ -20,19 +20,15 @@ def export(request: ExportRequest) -> int:
     """Export everything that was asked for."""
     functions = Functions(request)
     inputs = eval_inputs(request)
-    programs = programs_of(request, inputs, limits_of(request))
-    nothing = UsageError(
-        "nothing to export", help="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy"
-    )
-    return Exporting(inputs, programs, options_of(request), request.random_state).write(
-        functions, nothing
-    )
+    programs = programs_of(request, inputs)
+    return Exporting(inputs, programs, options_of(request), request.random_state).write(functions)
 
 
 class Exporting(Run):
     """The functions of all queries."""
 
     kind, command, free = Export, "export", True
+    nothing, example = "nothing to export", "gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy"
 
     def of_program(self, text: Text, program: Program) -> Iterator[Export]:
         return subjects(program, text.lines, text.name, self.options)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from gradcli.cli.inputs import (
     Inputs,
     ends_of,
     kind_by_suffix,
-    limits_of,
     options_of,
     programs_of,
     words_of,
@@ -29,7 +27,6 @@ from gradcli.errors import GradcliError, UsageError
 from gradcli.language.reading import names_bound_by
 from gradcli.language.run import Program
 from gradcli.language.tree import Definition, Query
-from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.query.free_variables import names_needed
@@ -41,28 +38,10 @@ from gradcli.report.table import plot_rows
 from gradcli.storage.whole_files import write_whole
 
 BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"
+PLOT_EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
 
 
-def bound_inputs(request: BoundRequest, limits: Limits) -> tuple[Inputs, Programs, dict[str, Ends]]:
-    """Return what ``gradcli bound`` reads, the programs that are run, and the box.
-
-    Raises UsageError.
-    """
-    found = words_of(request, ranges=True)
-    if not found.ranges:
-        raise UsageError("no name has a range", help=BOUND_EXAMPLE)
-    inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
-    programs = programs_of(request, inputs, limits)
-    return (
-        inputs,
-        programs,
-        _within(
-            programs, {name: ends_of(name, text, programs) for name, text in found.ranges.items()}
-        ),
-    )
-
-
-def _within(programs: Programs, box: dict[str, Ends]) -> dict[str, Ends]:
+def _within(box: dict[str, Ends], programs: Programs) -> dict[str, Ends]:
     """Return a box, whose names have a value inside of it in programs."""
     programs.values.update(
         {name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()}
@@ -70,10 +49,7 @@ def _within(programs: Programs, box: dict[str, Ends]) -> dict[str, Ends]:
     return box
 
 
-PLOT_EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
-
-
-def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs, AskedPlot]:
+def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, AskedPlot]:
     """Return what ``gradcli plot`` reads, the programs that are run, and what is wanted of them.
 
     Raises UsageError.
@@ -83,20 +59,18 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs,
     bare = [text.strip() for text, _ in found.others if ".." in text]
     expression, ranges = "\n".join(expressions) if expressions else None, found.ranges
     if bare:
-        inputs = Inputs(expression, found.bindings, found.files)
-        ranges[_only_name(bare, ranges, programs_of(request, inputs, limits), expressions)] = bare[
-            0
-        ]
+        programs = programs_of(request, Inputs(expression, found.bindings, found.files))
+        ranges[_only_name(bare, ranges, programs, expressions)] = bare[0]
     _refuse_ranges(ranges, found.bindings)
     found = found._replace(others=[] if expression is None else [(expression, False)])
     inputs = found.inputs(request, "plot", PLOT_EXAMPLE)
-    programs = programs_of(request, inputs, limits)
-    box = _within(programs, {name: _ends(name, text, programs) for name, text in ranges.items()})
-    return (
-        inputs,
-        programs,
-        AskedPlot(box, names_of(request.wrt), request.points, _log(request, box)),
-    )
+    programs = programs_of(request, inputs)
+    box = {name: _ends(name, text, programs) for name, text in ranges.items()}
+    asked = AskedPlot(
+        _within(box, programs), names_of(request.wrt), request.points, _log(request, box),
+        request.check, request.timeout,
+    )  # fmt: skip
+    return inputs, programs, asked
 
 
 def _only_name(
@@ -191,11 +165,15 @@ _PROMPT = 2  # rows of the shell's
 
 def bound(request: BoundRequest) -> int:
     """Bound everything that was asked for."""
-    limits = limits_of(request)
     options_of(request)
-    inputs, programs, box = bound_inputs(request, limits)
-    bounding = Bounding(inputs, programs, AskedBounds(box, request.width, request.lipschitz))
-    return bounding.write(writer_for(request), UsageError("nothing to bound", help=BOUND_EXAMPLE))
+    found = words_of(request, ranges=True)
+    if not found.ranges:
+        raise UsageError("no name has a range", help=BOUND_EXAMPLE)
+    inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
+    programs = programs_of(request, inputs)
+    box = {name: ends_of(name, text, programs) for name, text in found.ranges.items()}
+    asked = AskedBounds(_within(box, programs), request.width, request.lipschitz)
+    return Bounding(inputs, programs, asked).write(writer_for(request))
 
 
 class OverRanges(Run):
@@ -217,6 +195,7 @@ class Bounding(OverRanges):
     """The results of `bound`."""
 
     kind, command = BoundRecord, "bound"
+    nothing, example = "nothing to bound", BOUND_EXAMPLE
 
     def __init__(self, inputs: Inputs, programs: Programs, asked: AskedBounds) -> None:
         super().__init__(inputs, programs, asked.box)
@@ -229,26 +208,23 @@ class Bounding(OverRanges):
 def plot(request: PlotRequest) -> int:
     """Plot everything that was asked for."""
     request = request.but(output_format=plot_format(request))
-    limits = limits_of(request)
     options_of(request, "plot")
     if request.out is not None and not request.out.lower().endswith((".csv", ".json")):
         from gradcli.report.plot_picture import insist
 
         insist()
-    plotting = Plotting(*plot_inputs(request, limits), request)
-    return plotting.write(Plots(request), UsageError("nothing to plot", help=PLOT_EXAMPLE))
+    return Plotting(*plot_inputs(request), request.random_state).write(Plots(request))
 
 
 class Plotting(OverRanges):
     """The results of `plot`."""
 
     kind, command = PlotRecord, "plot"
+    nothing, example = "nothing to plot", PLOT_EXAMPLE
 
-    def __init__(
-        self, inputs: Inputs, programs: Programs, asked: AskedPlot, request: PlotRequest
-    ) -> None:
-        super().__init__(inputs, programs, asked.ranges, request.random_state)
-        self.asked = replace(asked, check=request.check, timeout=request.timeout)
+    def __init__(self, inputs: Inputs, programs: Programs, asked: AskedPlot, state: int) -> None:
+        super().__init__(inputs, programs, asked.ranges, state)
+        self.asked = asked
 
     def answers(self) -> Iterator[PlotRecord]:
         """The results, all of which are there before the first one is drawn."""

@@ -18,7 +18,6 @@ from gradcli.cli.inputs import (
     eval_inputs,
     instead_of_nothing,
     is_stream,
-    limits_of,
     options_of,
     programs_of,
 )
@@ -32,7 +31,7 @@ from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import records
 from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import Options, Place, Policy, names_of
+from gradcli.query.options import Options, Policy, names_of
 from gradcli.report.records import Answer, Record
 
 
@@ -78,6 +77,8 @@ class Run(ABC):
 
     kind: ClassVar[type[Answer]]
     command: ClassVar[str]
+    nothing: ClassVar[str]  # what is said where there are no answers
+    example: ClassVar[str | None] = None
     free = False  # whether names that are asked for may do without values
 
     def __init__(
@@ -135,9 +136,33 @@ class Run(ABC):
             self.programs.values, self.options, several=bool(self.inputs.files)
         )
 
-    def write(self, writer: Form, nothing: UsageError, fail_fast: bool = False) -> int:
-        """Write all answers, and give the exit code. Raises ``nothing`` where there are none."""
-        return write_all(self.answers(), writer, nothing, self, fail_fast)
+    def write(self, writer: Form, fail_fast: bool = False) -> int:
+        """Write the answers as they come, and give the exit code. Raises UsageError for none."""
+        codes: set[int] = set()
+        said = FINE
+        try:
+            for result in self.answers():
+                interrupts.check()
+                if result.error is not None:
+                    add_file_help(result.error, self.command, self.inputs)
+                writer.write(result)
+                codes.add(
+                    code_of(result.error.error)
+                    if result.error is not None
+                    else FOUND
+                    if result.failed
+                    else FINE
+                )
+                if fail_fast and max(codes):
+                    break
+            else:
+                said = say_remarks(self.remarks) if self.inputs.files else FINE
+        finally:
+            if codes:
+                writer.close()
+        if codes:
+            return max(*codes, said)
+        raise UsageError(self.nothing, help=self.example or instead_of_nothing(self.inputs))
 
     @abstractmethod
     def of_program(self, text: Text, program: Program) -> Iterator[Any]:
@@ -148,87 +173,36 @@ class Run(ABC):
         raise UsageError(f"'gradcli {self.command}' reads programs, not records")
 
 
-def write_all(
-    results: Iterable[Any],
-    writer: Form,
-    nothing: UsageError,
-    run: Run | None = None,
-    fail_fast: bool = False,
-) -> int:
-    """Write results as they come, and give the exit code. Raises ``nothing`` where there are none.
-
-    run  where they come from: what was typed, which errors of an expression lead on from, and what
-         is said at the end of files
-    """
-    codes: set[int] = set()
-    said = FINE
-    try:
-        for result in results:
-            interrupts.check()
-            if result.error is not None and run is not None:
-                add_file_help(result.error, run.command, run.inputs)
-            writer.write(result)
-            codes.add(
-                code_of(result.error.error)
-                if result.error is not None
-                else FOUND
-                if result.failed
-                else FINE
-            )
-            if fail_fast and max(codes):
-                break
-        else:
-            said = say_remarks(run.remarks) if run is not None and run.inputs.files else FINE
-    finally:
-        if codes:
-            writer.close()
-    if codes:
-        return max(*codes, said)
-    if run is not None and nothing.help is None:
-        nothing.help = instead_of_nothing(run.inputs)
-    raise nothing
-
-
 # -- ``gradcli eval``
 # ----------------------------------------------------------------------------------------------------
 
 
 def evaluate(request: EvalRequest) -> int:
     """Evaluate everything that was asked for."""
-    limits = limits_of(request)
-    inputs = eval_inputs(request)
-    arrays = None
+    inputs, options = eval_inputs(request), eval_options(request)
+    targets: dict[str, str] = {}
+    save = None
     if request.save:
         from gradcli.cli.write.saving import SavedArrays, targets_of
 
-        arrays = SavedArrays(targets_of(request.save))
-    options = eval_options(request, None if arrays is None else arrays.place)
-    nothing = UsageError("nothing to evaluate")
-    writer = writer_for(request, one_alone=False, save=None if arrays is None else arrays.save)
+        targets = targets_of(request.save)
+        arrays = SavedArrays(targets)
+        options, save = replace(options, place=arrays.place), arrays.save
+    writer = writer_for(request, one_alone=False, save=save)
     if request.on is not None:
-        from gradcli.cli.decide.chunked import chunked_record
-
-        return write_all(
-            [
-                chunked_record(
-                    request, request.on, inputs, {} if arrays is None else arrays.targets, limits
-                )
-            ],
-            writer,
-            nothing,
-        )
-    programs = programs_of(request, inputs, limits)
+        return ChunkedEvaluation(request, inputs, targets).write(writer)
+    programs = programs_of(request, inputs)
     if request.cov:
         options = covariances_of(request, programs, options)
     return Evaluation(inputs, programs, options, request.random_state).write(
-        writer, nothing, request.fail_fast
+        writer, request.fail_fast
     )
 
 
 class Evaluation(Run):
     """The results of `eval`."""
 
-    kind, command = Record, "eval"
+    kind, command, nothing = Record, "eval", "nothing to evaluate"
 
     def of_program(self, text: Text, program: Program) -> Iterator[Record]:
         cache = (
@@ -244,8 +218,20 @@ class Evaluation(Run):
         )
 
 
-def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
-    """Return what ``gradcli eval`` computes; ``place`` takes large results.
+class ChunkedEvaluation(Evaluation):
+    """The one result of ``--on``."""
+
+    def __init__(self, request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> None:
+        self.request, self.inputs, self.targets = request, inputs, targets
+
+    def answers(self) -> Iterator[Record]:
+        from gradcli.cli.decide.chunked import chunked_record
+
+        yield chunked_record(self.request, self.inputs, self.targets)
+
+
+def eval_options(request: EvalRequest) -> Options:
+    """Return what ``gradcli eval`` computes.
 
     Raises UsageError, and NativeError without a compiler.
     """
@@ -262,7 +248,7 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     return replace(
         options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
-        precision=request.precision, at=kind == "csv", place=place, backend=request.backend, threads=request.threads,
+        precision=request.precision, at=kind == "csv", backend=request.backend, threads=request.threads,
     )  # fmt: skip
 
 

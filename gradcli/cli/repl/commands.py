@@ -92,22 +92,13 @@ def split(name: str, text: str) -> tuple[str, list[str]]:
     """
     text = text.strip()
     if text[:1] in ("'", '"'):
-        try:
-            expression, *arguments = shlex.split(text)
-        except ValueError:
-            raise UsageError(
-                "a quote is not closed", help="an expression need not be quoted here"
-            ) from None
+        expression, *arguments = _words(text, "an expression need not be quoted here")
         return expression, arguments
     places = (max(0, found.start()) for found in _BEGIN.finditer(" " + text))
     cut = next(
         (place for place in places if _is_closed(text[:place])), len(text)
     )  # axis=0 in a call is no argument of ours
-    expression, rest = text[:cut].strip(), text[cut:]
-    try:
-        arguments = shlex.split(rest)
-    except ValueError:
-        raise UsageError("a quote is not closed") from None
+    expression, arguments = text[:cut].strip(), _words(text[cut:])
     first, *names = expression.split(" ")
     if (
         name == "diff"
@@ -120,6 +111,13 @@ def split(name: str, text: str) -> tuple[str, list[str]]:
             *arguments,
         ]  # as after the first word on the command line
     return expression, arguments
+
+
+def _words(text: str, help: str | None = None) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise UsageError("a quote is not closed", help=help) from None
 
 
 def _is_closed(text: str) -> bool:
@@ -181,10 +179,7 @@ def _save(session: Session, text: str) -> None:
 
 
 def _path(text: str, example: str) -> str:
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        words = []
+    words = _words(text, example)
     if len(words) != 1:
         raise UsageError("one file is named here", help=example)
     return str(Path(words[0]).expanduser())

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Iterator
 
 from gradcli.cli import interrupts
@@ -15,7 +14,7 @@ from gradcli.cli.inputs import limits_of
 from gradcli.cli.repl.commands import is_complete, run_command
 from gradcli.cli.repl.session import Session, Settings
 from gradcli.cli.request import ReplRequest
-from gradcli.cli.write.results import put
+from gradcli.cli.write.results import put, somebody_types
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
 from gradcli.limits import DEFAULT
@@ -40,12 +39,7 @@ def converse(request: ReplRequest) -> int:
     )
     session = Session(run_command, settings)
     first = [] if request.file is None else [f":load {shlex.quote(request.file)}"]
-    if (
-        sys.stdin is not None
-        and not sys.stdin.closed
-        and sys.stdin.isatty()
-        and sys.stdout.isatty()
-    ):
+    if somebody_types():
         from importlib.metadata import version
 
         put(f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n")

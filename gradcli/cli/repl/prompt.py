@@ -7,7 +7,6 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
-from gradcli.cli.completion import DATA, PROGRAMS, files
+from gradcli.cli.completion import DATA, PROGRAMS, codes, files, functions_by_name
 from gradcli.cli.exit_codes import FINE
 from gradcli.cli.repl.commands import CHOICES, COMMANDS, is_complete
 from gradcli.cli.repl.session import Session
@@ -127,13 +126,8 @@ def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[tuple[
                 else (typed, ((f"{each} ", "") for each in CHOICES))
             )
         if argument[1] == "help":
-            from gradcli.report.rules import RULES
-
-            codes = (code.removeprefix("error-") for code in RULES)
-            return typed, (
-                (each, "")
-                for each in (*functions_by_name(), *codes, *(f":{name}" for name in COMMANDS))
-            )
+            topics = (*functions_by_name(), *codes(), *(f":{name}" for name in COMMANDS))
+            return typed, ((each, "") for each in topics)
     if (data := _DATA.search(before)) is not None:
         return data[1], (
             (path, "file")
@@ -152,18 +146,6 @@ def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[tuple[
         *((word, "") for word in _WORDS),
         *roots,
     ) if start else ()
-
-
-@cache
-def functions_by_name() -> dict[str, str]:
-    """All functions, by each of their names, with what they are."""
-    from gradcli.query import catalogue
-
-    return {
-        name: catalogue.summary(record)
-        for _, record in catalogue.functions()
-        for name in (record.name, *record.aliases)
-    }
 
 
 def names_below(prefix: str) -> Iterable[str]:
@@ -224,26 +206,18 @@ def keys(names: Any) -> KeyBindings:
     """
     bindings = KeyBindings()
 
-    @bindings.add("enter", filter=~has_completions)
+    @bindings.add("enter")
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
+        offered, buffer.complete_state = buffer.complete_state, None
+        if offered is not None and offered.current_completion is not None:
+            return  # it is chosen
         if is_complete(buffer.text) or not buffer.text.strip():
             buffer.validate_and_handle()
         else:
             last = buffer.document.current_line_before_cursor
             indent = len(last) - len(last.lstrip())
             buffer.insert_text("\n" + " " * (indent + (4 if last.rstrip().endswith(":") else 0)))
-
-    @bindings.add("enter", filter=has_completions)
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        chosen = (
-            buffer.complete_state is not None
-            and buffer.complete_state.current_completion is not None
-        )
-        buffer.complete_state = None
-        if not chosen and is_complete(buffer.text):
-            buffer.validate_and_handle()
 
     @bindings.add("escape", "enter")
     def _(event: KeyPressEvent) -> None:

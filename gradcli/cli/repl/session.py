@@ -59,14 +59,15 @@ class Entry(NamedTuple):
 
 
 class State(NamedTuple):
-    """Entries in order, what "_" stands for, its value as text, and the last query, as `:explain`
-    takes it.
+    """Entries in order, what "_" stands for, its value as text, the last query, as `:explain` takes
+    it, and the state before the last entry.
     """
 
     entries: tuple[Entry, ...] = ()
     last: str | None = None
     value: str | None = None
     query: str | None = None
+    before: State | None = None
 
     def program(self, of: Callable[[Entry], bool] = lambda entry: True) -> str:
         """Return a program that does what the session has done."""
@@ -230,7 +231,8 @@ class Session:
                 failed, code = True, max(code, code_of(record.error.error))
             elif isinstance(statement, Query) and record is not None:
                 query, value = self.state.without_last(statement.text), text_of_value(record.value)
-                state = State(state.entries, query if is_expression(query) else value, value, query)
+                last = query if is_expression(query) else value
+                state = state._replace(last=last, value=value, query=query)
             elif not isinstance(statement, (GradcliError, Assertion)):
                 binds = True
                 bound.update(_WORD.findall(statement.text.split("\n")[0].partition("=")[0]))
@@ -245,7 +247,8 @@ class Session:
             and bound.intersection(_WORD.findall(state.last))
         ):
             state = state._replace(last=state.value)  # what it was, whatever its names mean now
-        self.state = state._replace(entries=(*state.entries, Entry(text, binds)))
+        entries = (*state.entries, Entry(text, binds))
+        self.state = state._replace(entries=entries, before=self.state)
         return code
 
     # -- what commands do
@@ -257,19 +260,10 @@ class Session:
 
     def undo(self) -> str:
         """Take back the last line that has run. Raises UsageError."""
-        if not self.state.entries:
+        if self.state.before is None:
             raise UsageError("there is nothing to take back")
-        *entries, gone = self.state.entries
-        last = next(
-            (
-                entry.text
-                for entry in reversed(entries)
-                if not entry.binds and is_expression(entry.text)
-            ),
-            None,
-        )
-        changed = {} if gone.binds else {"last": last, "query": last, "value": None}
-        self.take(self.state._replace(entries=tuple(entries), **changed))
+        gone = self.state.entries[-1]
+        self.take(self.state.before)
         return gone.text
 
     def names(self) -> dict[str, Any]:

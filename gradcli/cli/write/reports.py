@@ -17,10 +17,9 @@ from gradcli.cli.inputs import assignment
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.results import is_styled, prepare, report_outcome
 from gradcli.errors import UsageError, one_of
-from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
 from gradcli.inert import one_line
-from gradcli.report.outcomes import Outcome, Report, Summary, make
+from gradcli.report.outcomes import KINDS, Outcome, Report, Summary, make
 from gradcli.storage.whole_files import Replacement, cannot_write, real
 
 
@@ -116,9 +115,10 @@ def wanted_reports(request: CheckRequest, settings: Settings) -> list[tuple[str,
     """
     wanted = [assignment("--report", text) for text in request.reports or settings.report or ()]
     for kind, _ in wanted:
-        one_of("--report" if request.reports else f"report of {settings.path}", kind, REPORTS)
+        one_of("--report" if request.reports else f"report of {settings.path}", kind, KINDS)
     shown = [kind for kind, path in wanted if path == "-"]
     if request.format_given or not shown:
+        one_of("--format", request.output_format, KINDS)
         if shown and request.reports:
             both = (
                 f"--format {request.output_format} and --report {shown[0]}=- are both about "

@@ -43,6 +43,12 @@ def prepare(kind: str = "text") -> None:
         )  # which all encodings have: their readers expect UTF-8
 
 
+def somebody_types() -> bool:
+    """Return whether somebody types and reads: a session begins then."""
+    streams = (sys.stdin, sys.stdout)
+    return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
+
+
 def put(text: str) -> None:
     """One piece of a format, flushed, so that a pipe sees each result as it comes."""
     sys.stdout.write(text)

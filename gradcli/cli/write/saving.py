@@ -12,6 +12,7 @@ import os
 import weakref
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -278,34 +279,24 @@ def _json(stream: BinaryIO, arrays: Arrays) -> None:
     stream.write((json.dumps(plain(array), allow_nan=False) + "\n").encode())
 
 
-def _separated_writer(separator: str) -> Callable[[BinaryIO, Arrays], None]:
-    """Writes a vector as a column below its name, and a matrix as rows without a heading."""
-
-    def write(stream: BinaryIO, arrays: Arrays) -> None:
-        ((name, array),) = arrays.items()
-        if array.ndim > 2 or (array.ndim == 2 and not array.size):
-            what = f"{array.ndim} dimensions" if array.size else "no entries"
-            raise UsageError(
-                f"'{name}' has {what}, and a table rows and columns",
-                help="write .npy, .npz or .json",
-            )
-        if array.ndim < 2 and not is_number(name):  # ``inf`` and ``nan`` are names, too
-            stream.write(f"{name}\n".encode())
-        for row in array if array.ndim == 2 else array.reshape(-1, 1):
-            stream.write((separator.join(map(_cell, row)) + "\n").encode())
-
-    return write
+def _table(stream: BinaryIO, arrays: Arrays, separator: str) -> None:
+    """Write a vector as a column below its name, and a matrix as rows without a heading."""
+    ((name, array),) = arrays.items()
+    if array.ndim > 2 or (array.ndim == 2 and not array.size):
+        what = f"{array.ndim} dimensions" if array.size else "no entries"
+        raise UsageError(
+            f"'{name}' has {what}, and a table rows and columns", help="write .npy, .npz or .json"
+        )
+    if array.ndim < 2 and not is_number(name):  # ``inf`` and ``nan`` are names, too
+        stream.write(f"{name}\n".encode())
+    np.savetxt(stream, np.atleast_1d(array), "%d" if array.dtype.kind == "b" else "%s", separator)
 
 
-def _cell(value: np.generic) -> str:
-    return str(int(value)) if value.dtype.kind == "b" else str(value)
-
-
-WRITERS = {
+WRITERS: dict[str, Callable[[BinaryIO, Arrays], None]] = {
     ".npy": _npy,
     ".npz": _npz,
-    ".csv": _separated_writer(","),
-    ".tsv": _separated_writer("\t"),
+    ".csv": partial(_table, separator=","),
+    ".tsv": partial(_table, separator="\t"),
     ".json": _json,
 }
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ from gradcli.report.explanation import (
     ExplainedGradient,
     ExplainedNode,
     Explanation,
-    Step,
     count_text,
 )
 from gradcli.report.lines import Line, html_page, short, size, text_of
@@ -42,6 +42,10 @@ PHASES = {
     "end": "Gradient",
 }
 _INFIX = frozenset(["+", "-", "*", "/", "**", "@", "^", "<", ">", "<=", ">=", "==", "!="])
+_LISTED = 12  # links, or contributions, beside which further ones are folded
+_MOST_NUMBERS = 200_000  # of arrays that a page writes out
+_ROWS = 24  # of the picture of a long vector, at most
+_ABOVE, _BELOW, _NOT_FINITE = (232, 125, 30), (45, 125, 220), (160, 80, 190)
 
 
 class PlayedStep(NamedTuple):
@@ -56,13 +60,26 @@ class PlayedStep(NamedTuple):
     part: Contribution | None = None
 
 
-class Story:
-    """The steps of an explanation."""
+class Section:
+    """The section of one query: the steps that are played, and the nodes, each as an element that
+    opens; ``prefix`` makes their ids unique on the page.
+    """
 
-    def __init__(self, explanation: Explanation, digits: int) -> None:
-        self.explanation, self.digits = explanation, digits
+    def __init__(self, explanation: Explanation, digits: int, prefix: str) -> None:
+        self.explanation, self.digits, self.prefix = explanation, digits, prefix
+        self.users = explanation.users()
         self.arrived = explanation.contributions_by_node()
         self.steps = [*self._steps()]
+        self.reached: dict[int, int] = {}  # the steps in which nodes have their whole adjoints
+        for number, step in enumerate(self.steps):
+            if step.phase in ("seed", "backward"):
+                self.reached[step.focus[-1]] = number
+        passed = [(number, step.part) for number, step in enumerate(self.steps) if step.part]
+        self.arriving = group_pairs((each[1].operand, each) for each in passed)
+        self.leaving = group_pairs((each[1].node, each) for each in passed)
+        self.most = min(
+            LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes))
+        )  # entries of an array that is written out
 
     def number(self, value: Any) -> str:
         return short(value, self.digits) or "–"
@@ -175,101 +192,35 @@ class Story:
             f" It is the last of {count} contributions; together the adjoint of {label} is {total}."
         )
 
-
-def list_names(names: Sequence[str]) -> str:
-    """``a, b and c``."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-# -- The nodes -----------------------------------------------------------------------------------
-
-_LISTED = 12  # links, or contributions, beside which further ones are folded
-_MOST_NUMBERS = 200_000  # of arrays that a page writes out
-_ROWS = 24  # of the picture of a long vector, at most
-_ABOVE, _BELOW, _NOT_FINITE = (232, 125, 30), (45, 125, 220), (160, 80, 190)
-
-
-def element(tag: str, content: str = "", **attributes: Any) -> str:
-    """An element of HTML: its content is HTML, its attributes are text, and left out where they are
-    None.
-    """
-    named = (
-        (name.rstrip("_").replace("_", "-"), value)
-        for name, value in attributes.items()
-        if value is not None
-    )
-    return f"<{tag}{''.join(f' {name}={chr(34)}{xml_text(str(value))}{chr(34)}' for name, value in named)}>{content}</{tag}>"
-
-
-def code(text: str) -> str:
-    return element("code", xml_text(text))
-
-
-def note(text: str) -> str:
-    return element("p", xml_text(text), class_="note")
-
-
-def paragraph(text: str) -> str:
-    return element("p", xml_text(text))
-
-
-class Details:
-    """The nodes of one query, each as an element that opens; ``prefix`` makes their ids unique on
-    the page.
-    """
-
-    def __init__(self, story: Story, prefix: str) -> None:
-        self.story, self.prefix = story, prefix
-        self.explanation = story.explanation
-        self.users = self.explanation.users()
-        self.reached: dict[int, int] = {}  # the steps in which nodes have their whole adjoints
-        for number, step in enumerate(story.steps):
-            if step.phase in ("seed", "backward"):
-                self.reached[step.focus[-1]] = number
-        passed = [
-            (number, step.part) for number, step in enumerate(story.steps) if step.part is not None
-        ]
-        self.arriving = group_pairs(
-            (part.operand, (number, part)) for number, part in passed
-        )  # with the steps in which it does
-        self.leaving = group_pairs((part.node, (number, part)) for number, part in passed)
-        self.most = min(
-            LARGEST, _MOST_NUMBERS // (2 * len(self.explanation.nodes))
-        )  # entries of an array that is written out
+    # -- the nodes
 
     def nodes(self) -> Iterator[str]:
         """Every node as a row, with its details below it."""
-        number, label = self.story.number, self.story.label
         for node in self.explanation.nodes:
-            operation = " ".join([node.op, ", ".join(map(str, node.operands))])
             cells = [
                 str(node.id),
-                label(node.id, 60),
-                operation,
-                number(node.value),
-                number(node.adjoint),
+                self.label(node.id, 60),
+                f"{node.op} {', '.join(map(str, node.operands))}",
+                self.number(node.value),
+                self.number(node.adjoint),
             ]
-            summary = element("summary", "".join(element("span", xml_text(cell)) for cell in cells))
-            yield element(
-                "details", summary + element("div", "".join(self._details(node))), class_="row", id=f"{self.prefix}n{node.id}",
-                data_nodes=node.id,
-            )  # fmt: skip
+            summary = "".join(f"<span>{xml_text(cell)}</span>" for cell in cells)
+            yield (
+                f'<details class="row" id="{self.prefix}n{node.id}" data-nodes="{node.id}">'
+                f"<summary>{summary}</summary><div>{''.join(self._details(node))}</div></details>"
+            )
 
     def link(self, id: int) -> str:
-        return element(
-            "a",
-            xml_text(f"{id} {self.story.label(id, 28)}"),
-            class_="link",
-            href=f"#{self.prefix}n{id}",
-        )
+        text = xml_text(f"{id} {self.label(id, 28)}")
+        return f'<a class="link" href="#{self.prefix}n{id}">{text}</a>'
 
     def _details(self, node: ExplainedNode) -> Iterator[str]:
         text = (
             f"{node.name} = {one_line(node.text or '', 200)}"
             if node.is_definition
-            else self.story.label(node.id, 200)
+            else self.label(node.id, 200)
         )
-        yield element("h2", f"Node {node.id}: {code(text)}")
+        yield f"<h2>Node {node.id}: {code(text)}</h2>"
         yield note(self._kind(node))
         yield "<h3>Value</h3>" + self._array("value", node.value)
         yield "<h3>Adjoint</h3>" + self._adjoint(node)
@@ -281,16 +232,14 @@ class Details:
         outgoing = self.leaving.get(node.id)
         if outgoing:
             passed = "".join(
-                element("div", self._passed_text(each), class_="pass", data_step=step)
+                f'<div class="pass" data-step="{step}">{self._passed_text(each)}</div>'
                 for step, each in outgoing
             )
-            yield element("div", f"<h3>Passes back</h3>{passed}", data_step=outgoing[0][0])
+            yield from_step(outgoing[0][0], f"<h3>Passes back</h3>{passed}")
         gradient = self.explanation.gradients.get(node.name or "") if node.op == "leaf" else None
         if gradient is not None:
-            heading = element("h3", xml_text(f"d/d{node.name} by paths"))
-            yield element(
-                "div", heading + self.paths(gradient), data_step=self.reached.get(node.id, 0)
-            )
+            heading = f"<h3>{xml_text(f'd/d{node.name} by paths')}</h3>"
+            yield from_step(self.reached.get(node.id, 0), heading + self.paths(gradient))
 
     def _kind(self, node: ExplainedNode) -> str:
         own = {
@@ -298,18 +247,15 @@ class Details:
             "frozen": "frozen: given, and held",
             "const": "a constant",
         }
+        keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
         parts = [
-            own.get(node.op) or (f"{node.op}: {node.operation}" if node.operation else node.op)
+            own.get(node.op) or (f"{node.op}: {node.operation}" if node.operation else node.op),
+            f"the result of {node.function}" if node.function else "",
+            "" if node.inside is None else f"inside of {self.label(node.inside)}",
+            f"shape {'×'.join(map(str, node.shape))}" if node.shape else "one number",
+            f"PyTorch: {node.grad_fn}{keeps}" if node.grad_fn else "",
         ]
-        parts += [f"the result of {node.function}"] if node.function else []
-        parts += [f"inside of {self.story.label(node.inside)}"] if node.inside is not None else []
-        parts += [f"shape {'×'.join(map(str, node.shape))}" if node.shape else "one number"]
-        if node.grad_fn:
-            parts.append(
-                f"PyTorch: {node.grad_fn}"
-                + (f", keeps {', '.join(node.saved)}" if node.saved else "")
-            )
-        return " · ".join(parts)
+        return " · ".join(filter(None, parts))
 
     def _adjoint(self, node: ExplainedNode) -> str:
         if node.adjoint is None:
@@ -318,62 +264,45 @@ class Details:
                 f"none: {reasons.get(node.op, 'no derivative is asked for through this node')}"
             )
         step = self.reached.get(node.id, 0)
-        later = element(
-            "p",
-            f"comes with step {step}, in the backward pass",
-            class_="note",
-            data_until=step,
-            hidden="",
+        return (
+            f'<p class="note" data-until="{step}" hidden="">comes with step {step}, in the '
+            "backward pass</p>" + from_step(step, self._array("adjoint", node.adjoint))
         )
-        return later + element("div", self._array("adjoint", node.adjoint), data_step=step)
 
     def _links(self, ids: Iterable[int]) -> str:
         return _fold([*map(self.link, ids)], "node", ", ")
 
     def _arriving(self, node: ExplainedNode) -> str:
         if node.id == self.explanation.result and self.explanation.backward:
-            return element(
-                "div",
-                "<h3>Arrives</h3><p>the seed: this is the result</p>",
-                data_step=self.reached[node.id],
-            )
+            text = "<h3>Arrives</h3><p>the seed: this is the result</p>"
+            return from_step(self.reached[node.id], text)
         parts = self.arriving.get(node.id)
         if not parts:
             return ""
-        heading, total, many = "Arrives", "", len(parts) > 1
+        text, many = "<h3>Arrives</h3>", len(parts) > 1
         if many:
-            heading = f"Arrives: {len(parts)} contributions, added"
-            total = element(
-                "p",
-                f"together {code(self.story.number(node.adjoint))}",
-                data_step=self.reached[node.id],
+            total = code(self.number(node.adjoint))
+            text = (
+                f"<h3>Arrives: {len(parts)} contributions, added</h3>"
+                f'<p data-step="{self.reached[node.id]}">together {total}</p>'
             )
         rows = [
-            element(
-                "div",
-                f"{self._from(each)}{f' ({number} of {len(parts)})' * many}",
-                class_="pass",
-                data_step=step,
-            )
-            for number, (step, each) in enumerate(parts, 1)
+            f'<div class="pass" data-step="{step}">from {self.link(each.node)} '
+            f"{code(self.number(each.passed))}{f' ({place} of {len(parts)})' * many}</div>"
+            for place, (step, each) in enumerate(parts, 1)
         ]
-        return element(
-            "div", f"<h3>{heading}</h3>{total}{_fold(rows, 'contribution')}", data_step=parts[0][0]
-        )
-
-    def _from(self, each: Contribution) -> str:
-        return f"from {self.link(each.node)} {code(self.story.number(each.passed))}"
+        return from_step(parts[0][0], text + _fold(rows, "contribution"))
 
     def _passed_text(self, each: Contribution) -> str:
-        parts = [f"to {self.link(each.operand)}"]
+        text = f"to {self.link(each.operand)}"
         if each.partial is not None:
-            local = self.story.number(each.local)
+            local = self.number(each.local)
             value = "" if local == each.partial else f" = {code(local)}"
-            parts.append(element("p", f"local derivative {code(each.partial)}{value}"))
+            text += f"<p>local derivative {code(each.partial)}{value}</p>"
         elif each.rule is not None:
-            parts.append(element("p", f"rule {code(each.rule)}"))
-        parts.append(element("p", code(self.story.product(each))))
-        return "".join(parts) + (note(each.summed) if each.summed else "")
+            text += f"<p>rule {code(each.rule)}</p>"
+        text += f"<p>{code(self.product(each))}</p>"
+        return text + (note(each.summed) if each.summed else "")
 
     def paths(self, gradient: ExplainedGradient) -> str:
         """A gradient by its paths, the largest first, each with its share; choosing one shows it in
@@ -385,36 +314,27 @@ class Details:
         found = []
         for path in gradient.paths:
             share = size(path.contribution) / largest if 0 < largest < math.inf else 0.0
-            bar = element("i", style=f"width:{max(2, min(100, round(100 * share)))}%")
-            route = element(
-                "span", xml_text(f"by {self.explanation.route(path.nodes, 30)}"), class_="note"
-            )
-            content = bar + code(self.story.number(path.contribution)) + route
-            nodes = " ".join(map(str, path.nodes))
+            route = xml_text(f"by {self.explanation.route(path.nodes, 30)}")
             found.append(
-                element(
-                    "button",
-                    content,
-                    type="button",
-                    class_="path",
-                    data_path=nodes,
-                    aria_pressed="false",
-                )
+                f'<button type="button" class="path" data-path="{" ".join(map(str, path.nodes))}" '
+                f'aria-pressed="false"><i style="width:{max(2, min(100, round(100 * share)))}%">'
+                f'</i>{code(self.number(path.contribution))}<span class="note">{route}</span>'
+                "</button>"
             )
+        rest = self.number(gradient.rest)
         if gradient.left_out:
-            rest = self.story.number(gradient.rest)
             found.append(
                 note(f"and {count_text(gradient.left_out)} smaller paths, together {rest}")
             )
         elif np.any(np.asarray(gradient.rest) != 0):
-            found.append(note(f"{self.story.number(gradient.rest)} is rounding"))
+            found.append(note(f"{rest} is rounding"))
         return "".join(found)
 
     def _array(self, what: str, value: Any) -> str:
         """Numbers in a line; an array whose numbers have room on the page also as a picture, with
         all of them below it.
         """
-        line = element("p", code(self.story.number(value)))
+        line = f"<p>{code(self.number(value))}</p>"
         array = np.asarray(0 if isinstance(value, tuple) else value)
         if not 1 < array.size <= self.most:
             return line
@@ -426,19 +346,26 @@ class Details:
         )
         label = f"Heat map of the {what}, {'×'.join(map(str, array.shape))}, {ends}"
         side = max(2, min(16, 320 // cells.shape[1]))
-        picture = (
-            f'<img alt="" width="{side * cells.shape[1]}" height="{side * cells.shape[0]}" '
-            f'src="{_picture(cells)}">'
+        return (
+            f'{line}<figure class="heat"><img alt="" width="{side * cells.shape[1]}" '
+            f'height="{side * cells.shape[0]}" src="{_picture(cells)}">'
+            f'<figcaption class="note">{xml_text(label)}</figcaption>'
+            "<details><summary>All its numbers</summary>"
+            f"<pre>{xml_text(encode(plain(array)))}</pre></details></figure>"
         )
-        numbers = element(
-            "details",
-            "<summary>All its numbers</summary>" + element("pre", xml_text(encode(plain(array)))),
-        )
-        return line + element(
-            "figure",
-            picture + element("figcaption", xml_text(label), class_="note") + numbers,
-            class_="heat",
-        )
+
+
+def code(text: str) -> str:
+    return f"<code>{xml_text(text)}</code>"
+
+
+def note(text: str) -> str:
+    return f'<p class="note">{xml_text(text)}</p>'
+
+
+def from_step(step: int, content: str) -> str:
+    """Content that the player shows from a step on."""
+    return f'<div data-step="{step}">{content}</div>'
 
 
 def _fold(parts: Sequence[str], word: str, separator: str = "") -> str:
@@ -447,7 +374,7 @@ def _fold(parts: Sequence[str], word: str, separator: str = "") -> str:
         return separator.join(parts)
     rest = parts[_LISTED:]
     more = f"<summary>and {len(rest):,} more {word}s</summary>{separator.join(rest)}"
-    return separator.join(parts[:_LISTED]) + element("details", more)
+    return f"{separator.join(parts[:_LISTED])}<details>{more}</details>"
 
 
 def _cells(array: np.ndarray) -> np.ndarray:
@@ -463,20 +390,26 @@ def _picture(cells: np.ndarray) -> str:
     not finite violet.
     """
     finite = np.isfinite(cells)
-    largest = np.abs(cells[finite]).max(initial=0.0) or 1.0
-    pixels = np.empty((*cells.shape, 4), np.uint8)
-    pixels[..., :3] = np.select(
-        [~finite[..., None], cells[..., None] < 0], [_NOT_FINITE, _BELOW], _ABOVE
-    )
-    pixels[..., 3] = 255 * np.where(finite, np.abs(np.where(finite, cells, 0.0)) / largest, 1.0)
+    sizes = np.abs(np.where(finite, cells, 0.0))
+    shares = np.where(finite, sizes / (sizes.max(initial=0.0) or 1.0), 1.0)
+    colours = np.select([~finite[..., None], cells[..., None] < 0], [_NOT_FINITE, _BELOW], _ABOVE)
+    pixels = np.dstack([colours, 255 * shares]).astype(np.uint8)
+    lines = np.pad(pixels.reshape(len(pixels), -1), ((0, 0), (1, 0)))  # 0: rows as they are
     header = struct.pack(">2I5B", cells.shape[1], cells.shape[0], 8, 6, 0, 0, 0)
-    lines = b"".join(b"\0" + row.tobytes() for row in pixels)
-    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b"")]
-    data = b"".join(
-        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-        for kind, body in chunks
-    )
-    return "data:image/png;base64," + b64encode(b"\x89PNG\r\n\x1a\n" + data).decode()
+    data = b"\x89PNG\r\n\x1a\n"
+    for kind, body in (
+        (b"IHDR", header),
+        (b"IDAT", zlib.compress(lines.tobytes())),
+        (b"IEND", b""),
+    ):
+        data += struct.pack(">I", len(body)) + kind + body
+        data += struct.pack(">I", zlib.crc32(kind + body))
+    return f"data:image/png;base64,{b64encode(data).decode()}"
+
+
+def list_names(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 # -- The page ------------------------------------------------------------------------------------
@@ -502,13 +435,14 @@ _READING = {
 
 def page(explanations: Sequence[ShownExplanation], digits: int | None = None) -> str:
     """One page of all explanations: whole HTML, in which every text of the user's is text."""
-    sections = [
-        "".join(_section(each, place, digits or DIGITS)) for place, each in enumerate(explanations)
-    ]
     before, between, after = _asset("page.html").split("{{}}")
+    sections = (
+        f'<section class="query" id="q{place}">{"".join(_section(each, place, digits or DIGITS))}'
+        "</section>"
+        for place, each in enumerate(explanations)
+    )
     content = [
-        before, _chooser(explanations) if len(explanations) > 1 else "", between,
-        *(element("section", text, class_="query", id=f"q{place}") for place, text in enumerate(sections)), after,
+        before, _chooser(explanations) if len(explanations) > 1 else "", between, *sections, after,
     ]  # fmt: skip
     return html_page(_title(explanations), _asset("page.css"), content, _asset("page.js"))
 
@@ -520,14 +454,11 @@ def _title(explanations: Sequence[Explanation]) -> str:
 
 
 def _chooser(explanations: Sequence[Explanation]) -> str:
-    texts = (
-        xml_text(f"{place}: {one_line(each.record.expr, 70)}")
-        for place, each in enumerate(explanations, 1)
-    )
     options = "".join(
-        element("option", text, value=f"q{place}") for place, text in enumerate(texts)
+        f'<option value="q{place}">{place + 1}: {xml_text(one_line(each.record.expr, 70))}</option>'
+        for place, each in enumerate(explanations)
     )
-    return element("select", options, id="query", aria_label="Query")
+    return f'<select id="query" aria-label="Query">{options}</select>'
 
 
 @cache
@@ -540,75 +471,64 @@ def _asset(name: str) -> str:
 
 def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator[str]:
     if explanation.error is not None:
-        error = element("pre", xml_text(explanation.error_text().rstrip("\n")), class_="error")
-        yield _panel("This has no result", error)
+        error = xml_text(explanation.error_text().rstrip("\n"))
+        yield _panel("This has no result", f'<pre class="error">{error}</pre>')
         return
     is_played = 0 < len(explanation.nodes) <= MOST_NODES
     source = _source(explanation) if is_played else code(one_line(explanation.record.expr, 2000))
     yield _panel(
         "",
-        element("pre", source, class_="source", tabindex=0, aria_label="Source text"),
+        f'<pre class="source" tabindex="0" aria-label="Source text">{source}</pre>',
         *_facts(explanation, digits),
     )
     if not is_played:
-        yield _panel("", element("pre", xml_text(text_of(explanation.lines(digits)).rstrip("\n"))))
+        text = xml_text(text_of(explanation.lines(digits)).rstrip("\n"))
+        yield _panel("", f"<pre>{text}</pre>")
         return
     yield from _stories(explanation, place)
-    details = Details(Story(explanation, digits), f"q{place}")
-    picture = element("div", svg(explanation, embedded=True), class_="picture")
-    fit = element(
-        "button",
-        "Fit",
-        type="button",
-        class_="fit",
-        title="The whole graph, or as large as it is drawn",
+    section = Section(explanation, digits, f"q{place}")
+    yield _panel(
+        "Graph",
+        '<button type="button" class="fit" title="The whole graph, or as large as it is drawn">'
+        f'Fit</button><div class="picture">{svg(explanation, embedded=True)}</div>',
     )
-    yield _panel("Graph", fit, picture)
     gradients = "".join(
-        element("h3", xml_text(f"d/d{name} = {short(each.value, digits)}")) + details.paths(each)
+        f"<h3>{xml_text(f'd/d{name} = {short(each.value, digits)}')}</h3>{section.paths(each)}"
         for name, each in explanation.gradients.items()
     )
     if gradients:
         yield _panel("Gradient: by paths from the name to the result, the largest first", gradients)
     yield from _derivations(explanation)
     reading = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _READING.items())
-    yield _folded_panel("How to read this", element("dl", reading))
+    yield _folded_panel("How to read this", f"<dl>{reading}</dl>")
     steps = "".join(
-        element(
-            "li", f"<b>{PHASES[step.phase]}</b> {element('span', xml_text(step.words))} "
-            f"{code(step.equation) if step.equation else ''}",
-            class_=step.phase, data_focus=" ".join(map(str, step.focus)),
-        )
-        for step in details.story.steps
-    )  # fmt: skip
-    yield _folded_panel("All steps", element("ol", steps, class_="steps", start=0))
-    heading = element(
-        "p",
-        "".join(map("<span>{}</span>".format, ("node", "text", "operation", "value", "adjoint"))),
-        class_="head",
+        f'<li class="{step.phase}" data-focus="{" ".join(map(str, step.focus))}">'
+        f"<b>{PHASES[step.phase]}</b> <span>{xml_text(step.words)}</span> "
+        f"{code(step.equation) if step.equation else ''}</li>"
+        for step in section.steps
     )
+    yield _folded_panel("All steps", f'<ol class="steps" start="0">{steps}</ol>')
+    count = len(explanation.nodes)
     yield _folded_panel(
-        f"All {_count_words(len(explanation.nodes), 'node')}",
-        heading,
-        *details.nodes(),
-        is_open=len(explanation.nodes) <= 40,
+        f"All {count:,} node{'s' * (count != 1)}",
+        '<p class="head"><span>node</span><span>text</span><span>operation</span>'
+        "<span>value</span><span>adjoint</span></p>",
+        *section.nodes(),
+        is_open=count <= 40,
     )
 
 
 def _panel(title: str, *content: str) -> str:
-    heading = element("h2", xml_text(title)) if title else ""
-    return element("section", heading + "".join(content), class_="panel")
+    heading = f"<h2>{xml_text(title)}</h2>" if title else ""
+    return f'<section class="panel">{heading}{"".join(content)}</section>'
 
 
 def _folded_panel(title: str, *content: str, is_open: bool = False) -> str:
-    summary = element("summary", xml_text(title))
-    return element(
-        "details", summary + "".join(content), class_="panel", open="" if is_open else None
+    opened = ' open=""' if is_open else ""
+    return (
+        f'<details class="panel"{opened}><summary>{xml_text(title)}</summary>'
+        f"{''.join(content)}</details>"
     )
-
-
-def _count_words(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def _source(explanation: Explanation) -> str:
@@ -621,21 +541,20 @@ def _source(explanation: Explanation) -> str:
     spans = group_pairs((span, id) for span, id in owners if span is not None)
     text = explanation.record.expr if explanation.source is None else explanation.source.text
     found: list[str] = []
-    place, ends = 0, [len(text)]
-    for (begin, end), ids in sorted(spans.items(), key=lambda item: (item[0][0], -item[0][1])):
-        while ends[-1] <= begin and len(ends) > 1:
+    ends: list[int] = []
+    place, last = 0, len(text)
+    ordered = sorted(spans.items(), key=lambda item: (item[0][0], -item[0][1]))
+    for (begin, end), ids in [*ordered, ((last, last), [])]:  # the last one closes the others
+        while ends and ends[-1] <= begin:
             found += [xml_text(text[place : ends[-1]]), "</span>"]
             place = ends.pop()
-        if end <= ends[-1]:
+        if end <= (ends or [last])[-1]:
             found += [
                 xml_text(text[place:begin]),
                 f'<span class="part" data-nodes="{" ".join(map(str, ids))}">',
             ]
             place = begin
             ends.append(end)
-    for end in reversed(ends):
-        found += [xml_text(text[place:end]), "</span>"]
-        place = end
     return "".join(found[:-1])
 
 
@@ -644,26 +563,24 @@ def _facts(explanation: Explanation, digits: int) -> Iterator[str]:
     of every sheet.
     """
     record = explanation.record
-    facts = [("value", code(short(record.value, digits)), "")] if record.value is not None else []
-    facts += [
-        (f"d/d{name}", code(short(each.value, digits)), "")
-        for name, each in [*explanation.gradients.items()][:_NAMES]
-    ]
+    numbers = {} if record.value is None else {"value": record.value}
+    for name, each in islice(explanation.gradients.items(), _NAMES):
+        numbers[f"d/d{name}"] = each.value
+    facts = [(name, code(short(value, digits)), "") for name, value in numbers.items()]
     lines = [line for line in record.lines(digits) if isinstance(line, Line)]
     facts += [
         (str(line.label), xml_text(line.text), line.kind)
         for line in lines
         if line.label in ("check", "read as", "dialect")
     ]
-    rows = (
-        f"<div><dt>{xml_text(name)}</dt> {element('dd', text, class_=kind)}</div>"
+    rows = "".join(
+        f'<div><dt>{xml_text(name)}</dt> <dd class="{kind}">{text}</dd></div>'
         for name, text, kind in facts
     )
-    yield element("dl", "".join(rows), class_="facts")
+    yield f'<dl class="facts">{rows}</dl>'
     warnings = [*map(printable, record.warnings)]
-    yield from (
-        element("p", xml_text(f"Warning: {warning}"), class_="warning") for warning in warnings
-    )
+    for warning in warnings:
+        yield f'<p class="warning">{xml_text(f"Warning: {warning}")}</p>'
     yield from (
         note(line.text) for line in lines if line.label == "note" and line.text not in warnings
     )
@@ -671,8 +588,8 @@ def _facts(explanation: Explanation, digits: int) -> Iterator[str]:
 
 def _stories(explanation: Explanation, place: int) -> Iterator[str]:
     for why in explanation.why:
-        first, *rest = why.lines
-        content = [element("p", element("strong", xml_text(first))), *map(paragraph, rest)]
+        first, *rest = map(xml_text, why.lines)
+        content = [f"<p><strong>{first}</strong></p>", *(f"<p>{line}</p>" for line in rest)]
         content += [f"<p>Write {code(why.repair)}</p>"] if why.repair else []
         if why.node:
             content.append(
@@ -682,11 +599,10 @@ def _stories(explanation: Explanation, place: int) -> Iterator[str]:
 
 
 def _derivations(explanation: Explanation) -> Iterator[str]:
-    def row(step: Step) -> str:
-        of = f" of {step.of}" if step.of else ""
-        return element("li", element("span", xml_text(step.rule + of)) + code(step.formula))
-
     for name, steps in explanation.steps.items():
-        yield _panel(
-            f"d/d{name}, rule by rule", element("ol", "".join(map(row, steps)), class_="derived")
+        rows = "".join(
+            f"<li><span>{xml_text(step.rule + (f' of {step.of}' if step.of else ''))}</span>"
+            f"{code(step.formula)}</li>"
+            for step in steps
         )
+        yield _panel(f"d/d{name}, rule by rule", f'<ol class="derived">{rows}</ol>')
