@@ -129,6 +129,30 @@ def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
 
 
 @lru_cache(maxsize=4096)
+def name_called(code: CodeType, instruction: int) -> str | None:
+    """The last part of the name that an instruction calls; None where the source does not say.
+
+    Compiled code that is called there has no frame of its own: whatever it calls on seems to be
+    called by the instruction, too.
+    """
+    span = next(islice(code.co_positions(), instruction // 2, None), None)
+    for node in _nodes(code.co_filename):
+        if (
+            isinstance(node, ast.Call)
+            and (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == span
+        ):
+            called = node.func
+            return (
+                called.attr
+                if isinstance(called, ast.Attribute)
+                else called.id
+                if isinstance(called, ast.Name)
+                else None
+            )
+    return None
+
+
+@lru_cache(maxsize=4096)
 def condition_at(place: Place) -> Place | None:
     """The comparison, or else the condition, that the expression at a place is part of; None if it
     is part of none.

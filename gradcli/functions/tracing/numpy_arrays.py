@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.functions.arguments import of_torch
-from gradcli.functions.places import is_theirs
+from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.passage import Passage
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import cast, get, rows, write
@@ -258,12 +258,19 @@ def new_tensors(_: Passage) -> Iterator[None]:
 
 
 class _Theirs:
-    """Test of whether a maker is called by the code that is asked about, while it runs."""
+    """Test of whether a maker of this name is called by the code that is asked about, while it
+    runs: not by compiled code that this one calls.
+    """
 
     lasts = True
 
-    def __call__(self) -> bool:
-        return self.lasts and is_theirs(sys._getframe(2).f_code.co_filename)
+    def __call__(self, name: str) -> bool:
+        frame = sys._getframe(2)
+        return (
+            self.lasts
+            and is_theirs(frame.f_code.co_filename)
+            and name_called(frame.f_code, frame.f_lasti) == name
+        )
 
 
 Maker = Callable[[Callable[..., Any], _Theirs], Callable[..., Any]]
@@ -289,7 +296,11 @@ def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> C
         found = function(*arguments, **keywords)
         if isinstance(found, Tensor):
             return Traced(found, passage)
-        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32) and theirs():
+        if (
+            isinstance(found, np.ndarray)
+            and found.dtype in (np.float64, np.float32)
+            and theirs(function.__name__)
+        ):
             if function.__name__.startswith("empty"):
                 found.fill(0)  # the same in every run
             return Traced(Tensor(found), passage)
@@ -305,7 +316,7 @@ def _of_others(
         if (
             not _holds_traced(value)
             or (dtype is not None and np.dtype(dtype).kind != "f")
-            or not theirs()
+            or not theirs(function.__name__)
         ):
             return function(value, dtype, *arguments, **keywords)
         found = _stack(value)
@@ -319,7 +330,7 @@ def _of_others(
 def _tensor(function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
     def make(*arguments: Any, **keywords: Any) -> Any:
         found = function(*arguments, **keywords)
-        if not found.is_floating_point() or found.requires_grad or not theirs():
+        if not found.is_floating_point() or found.requires_grad or not theirs(function.__name__):
             return found
         numbers = of_torch(found)
         return Tensor(np.zeros_like(numbers) if function.__name__ == "empty" else numbers)
