@@ -133,7 +133,8 @@ def name_called(code: CodeType, instruction: int) -> str | None:
     """The last part of the name that an instruction calls; None where the source does not say.
 
     Compiled code that is called there has no frame of its own: whatever it calls on seems to be
-    called by the instruction, too.
+    called by the instruction, too. It may take for an array what is none without looking, and
+    crash.
     """
     span = next(islice(code.co_positions(), instruction // 2, None), None)
     for node in _nodes(code.co_filename):
