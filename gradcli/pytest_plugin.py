@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ import pytest
 if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
     from gradcli.functions.listed import ListedCase
-    from gradcli.query.cases import Case, Known
+    from gradcli.query.cases import Case
     from gradcli.query.options import Policy
     from gradcli.report.outcomes import Outcome
 
@@ -177,11 +177,10 @@ class CheckedFile(pytest.File):
         from gradcli.errors import GradcliError, UsageError
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
-        from gradcli.query.cases import CaseNames, Known
         from gradcli.query.options import policy_of
         from gradcli.storage.whole_files import path_text
 
-        name, met = CaseNames(), Counter[Any]()
+        titles, met = Counter[str](), Counter[Any]()
         try:
             settings = _configuration(self.config).of(str(self.path))
             baseline = Baseline.load(
@@ -195,7 +194,10 @@ class CheckedFile(pytest.File):
                 self.warn(pytest.PytestWarning(about))
             for title, case, marks, said in self.cases(policy_of(settings), path_text(self.path)):
                 met[said] += 1
-                yield GradItem.of(self, name(title), case, marks, Known(baseline, met[said]))
+                titles[title] += 1
+                name = title if titles[title] == 1 else f"{title} ({titles[title]})"
+                excuse = partial(baseline.excuse, number=met[said])
+                yield GradItem.of(self, name, case, marks, excuse)
         except GradcliError as error:
             if isinstance(error, UsageError):
                 self.session.stash.setdefault(_WRONG, {})[error.render()] = None
@@ -222,7 +224,7 @@ class GradFile(CheckedFile):
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
-        from gradcli.query.cases import Runner, Statements, line_of, marks_of
+        from gradcli.query.cases import Case, Runner, line_of, marks_of
 
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
         runner = Runner(self.path.parent, parsed, policy)
@@ -236,12 +238,9 @@ class GradFile(CheckedFile):
             last = i if i < asked[-1] else len(parsed) - 1
             statement = parsed[i]
             text = "" if isinstance(statement, GradcliError) else statement.text
-            yield (
-                _in_node(text) or f"line {line_of(statement)}",
-                Statements(runner, file, first, i, last),
-                marks_of(statement),
-                text,
-            )
+            line = line_of(statement)
+            case = Case(file, line, partial(runner.records, first, last), policy)
+            yield _in_node(text) or f"line {line}", case, marks_of(statement), text
 
 
 class RecordFile(CheckedFile):
@@ -253,7 +252,7 @@ class RecordFile(CheckedFile):
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.bindings import Programs
-        from gradcli.query.cases import CheckedLines, RecordCase
+        from gradcli.query.cases import Case, CheckedLines
         from gradcli.query.names import UsedNames
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
@@ -272,12 +271,9 @@ class RecordFile(CheckedFile):
             except Exception as error:  # which is the item's, when it runs
                 said = as_gradcli_error(error).record
             text = canonical(said.get("id")), said.get("expr"), given_of(said.get("given"))
-            yield (
-                _in_node(id_text(said.get("id"))) or f"line {number}",
-                RecordCase(reader, self.path, file, number, line, policy),
-                marks,
-                text,
-            )
+            records = partial(reader.results, [line], file, policy, self.path.parent, number)
+            case = Case(file, number, records, policy)
+            yield _in_node(id_text(said.get("id"))) or f"line {number}", case, marks, text
 
 
 class FunctionFile(CheckedFile):
@@ -307,7 +303,12 @@ class GradItem(pytest.Function):
 
     @classmethod
     def of(
-        cls, file: CheckedFile, name: str, case: Case | ListedCase, marks: Marks, known: Known
+        cls,
+        file: CheckedFile,
+        name: str,
+        case: Case | ListedCase,
+        marks: Marks,
+        excuse: Callable[[Outcome], Outcome],
     ) -> GradItem:
         """The item of a case, with what its file says of it: why it is skipped, and why it is known
         to fail.
@@ -315,7 +316,7 @@ class GradItem(pytest.Function):
         from gradcli.inert import inert_lines, printable
 
         def decide() -> None:
-            outcome = known.apply(case.outcome(name))
+            outcome = excuse(case.outcome(name))
             if outcome.bad:
                 raise Wrong(outcome)
             if outcome.status == "xfailed":

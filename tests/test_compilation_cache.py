@@ -15,16 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.batch import compilation
-from gradcli.batch.compilation import CompilationCache
-from gradcli.batch.templates import pieces
 from gradcli.errors import LimitError, Source
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
+from gradcli.query import templates
 from gradcli.query.evaluate import records
 from gradcli.query.names import UsedNames
 from gradcli.query.options import LONG, Options
+from gradcli.query.templates import CompilationCache, pieces
 from gradcli.report.records import Record
 
 BARE = Options(check=False, formula=False)
@@ -42,7 +41,7 @@ VALUES = {
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A template is worth compiling as soon as it is known."""
-    monkeypatch.setattr(compilation, "_OFTEN_READ", 1)
+    monkeypatch.setattr(templates, "_OFTEN_READ", 1)
 
 
 def run(
@@ -225,9 +224,9 @@ def test_frozen_names_and_precision_are_heeded() -> None:
 
 
 def test_a_form_that_is_met_once_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compilation, "_OFTEN_READ", 3)
+    monkeypatch.setattr(templates, "_OFTEN_READ", 3)
     monkeypatch.setattr(
-        "gradcli.batch.compilation.StraightLine", lambda *arguments: pytest.fail("compiled")
+        "gradcli.query.templates.straight_line", lambda *arguments: pytest.fail("compiled")
     )
     lines = [f"y*abs(x)**{i}.5" for i in range(1, 50)]
     assert run(lines)[1] == 0
@@ -243,7 +242,7 @@ def test_whatever_is_long_is_told_apart_at_once(text: str) -> None:
 
 
 def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compilation, "_OFTEN_READ", 3)
+    monkeypatch.setattr(templates, "_OFTEN_READ", 3)
     lines = [f"{i}*x**2 + y" for i in range(3, 13)]
     found, taken = run(lines)
     assert dicts(found) == dicts(ordinary(lines))
@@ -251,8 +250,7 @@ def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.Monke
 
 
 def test_forms_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcli.batch.templates._MOST", 2)
-    monkeypatch.setattr("gradcli.batch.templates._MOST_TEMPLATES", 3)
+    monkeypatch.setattr(templates, "_MOST", 3)
     lines = [text for lines in OF_ONE_TEMPLATE * 2 for text in lines]
     found, taken = run(lines)
     assert dicts(found) == dicts(ordinary(lines))

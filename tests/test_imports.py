@@ -32,12 +32,12 @@ OUTSIDE = (
 )
 BELOW_CLI = (
     "inert", "characters", "spelling", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
-    "namespace", "reference", "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
+    "namespace", "reference", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
 ROOMS = (  # from the lowest up
     "storage", "ops", "graph", "formulas", "plans", "chunks", "namespace", "language", "tensors", "reference", "exports", "report", "files",
-    "batch", "check", "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn", "testing",
+    "check", "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn", "testing",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -67,7 +67,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "report": ("report", "storage", "characters", "errors", "notation", "inert"),
     "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "characters", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
-    "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
         "storage",

@@ -4,16 +4,19 @@ recorded truths.
 
 from __future__ import annotations
 
+import json
 import math
 from decimal import Decimal, localcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import thinned
-from lost_digits import CASES
 
 import gradcli
 
+LINES = (Path(__file__).parent / "data" / "lost_digits.jsonl").read_text(encoding="utf-8")
+CASES = [tuple(json.loads(line).values()) for line in LINES.splitlines()]
 MANY, FEW = 20, 12  # bits
 
 

@@ -73,7 +73,7 @@ def calls_of(name: str) -> list[str]:
     """Arguments by position, as texts."""
     function = function_of(name)
     if name in ARGUMENTS:
-        return [text.strip() for text in ARGUMENTS[name].split(";")]
+        return list(ARGUMENTS[name])
     return (
         [", ".join("pq"[: function.nin])]
         if isinstance(function, np.ufunc) and function.nin < 3

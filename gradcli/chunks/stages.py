@@ -330,9 +330,7 @@ class Staged:
         found: dict[tuple[Expr, int | None], Input] = {}
         for node in self._of_chunks(stage.outputs):
             if self._is_given(node):
-                found[node, self.splitting.layouts[node].axis] = Input(
-                    node, self.splitting.layouts[node].axis
-                )
+                found[node, self.axis_of(node)] = Input(node, self.axis_of(node))
                 continue
             for operand, axis in self._common(node):
                 if not (operand.is_constant and axis is None):

@@ -344,12 +344,12 @@ def explain(
     derivative as a formula. Raises a `GradcliError` with its place in the text for what cannot be
     evaluated.
     """
-    from gradcli.query.bindings import entries_of, option_of
+    from gradcli.query.bindings import option_of, texts_of
     from gradcli.query.interface import evaluate_call
     from gradcli.report.results import GradientRecord, result_of
 
     derived = option_of("steps", steps)
-    asked = AskedExplanation(entries_of(why), derived, derived)
+    asked = AskedExplanation(texts_of("why", why, "entries", "x[2]"), derived, derived)
     found: dict[int, ShownExplanation] = {}
 
     def observe(

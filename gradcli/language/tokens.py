@@ -61,7 +61,7 @@ _TOKEN = re.compile(
     ){_BLANKS}""",
     re.VERBOSE | re.DOTALL,
 )
-# What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the
+# What a text in ASCII is cut at by who looks for names and numbers alone (query/templates.py): the
 # same names and numbers, but for underscores between digits, and for names of functions.
 _PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
 WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"

@@ -129,34 +129,19 @@ class Baseline:
                     DEFAULT,
                 )
             version = data.get("version")
-            entries = (
-                {KnownFailure.read(entry) for entry in data["known"]}
-                if version == VERSION
-                else set()
-            )
+            if version != VERSION:
+                raise InputError(f"the baseline '{file}' is of version {version!r}, not {VERSION}")
+            return cls(file, {KnownFailure.read(entry) for entry in data["known"]})
         except InputError as error:
             error.help = error.help or command
             raise
         except FileNotFoundError:
             raise InputError(f"there is no baseline '{file}'", help=command) from None
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            AttributeError,
-            OverflowError,
-            RecursionError,
-        ) as error:
+        except Exception as error:  # whatever there is in its place
             reason = (
                 error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
             )
             raise InputError(f"cannot read the baseline '{file}': {reason}", help=command) from None
-        if version != VERSION:
-            raise InputError(
-                f"the baseline '{file}' is of version {version!r}, not {VERSION}", help=command
-            )
-        return cls(file, entries)
 
     def apply(self, outcome: Outcome) -> Outcome:
         """The outcome, excused if it is a known failure."""
@@ -172,6 +157,13 @@ class Baseline:
             return outcome
         self._met.add(failure)
         return replace(outcome, status=XFAILED, reason="in the baseline")
+
+    def excuse(self, outcome: Outcome, number: int) -> Outcome:
+        """The outcome, as `apply`, of the ``number``-th of the cases that are equal to it."""
+        if self.path is None or not outcome.bad:
+            return outcome
+        outcome.identity = replace(Identities(self.path).of(outcome), number=number)
+        return self.apply(outcome)
 
     def close(self, roots: set[Path], partial: bool) -> Iterator[str]:
         """Return what is to be said at the end, when a recording is saved: of entries that nothing

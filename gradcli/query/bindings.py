@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +29,14 @@ from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.language.statements import tokens_of
 from gradcli.language.tokens import NAME as NAMES
+from gradcli.language.tokens import RESERVED
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import insist
 from gradcli.query.options import names_of
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation import CompilationCache
+    from gradcli.query.templates import CompilationCache
 
 
 _UNSAID = (
@@ -51,7 +52,6 @@ _ELSEWHERE = {
     "hessian": "mode",
 }  # what people write, and what they mean
 _WORDS = re.compile(rf"#[^\n]*|({NAME})")
-_RESERVED = ("if", "else", "and", "or", "not")
 
 
 def text_of(expression: Any) -> str:
@@ -83,19 +83,22 @@ def bind_values(
     Of keywords, Python itself makes NFKC, also of raised and lowered letters: a name is found by
     that form, too. ``how`` says how a value is given by a name that is taken by an option.
     """
-    if at is not None and not isinstance(at, Mapping):
-        raise InputTypeError(
-            f"'at' must map names to values, not {type(at).__name__}", help=f"write {how('x')}"
-        )
     found: dict[str, Any] = {}
-    by_form = cache(lambda: _by_form(known))
-    for given in (at or {}, keywords):
+    for given in (named := by_names("at", at, "values", how("x")), keywords):
         for name, value in given.items():
-            place = name if isinstance(name, str) and name in known else _spell(name, by_form, how)
+            if isinstance(name, str) and name in known:
+                place = name
+            elif isinstance(name, str) and _is_name(normalize(name)):
+                place = _spelled(normalize(name), known)
+            else:
+                raise InputTypeError(
+                    f"{name!r} is no name that an expression can have",
+                    help=f"names are words: {how('x')}",
+                )
             if place in found:
                 why = (
                     "it is one name in two spellings"
-                    if given is at
+                    if given is named
                     else "in a dictionary and as a keyword"
                 )
                 raise UsageError(
@@ -103,6 +106,16 @@ def bind_values(
                 )
             found[place] = value
     return found
+
+
+def by_names(option: str, given: Any, what: str, example: str) -> Mapping[Any, Any]:
+    """What an option has by names, or nothing. Raises InputTypeError for what has no names."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputTypeError(
+            f"'{option}' must map names to {what}, not {type(given).__name__}",
+            help=f"write {example}",
+        )
+    return given or {}
 
 
 def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
@@ -118,20 +131,22 @@ def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
     return found
 
 
-def _by_form(known: Collection[str]) -> dict[str, str]:
+@lru_cache(8)
+def _by_form(known: frozenset[str]) -> dict[str, str]:
     """Words by what NFKC makes of them; where that is one for several, the first."""
-    return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)} | {
-        word: word for word in known
-    }
+    return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)}
 
 
-def _spell(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[[str], str]) -> str:
-    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(NAME, normalize(name)):
-        raise InputTypeError(
-            f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}"
-        )
-    plain = normalize(name)
-    return by_form().get(plain) or by_form().get(compose(name, "NFKC"), plain)
+def _spelled(name: str, known: Collection[str]) -> str:
+    """A name as the expression spells it, which may do so in another form."""
+    if name in known:
+        return name
+    return _by_form(frozenset(known)).get(compose(name, "NFKC"), name)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is a name that an expression can have."""
+    return text not in RESERVED and re.fullmatch(NAME, text) is not None
 
 
 def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, ...] | None:
@@ -141,24 +156,22 @@ def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, .
     """
     if given is None:
         return None
-    listed = (
-        given.split(",")
-        if isinstance(given, str)
-        else list(given)
-        if isinstance(given, Iterable)
-        else [given]
-    )
-    if not all(isinstance(name, str) for name in listed):
-        raise InputTypeError(
-            f"'{option}' must be names, not {given!r}", help=f'write {option}="x, y"'
-        )
-    forms: dict[str, str] = {}
-    names = names_of(listed) or ()
-    if not {*names} <= {*known}:
-        forms = _by_form(known)
     return tuple(
-        name if name in known else forms.get(compose(name, "NFKC"), name) for name in names
+        _spelled(name, known)
+        for text in texts_of(option, given, "names", "x, y")
+        for name in names_of(text) or ()
     )
+
+
+def texts_of(option: str, given: Any, what: str, example: str) -> list[str]:
+    """Texts that an option lists, or the one that it is. Raises InputTypeError for others."""
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    texts = list(given) if is_list else [given]
+    if not all(isinstance(text, str) for text in texts):
+        raise InputTypeError(
+            f"'{option}' must be {what}, not {given!r}", help=f'write {option}="{example}"'
+        )
+    return texts
 
 
 def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...]:
@@ -173,17 +186,13 @@ def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...
             raise InputTypeError(
                 f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'"
             )
-    return tuple(name for text in texts for name in names_given("names", text, known) or ())
+    return names_given("names", texts, known) or ()
 
 
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
     """Covariances by the names that they are of. Raises InputTypeError."""
-    if cov is not None and not isinstance(cov, Mapping):
-        raise InputTypeError(
-            f"'cov' must map names to covariances, not {type(cov).__name__}",
-            help='write cov={"a,b": 0.02}',
-        )
-    return [(names_given("cov", names, known) or (), value) for names, value in (cov or {}).items()]
+    found = by_names("cov", cov, "covariances", 'cov={"a,b": 0.02}')
+    return [(names_given("cov", names, known) or (), value) for names, value in found.items()]
 
 
 def refuse_unknown(
@@ -193,7 +202,7 @@ def refuse_unknown(
     option, or name.
     """
     for name in keywords:
-        if name in known or compose(name, "NFKC") in _by_form(known):
+        if _spelled(name, known) in known:
             continue
         meant = _ELSEWHERE.get(name)
         close = meant if meant in options else suggestion(name, sorted({*options, *known}))
@@ -215,14 +224,6 @@ def value_of(name: str, value: Any, copy: bool = True) -> Any:
     return numbers(value, f"the value of '{name}'", booleans=True, copy=copy)
 
 
-def entries_of(why: Any) -> list[str]:
-    """The entries whose stories are asked for. Raises InputTypeError."""
-    entries = [why] if isinstance(why, str) else list(why) if isinstance(why, Iterable) else [why]
-    if not all(isinstance(entry, str) for entry in entries):
-        raise InputTypeError(f"'why' must be entries, not {why!r}", help='write why="x[2]"')
-    return entries
-
-
 def mode_of(
     mode: str, directions: Mapping[str, Any], known: Collection[str]
 ) -> tuple[str, dict[str, Any]]:
@@ -235,16 +236,10 @@ def mode_of(
     word = next((word for word, direction in directions.items() if direction is not None), mode)
     if word not in directions:
         return mode, {}
-    direction, help = (
-        directions[word],
-        f'write {word}={{"x": 1.0}}, the tangent of each name that moves',
-    )
-    if direction is not None and not isinstance(direction, Mapping):
-        raise InputTypeError(
-            f"'{word}' must map names to tangents, not {type(direction).__name__}", help=help
-        )
+    example = f'{word}={{"x": 1.0}}, the tangent of each name that moves'
+    direction = by_names(word, directions[word], "tangents", example)
     if not direction:
-        raise UsageError(f"mode '{word}' needs a direction", help=help)
+        raise UsageError(f"mode '{word}' needs a direction", help=f"write {example}")
     tangents = bind_values(direction, {}, known, lambda x: f'{word}={{"{x}": 1.0}}')
     return word, {
         name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()
@@ -395,7 +390,7 @@ class Programs:
     @cached_property
     def cache(self) -> CompilationCache:
         """Queries of one form, which are compiled once for all programs."""
-        from gradcli.batch.compilation import CompilationCache
+        from gradcli.query.templates import CompilationCache
 
         return CompilationCache(self.limits, self.precision)
 

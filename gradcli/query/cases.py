@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
@@ -33,10 +32,14 @@ from gradcli.files.npy import folder_of
 from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
-from gradcli.query.evaluate import fill_statement, only_follows, record_of, run_statement
-from gradcli.query.free_variables import SampledPoints, in_one_statement, lower_freely
+from gradcli.query.evaluate import (
+    fill_statement,
+    join_records,
+    only_follows,
+    record_of,
+    run_statement,
+)
 from gradcli.query.names import UsedNames, names_among
 from gradcli.query.options import FAIL_ON, Options, Policy
 from gradcli.report.data import id_text
@@ -67,26 +70,14 @@ def outcome_of(
     """The outcome of a case: if it passed, and what to say if not."""
     if record.skip is not None:
         return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
-    if record.unreached and record.check is not None:
-        fails = record.check.worst.word in fail_on  # whatever is expected of it: nobody knows
-        return Outcome(
-            record,
-            name,
-            FAILED if fails else SKIPPED,
-            record.check.reason,
-            seconds,
-            details_of(record, record.check),
-        )
-    details = [] if record.check is None else details_of(record, record.check)
-    worst = None if record.check is None else record.check.worst
+    check = record.check
+    details = [] if check is None else details_of(record, check)
+    fails = check is not None and check.worst.word in fail_on
+    if record.unreached and check is not None:  # whatever is expected of it: nobody knows
+        status = FAILED if fails else SKIPPED
+        return Outcome(record, name, status, check.reason, seconds, details)
     false = record.asserted is not None and record.asserted.holds is False
-    status = (
-        ERROR
-        if record.error is not None
-        else FAILED
-        if false or (worst is not None and worst.word in fail_on)
-        else PASSED
-    )
+    status = ERROR if record.error is not None else FAILED if false or fails else PASSED
     outcome = Outcome(record, name, status, record.xfail, seconds, details)
     if record.xfail is not None and not outcome.is_internal:
         outcome.status = XPASSED if status == PASSED else XFAILED
@@ -241,6 +232,8 @@ def _judge(
     program: Program, statement: Statement | GradcliError, policy: Policy, id: Any
 ) -> Record | None:
     """The record of a statement at the values of its names, or at points of its domain."""
+    from gradcli.query.free_variables import SampledPoints, in_one_statement, lower_freely
+
     options = policy.options
     sampled: SampledPoints | None = None
 
@@ -285,17 +278,6 @@ def name_of(record: Record) -> str:
     return one_line(record.expr, LONGEST_NAME) or f"line {record.line}"
 
 
-class CaseNames:
-    """Names of the items of one program, told apart where they repeat."""
-
-    def __init__(self) -> None:
-        self._seen: Counter[str] = Counter()
-
-    def __call__(self, name: str) -> str:
-        self._seen[name] += 1
-        return name if self._seen[name] == 1 else f"{name} ({self._seen[name]})"
-
-
 # -- JSON Lines records, each to its result: what `eval` and `check` share -----------------------
 
 
@@ -322,25 +304,26 @@ class RecordLines:
         policy: Policy,
     ) -> Any:
         """The result of the record's program, which has not begun."""
-        result: Record | None = None
-        for statement in parsed:
-            record = run_statement(program, statement, policy.options, id=given.id)
-            if record is not None:
-                result = record if result is None else result.join(record)
-            if record is not None and record.error is not None:
-                break
-        return result or self._without_query(given)
+        records = (run_statement(program, s, policy.options, id=given.id) for s in parsed)
+        return join_records(record for record in records if record) or self._without_query(given)
 
     def _without_query(self, given: InputRecord) -> Record:
         return Record.of_error(
             ParseError("the program has no query", source=Source(given.expr)), id=given.id
         )
 
-    def results(self, lines: Iterable[str], path: str, policy: Policy) -> Iterator[Any]:
-        """The results of a file."""
-        for number, line in enumerate(lines, 1):
+    def results(
+        self,
+        lines: Iterable[str],
+        path: str,
+        policy: Policy,
+        folder: Path | None = None,
+        first: int = 1,
+    ) -> Iterator[Any]:
+        """The results of a file's lines, from the ``first`` on."""
+        for number, line in enumerate(lines, first):
             if line.strip():
-                yield self.result(line, path, number, policy)
+                yield self.result(line, path, number, policy, folder)
 
     def result(
         self,
@@ -580,67 +563,25 @@ def records_with_claims(
         )
 
 
-class Known(NamedTuple):
-    """A baseline's knowledge of a case, which is the ``number``-th of those that are equal
-    to it.
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A case that an item decides: a record in its file, or a query of a program with the
+    statements about it that are no queries.
     """
 
-    baseline: Baseline
-    number: int
-
-    def apply(self, outcome: Outcome) -> Outcome:
-        """The outcome, excused if it is a known failure."""
-        if self.baseline.path is None or not outcome.bad:
-            return outcome
-        outcome.identity = replace(Identities(self.baseline.path).of(outcome), number=self.number)
-        return self.baseline.apply(outcome)
-
-
-@dataclass(frozen=True, eq=False)
-class RecordCase:
-    """A record in its file."""
-
-    reader: RecordLines
-    path: Path
-    file: str  # the path as it is shown
+    file: str  # as it is shown
     line: int
-    text: str
+    records: Callable[[], Iterable[Record]]  # of its statements: of others than queries, errors
     policy: Policy
 
     def outcome(self, name: str) -> Outcome:
-        record = self.reader.result(self.text, self.file, self.line, self.policy, self.path.parent)
-        record.xfail = None  # which is pytest's affair
-        return outcome_of(record, name, fail_on=self.policy.fail_on)
-
-
-@dataclass(frozen=True, eq=False)
-class Statements:
-    """The place of an item in its program: the statements from ``first`` to ``last`` are its own,
-    ``asked`` the one in question.
-    """
-
-    runner: Runner
-    file: str  # the path as it is shown
-    first: int
-    asked: int
-    last: int
-
-    @property
-    def line(self) -> int:
-        return line_of(self.runner.statements[self.asked])
-
-    def outcome(self, name: str) -> Outcome:
-        """The first that is wrong of what the item's own statements give."""
+        """The first that is wrong, else that of the query."""
         found: Outcome | None = None
-        self.runner.advance(self.first)
-        for i in range(self.first, self.last + 1):
-            record = self.runner.run(i)
-            if record is not None:
-                record.xfail = None  # which is pytest's affair
-                outcome = outcome_of(record, name, fail_on=self.runner.policy.fail_on)
-                if outcome.bad:
-                    return outcome
-                found = outcome if i == self.asked else found
+        for record in self.records():
+            record.xfail = None  # which is pytest's affair
+            found = outcome_of(record, name, fail_on=self.policy.fail_on)
+            if found.bad:
+                break
         assert found is not None
         return found
 
@@ -658,16 +599,17 @@ class Runner:
     done: int = 0  # statements that the program has been through
     program: Program | None = None
 
-    def advance(self, place: int) -> None:
-        """Make the names those before the statement at a place."""
-        if self.program is None or self.done > place:
+    def records(self, first: int, last: int) -> Iterator[Record]:
+        """The records of the statements from one to another, with the names of those before."""
+        if self.program is None or self.done > first:
             self.program, self.done = self._fresh(), 0
-        for i in range(self.done, place):
-            if not isinstance(self.statements[i], (Query, Assertion)):
-                self.run(i)
-        self.done = place
+        for i in range(self.done, last + 1):
+            if i >= first or not isinstance(self.statements[i], (Query, Assertion)):
+                record = self._run(i)
+                if record is not None and i >= first:
+                    yield record
 
-    def run(self, place: int) -> Record | None:
+    def _run(self, place: int) -> Record | None:
         assert self.program is not None
         self.done = max(self.done, place + 1)
         statement = self.statements[place]
@@ -688,6 +630,3 @@ class Runner:
             lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None)
         )
         return program
-
-
-Case = RecordCase | Statements  # that an item decides

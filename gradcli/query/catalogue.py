@@ -4,7 +4,7 @@ table is made of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
@@ -68,37 +68,27 @@ def functions() -> list[tuple[str, Function]]:
     """
     records: list[Function] = [*registry().values(), *composites().values()]
     found = [(_family(record), record) for record in records if record.public]
-    order = {name: i for i, name in enumerate(_families())}
+    order = {_last(module.__name__): i for i, module in enumerate(families())}
     return sorted(found, key=lambda pair: order.get(pair[0], len(order)))
 
 
-def _families() -> Iterator[str]:
-    for module in families():
-        yield module.__name__.rsplit(".", 1)[-1]
-
-
 def _family(record: Function) -> str:
-    """The file in which a record stands: of those that know it, the one that its rules are from."""
+    """The file in which a record stands: the one that its rules are from, else the first that
+    has it.
+    """
     if isinstance(record, Op):
-        rules = [
-            record.forward,
-            record.reference,
-            record.vjp,
-            record.shape,
-            *(record.partials or ()),
-        ]
+        rules = [record.vjp, record.shape, record.reference, *(record.partials or ())]
     else:
-        rules = [record.definition]
-    origins = [str(getattr(rule, "__module__", "")) for rule in rules]
-    holders = [
-        module.__name__
-        for module in families()
-        if any(value is record for value in vars(module).values())
-    ]
-    home = next(
-        (name for name in holders if name in origins), holders[0] if holders else origins[0]
-    )
-    return home.rsplit(".", 1)[-1]
+        rules = [getattr(record.definition, "func", record.definition)]
+    known = {module.__name__: vars(module).values() for module in families()}
+    holders = (name for name, values in known.items() if any(v is record for v in values))
+    origins = [getattr(rule, "__module__", "") for rule in rules]
+    return _last(next(name for name in (*origins, *holders) if name in known))
+
+
+def _last(name: str) -> str:
+    """The last part of a dotted name."""
+    return name.rpartition(".")[2]
 
 
 def summary(record: Function) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, ShapeError, Span, TypeMismatchError
+from gradcli.errors import GradcliError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -30,18 +30,20 @@ from gradcli.query.options import Options
 from gradcli.query.warnings import (
     first_nonfinite,
     gradient,
+    has_nan,
     hessian,
     hvp,
     jacobian,
     jvp,
     nonfinite,
     nonfinite_of_large,
+    numbers_like,
 )
 from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation import CompilationCache
     from gradcli.check.claims import Given
+    from gradcli.query.templates import CompilationCache
 
 
 Kind = TypeVar("Kind", bound=Answer)
@@ -148,19 +150,7 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
     if options.seed is None:
         one = dtype.type(1)
         return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
-    seed = (
-        program.constant(options.seed, "<seed>")
-        if isinstance(options.seed, str)
-        else np.asarray(options.seed)
-    )
-    if not seed.size and not math.prod(root.shape):
-        seed = seed.reshape(root.shape)  # JSON has one array without entries: []
-    if seed.dtype.kind not in "fiu":
-        raise TypeMismatchError(f"the seed must be real numbers, not {seed.dtype}")
-    if seed.shape != root.shape:
-        raise ShapeError(
-            f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same"
-        )
+    seed = numbers_like(program, options.seed, "<seed>", "the seed", "the output", root.shape)
     return seed.astype(dtype)[()], True
 
 
@@ -186,12 +176,7 @@ def records(
         if cache is not None and not scope.deviations:
             if program.bind_number(source):
                 continue
-            try:
-                record = cache.in_scope(scope, source, options)
-            except Exception as error:
-                record = Record.of_error(
-                    as_gradcli_error(error).at(Span(0, len(source.text)), source)
-                )
+            record = cache.in_scope(scope, source, options)
         if record is not None:
             yield record
             continue
@@ -199,6 +184,16 @@ def records(
             record = run_statement(program, statement, options)
             if record is not None and not only_follows(statement, record):
                 yield record
+
+
+def join_records(found: Iterable[Record]) -> Record | None:
+    """The result of a program with these records, up to the first that has an error."""
+    result: Record | None = None
+    for record in found:
+        result = record if result is None else result.join(record)
+        if record.error is not None:
+            break
+    return result
 
 
 Lower = Callable[[Any], Lowered | None]  # runs a statement
@@ -289,15 +284,6 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
 
 def fill_query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
     """Fill in a query's record, and show it to an observer."""
-    wrt = _evaluate(program, lowered, options, record)
-    if options.observer is not None:
-        options.observer(program, lowered, wrt, record)
-
-
-def _evaluate(
-    program: Program, lowered: Lowered, options: Options, record: Record
-) -> dict[str, Expr]:
-    """Fill in a query's record, and give what it is differentiated by."""
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt, warnings = variables(scope, order, options, lowered.static_uses)
@@ -381,27 +367,20 @@ def _evaluate(
                 "digits of the precision that are not proved: at kinks they are a choice, without "
                 "enclosures those that stay"
             )
-    if options.over and options.check:
-        from gradcli.query.over import hold_over
-
-        record.check = hold_over(
-            scope,
-            lowered,
-            wrt,
-            claims_of(program, record, options)[0],
-            options.over,
-            options.timeout,
-        )
-        if record.check is not None:
-            return wrt
     if options.check:
-        from gradcli.check.crosscheck import cross_check
-
         claims, seed = claims_of(program, record, options)
-        record.check = cross_check(
-            scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
-        )  # fmt: skip
-    return wrt
+        if options.over:
+            from gradcli.query.over import hold_over
+
+            record.check = hold_over(scope, lowered, wrt, claims, options.over, options.timeout)
+        if record.check is None:
+            from gradcli.check.crosscheck import cross_check
+
+            record.check = cross_check(
+                scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
+            )  # fmt: skip
+    if options.observer is not None:
+        options.observer(program, lowered, wrt, record)
 
 
 def _remarks(
@@ -422,7 +401,7 @@ def _remarks(
         zero = [
             name
             for name, found in entries
-            if not (found if type(found) is np.float64 else _is_anything(found))
+            if not (found if type(found) is np.float64 else np.any(found))
         ]
     else:
         entries = (record.jacobian or record.hessian or {}).items()
@@ -431,29 +410,14 @@ def _remarks(
     if zero or uses:
         warnings, excused = remarks(scope, order, wrt, uses, options, zero)
         record.warnings += warnings
-    if record.mode == "grad" and all(
-        type(found) is np.float64 and found == found for _, found in entries
-    ):  # by far the most
-        return excused
-    lost = {name: wrt[name] for name, found in entries if has_powers(order) and _has_nan(found)}
+    powers = has_powers(order)
+    lost = {name: wrt[name] for name, found in entries if powers and has_nan(found)}
     if not lost:
         return excused
     without = nowhere(scope, order, lost)
     record.warnings += without.values()
     asked = {*(options.wrt or ()), *(claim.of for claim in options.claims)}
     return {**excused, **{name: reason for name, reason in without.items() if name not in asked}}
-
-
-def _is_anything(found: Any) -> bool:
-    return bool(np.size(found) and found.item(0)) or bool(
-        np.any(found)
-    )  # mostly, the first entry tells
-
-
-def _has_nan(found: Any) -> bool:
-    if isinstance(found, dict):
-        return any(map(_has_nan, found.values()))
-    return first_nonfinite(found) is not None and bool(np.isnan(found).any())
 
 
 def _assert(program: Program, lowered: Lowered, record: Record, options: Options) -> None:

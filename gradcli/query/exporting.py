@@ -88,30 +88,19 @@ def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subje
     """With the names that the function takes; other values are written out: of constants, and what
     was drawn at random.
     """
-    leaves = {node: None for node in [*reachable(made.roots), *wrt.values()] if node.is_leaf}
-    mentioned = [
-        leaf
-        for name in scope.outside
-        if name in scope.mentioned and (leaf := scope.leaves.get(name)) is not None
-    ]
-    named = [leaf for leaf in [*leaves, *mentioned] if scope.leaves.get(leaf.payload.name) is leaf]
+    leaves = {node for node in [*reachable(made.roots), *wrt.values()] if node.is_leaf}
+    given = scope.outside.keys() & scope.mentioned
     taken = {
-        leaf: None
-        for leaf in named
-        if leaf not in scope.frozen or leaf.payload.name in scope.outside
+        leaf: leaf
+        for name, leaf in scope.leaves.items()
+        if name in given or (leaf in leaves and (leaf not in scope.frozen or name in scope.outside))
     }
     fixed = {leaf: leaf.graph.constant(scope.values[leaf]) for leaf in leaves if leaf not in taken}
     if fixed:
-        roots = rebuild(
-            [*made.roots, *made.labels],
-            {**fixed, **{leaf: leaf for leaf in taken}},
-            made.value.graph,
-        )
-        count = len(made.roots)
-        made = made.rebuilt(
-            dict(zip([*made.roots, *made.labels], roots, strict=True)), roots[:count]
-        )
-    made.parameters = sorted(
-        (Parameter(leaf.payload.name, leaf) for leaf in taken), key=lambda parameter: parameter.name
-    )
+        before = [*made.roots, *made.labels]
+        roots = rebuild(before, taken | fixed, made.value.graph)
+        made = made.rebuilt(dict(zip(before, roots, strict=True)), roots[: len(made.roots)])
+    made.parameters = [
+        Parameter(name, leaf) for name, leaf in sorted(scope.leaves.items()) if leaf in taken
+    ]
     return made

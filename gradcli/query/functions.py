@@ -16,11 +16,10 @@ from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
 from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError
 from gradcli.inert import clip_text
-from gradcli.language.calls import is_function
 from gradcli.language.reading import names_bound_by, names_imported_by, words_of
+from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
-from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
 from gradcli.query.specialized import (
     HessianPlan,
@@ -404,23 +403,19 @@ class Compiled:
         refused.
         """
         if more or (at is not None and not isinstance(at, Mapping)):
-            statements = statements_of(self.expression, self.settings.limits)
-            own = {
-                name
-                for statement in statements
-                for name in (*names_bound_by(statement), *names_imported_by(statement))
-            }
-            free = [
-                name
-                for name in sorted(self.words - own)
-                if not (is_function(name) and len(name) > 1) and name not in NAMED
-            ] or ["x"]
+            from gradcli.query.free_variables import names_needed
+
+            free, own = set[str](), set[str]()
+            for statement in statements_of(self.expression, self.settings.limits):
+                free |= {*names_needed(statement, Scope())}
+                own |= {*names_bound_by(statement), *names_imported_by(statement)}
+            names = sorted(free - own) or ["x"]
             shown = [
                 f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)
             ]
             help = (
                 "call it by names: "
-                f"f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
+                f"f({', '.join(f'{name}={text}' for name, text in zip(names, shown, strict=False))})"
             )
             raise InputTypeError("a compiled function takes values by names", help=help)
         given.refuse_unknown(keywords, self.words, self.options, "the function")

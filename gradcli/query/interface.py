@@ -95,7 +95,7 @@ def evaluate_call(
     observer is shown the queries.
     """
     from gradcli.query import bindings as given
-    from gradcli.query.evaluate import records
+    from gradcli.query.evaluate import join_records, records
     from gradcli.query.names import UsedNames, refuse_unknown_in
     from gradcli.query.options import LONG, Options
 
@@ -128,14 +128,12 @@ def evaluate_call(
     programs.keeps_text = observer is not None
     refuse_unknown_in(expression, asking, programs.values, limits)
     program = programs.fresh(read["random_state"])
-    result: Record | None = None
     cache = programs.cache if asking.bare and len(expression) >= LONG else None
-    for record in records(program, text_lines(expression), None, asking, cache):
-        if record.error is not None:
-            raise given.in_words_of_api(record.error.error, allowed, _by_name)
-        result = record if result is None else result.join(record)
+    result = join_records(records(program, text_lines(expression), None, asking, cache))
     if result is None:
         raise ParseError("the program has no query")
+    if result.error is not None:
+        raise given.in_words_of_api(result.error.error, allowed, _by_name)
     found = UsedNames()
     found.add(program.scope)
     unused = found.warn_unmentioned(programs.values, asking)

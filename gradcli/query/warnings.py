@@ -81,7 +81,7 @@ def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any],
             for o, v in operands.items()
         }
         passed = {o: part for o, part in bad.items() if np.any(part)}
-        made = not passed or (_has_nan(value) and not any(map(_has_nan, operands.values())))
+        made = not passed or (has_nan(value) and not any(map(has_nan, operands.values())))
         return passed, np.asarray(entries if made else False)
     passed, explained, nan = (
         {},
@@ -99,10 +99,6 @@ def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any],
             explained, nan = explained | bad, nan | np.isnan(spread)
             passed[operand] = sum_to_shape(bad, np.shape(v)) > 0
     return passed, entries & (~explained | np.isnan(value) & ~nan)
-
-
-def _has_nan(value: Any) -> bool:
-    return any(map(_has_nan, value)) if isinstance(value, tuple) else bool(np.isnan(value).any())
 
 
 def _origin_in_words(scope: Scope, node: Expr, entries: Any, values: Values) -> str:
@@ -153,6 +149,13 @@ def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
     return ["the value is not finite; a smaller part of the data would say where"]
 
 
+def has_nan(value: Any) -> bool:
+    """Return whether an array has a NaN, or one of several that stand together or by names."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return any(map(has_nan, value)) if isinstance(value, tuple) else bool(np.isnan(value).any())
+
+
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
     """The index of the first entry that is infinite or NaN, without an array of truths beside the
     value.
@@ -172,17 +175,12 @@ def _finite(value: Any) -> bool:
 def text_of(scope: Scope, node: Expr) -> str:
     """Return what the user wrote for a node."""
     places: list[tuple[Source, Span]] = scope.spans(node)
-    if not places:
-        return f"the result of {node.op.name}" if node.op else "a value"
-    source, span = places[0]
-    text = source.text[span.start : span.end]
-    return (
-        f"'{text}'"
-        if len(text) <= 60
-        else f"the result of {node.op.name}"
-        if node.op
-        else "a value"
-    )
+    if places:
+        source, span = places[0]
+        text = source.text[span.start : span.end]
+        if len(text) <= 60:
+            return f"'{text}'"
+    return f"the result of {node.op.name}" if node.op else "a value"
 
 
 # -- The derivatives of a query whose value is computed: gradient, Jacobian, Hessian, and the
@@ -342,20 +340,27 @@ def _tangents(program: Program, root: Expr, options: Options, record: Record) ->
                 f"the result does not depend on '{name}', which has a tangent",
                 help="leave its tangent out",
             )
-        tangent = (
-            program.constant(given, f"<{options.mode}>")
-            if isinstance(given, str)
-            else np.asarray(given)
-        )
-        if tangent.dtype.kind not in "fiu":
-            raise TypeMismatchError(
-                f"the tangent of '{name}' must be real numbers, not {tangent.dtype}"
-            )
-        if tangent.shape != x.shape:
-            raise ShapeError(
-                f"the tangent of '{name}' has the shape {tangent.shape}, its value {x.shape}; "
-                "they must be the same"
-            )
+        what = f"the tangent of '{name}'"
+        tangent = numbers_like(program, given, f"<{options.mode}>", what, "its value", x.shape)
         record.tangents[name] = tangent.astype(np.float64)
         tangents[x] = scope.graph.constant(record.tangents[name])
     return tangents
+
+
+def numbers_like(
+    program: Program, given: Any, place: str, what: str, other: str, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Return numbers, from an array or a text of the language, of the shape of another array.
+
+    Raises TypeMismatchError and ShapeError.
+    """
+    found = program.constant(given, place) if isinstance(given, str) else np.asarray(given)
+    if not found.size and not math.prod(shape):
+        found = found.reshape(shape)  # JSON has one array without entries: []
+    if found.dtype.kind not in "fiu":
+        raise TypeMismatchError(f"{what} must be real numbers, not {found.dtype}")
+    if found.shape != shape:
+        raise ShapeError(
+            f"{what} has the shape {found.shape}, {other} {shape}; they must be the same"
+        )
+    return found

@@ -84,13 +84,15 @@ class Store(ABC):
         where = self.folder()
         if where is None or not where.is_dir():
             return []
-        found = [
+        found = [path for place in self._places(where) for path in place.iterdir()]
+        return sorted(
             path
-            for place in self._places(where)
-            for path in place.iterdir()
-            if self.is_ours(path.name) or path.name.startswith(NEW)
-        ]
-        return sorted(path for path in found if path.is_symlink() or not path.is_dir())
+            for path in found
+            if self._is_entry(path) and (path.is_symlink() or not path.is_dir())
+        )
+
+    def _is_entry(self, path: Path) -> bool:
+        return self.is_ours(path.name) or path.name.startswith(NEW)
 
     def clear(self) -> None:
         """Remove all of it, and the folders that are empty then. Raises OSError."""
@@ -121,26 +123,21 @@ class Store(ABC):
         """Remove what was not used for the longest time, down to three quarters, if all of it is
         too much.
         """
-        with os.scandir(newest.parent) as entries:
-            there = [
-                entry for entry in entries if self.is_ours(entry.name) or entry.name.startswith(NEW)
-            ]
-        if len(there) <= self.most and len(there) * self.largest <= self.room:
-            return
         aged = []
-        for entry in there:
-            with suppress(OSError):  # another process removed it
-                found = entry.stat(follow_symlinks=False)
-                aged.append((found.st_mtime_ns, found.st_size, entry.path))
+        for path in newest.parent.iterdir():
+            if self._is_entry(path):
+                with suppress(OSError):  # another process removed it
+                    found = path.lstat()
+                    aged.append((found.st_mtime_ns, found.st_size, path))
         size, count = sum(size for _, size, _ in aged), len(aged)
         if size <= self.room and count <= self.most:
             return
         for _, own, path in sorted(aged):
             if size <= 3 * self.room // 4 and count <= 3 * self.most // 4:
                 return
-            if path != str(newest):
+            if path != newest:
                 with suppress(OSError):
-                    os.unlink(path)
+                    path.unlink()
                 size, count = size - own, count - 1
 
 

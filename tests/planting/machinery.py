@@ -29,8 +29,8 @@ _AT = {
     "sweep": "gradcli.graph.sweep", "constants": "gradcli.ops.constants", "writing": "gradcli.ops.writing",
     "bindings": "gradcli.query.bindings",
     "tree": "gradcli.language.tree", "logic": "gradcli.ops.elementwise.logic", "folding": "gradcli.plans.folding",
-    "compiled": "gradcli.query.functions", "templates": "gradcli.batch.templates", "cache": "gradcli.check.verdict_cache",
-    "straight": "gradcli.batch.compilation", "unrolling": "gradcli.plans.unrolling", "plan": "gradcli.plans.plan",
+    "compiled": "gradcli.query.functions", "templates": "gradcli.query.templates", "cache": "gradcli.check.verdict_cache",
+    "unrolling": "gradcli.plans.unrolling", "plan": "gradcli.plans.plan",
 }  # fmt: skip
 
 Wrap = Callable[[Any], Any]
@@ -327,6 +327,18 @@ def _first_of_each(method: Any) -> Any:
     return wrong
 
 
+def _first_again(program: Any) -> Any:
+    """The first answer of a program, whatever it is asked afterwards."""
+    kept: list[Any] = []
+
+    def wrong(values: Any) -> Any:
+        if not kept:
+            kept.append(program(values))
+        return kept[0]
+
+    return wrong
+
+
 _PARSER: list[tuple[str, Plant]] = [
     ("-x**2 is (-x)**2", instead("parser:_Parser.join", _signs_first)),
     ("x - y - z is x - (y - z)", instead("parser:_Parser.binary", _from_the_right)),
@@ -393,13 +405,16 @@ _PLANS: list[tuple[str, Plant]] = [
     ("what was computed first, again", instead("plan:Plan.__call__", _first_of_each)),
 ]  # fmt: skip
 _CACHES: list[tuple[str, Plant]] = [
-    ("a form's first answer, again", instead("straight:StraightLine.__call__", _first_of_each)),
-    ("a form's numbers in the other order", instead("templates:Templates.read", lambda read: lambda self, *t: _reversed(read(self, *t)))),
+    ("a form's first answer, again", instead("templates:straight_line", lambda make: lambda *t: _first_again(make(*t)))),
+    (
+        "a form's numbers in the other order",
+        instead("templates:CompilationCache._read", lambda read: lambda self, *t: _reversed(read(self, *t))),
+    ),
 ]  # fmt: skip
 
 
 def _reversed(reading: Any) -> Any:
-    return None if reading is None else reading._replace(numbers=reading.numbers[::-1])
+    return None if reading is None else (*reading[:-1], reading[-1][::-1])
 
 
 @cache

@@ -22,7 +22,6 @@ from gradcli.query.chunked.executors import Here, executor_on
 from gradcli.query.chunked.runs import (
     ChunkRun,
     Described,
-    Entries,
     NotHeld,
     Target,
     check_of_first,
@@ -63,30 +62,28 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
             1,
             request.random_state,
         )
-        run = ChunkRun(
-            settings, values, seed, request.random_state, _at_once(executor, values, limits)
-        )
+        at_once = _at_once(executor, values, limits)
+        run = ChunkRun(settings, values, seed, request.random_state, executor, at_once)
         kept = _Kept(run, targets, limits)
         said, check = (
-            _cross_check(run, expression, executor, request, wrt)
+            _cross_check(run, expression, request, wrt)
             if request.check
             else ("not cross-checked", None)
         )
-        record = kept.record(executor, expression, seed, quiet=not sys.stderr.isatty())
-        count = len(run.extents)
-        record.warnings.append(f"computed in {count} chunk{'s' * (count != 1)}; {said}")
+        record = kept.record(expression, seed, quiet=not sys.stderr.isatty())
+        record.warnings.append(f"computed in {run.count} chunk{'s' * (run.count != 1)}; {said}")
         record.check = check
         return record
 
 
 def _cross_check(
-    run: ChunkRun, expression: str, executor: Here, request: EvalRequest, wrt: Any
+    run: ChunkRun, expression: str, request: EvalRequest, wrt: Any
 ) -> tuple[str, Check | None]:
     """Return what is said of the cross-check, which is done before the work, on a part of it; and
     its verdict, if it is not that all is right.
     """
     try:
-        count, check = check_of_first(run, expression, executor, wrt, request.dialect)
+        count, check = check_of_first(run, expression, wrt, request.dialect)
     except NotHeld as reason:
         return f"not cross-checked: {reason}", None
     said = (
@@ -167,16 +164,17 @@ class _Kept:
             if axis is None:
                 continue
             if name in self.paths:
-                targets[name] = self.sinks[name] = Sink(
+                self.sinks[name] = Sink(
                     self.paths[name], name, shape, dtype, self.run.chunks_of(name)
                 )
+                targets[name] = self.sinks[name].write
             else:
                 self.limits.check_array(shape)
                 self.arrays[name] = np.empty(shape, dtype)
-                targets[name] = Entries(self.arrays[name])
+                targets[name] = self.arrays[name].__setitem__
         return targets
 
-    def record(self, executor: Here, expression: str, seed: Any, *, quiet: bool) -> Record:
+    def record(self, expression: str, seed: Any, *, quiet: bool) -> Record:
         """The record of the run, once it is done; a run that fails or is interrupted leaves no
         files.
         """
@@ -184,7 +182,7 @@ class _Kept:
         try:
             targets = self._targets()
             with ChunkProgress(not quiet, self.run.steps) as progress:
-                found = self.run.run(executor, targets, progress.finish)
+                found = self.run.run(targets, progress.finish)
             found |= self.arrays
             record.value = found.pop("value", None)
             record.grad = found

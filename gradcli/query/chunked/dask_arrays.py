@@ -217,13 +217,10 @@ class _Tasks(Walk):
         return list(self.cut[node].to_delayed().ravel())
 
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
-        extents = [
-            {length: parts[i] for length, parts in self.parts.items()} for i in range(self.count)
-        ]
-        found = [
-            self.call(of_chunk, len(stage.outputs), self.sent, number, own, inputs[i])
-            for i, own in enumerate(extents)
-        ]
+        found = []
+        for i in range(self.count):
+            own = {length: parts[i] for length, parts in self.parts.items()}
+            found.append(self.call(of_chunk, len(stage.outputs), self.sent, number, own, inputs[i]))
         for place, node in enumerate(stage.cut, len(stage.folds)):
             self.results[node] = [chunk[place] for chunk in found]
         return found

@@ -80,22 +80,18 @@ class Cluster(Here):
 
     def __init__(self, address: str, threads: int | None) -> None:
         try:
-            self.distributed = import_module("distributed")
+            distributed = import_module("distributed")
         except ModuleNotFoundError:
             raise UsageError(
                 "--on wants Dask, which is not installed", help="pip install 'gradcli[dask]'"
             ) from None
         self.address = address
-        self.cluster = None
+        how: dict[str, Any] = {"address": address}
+        if address == "local":  # which the client starts and ends
+            how = {"n_workers": threads or cores(), "threads_per_worker": 1}
+            how |= {"dashboard_address": None, "silence_logs": 50}
         try:
-            if address == "local":
-                count = threads or cores()
-                self.cluster = self.distributed.LocalCluster(
-                    n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50
-                )
-            self.client = self.distributed.Client(
-                self.cluster or address, timeout="10s", set_as_default=False
-            )
+            self.client = distributed.Client(timeout="10s", set_as_default=False, **how)
         except (OSError, TimeoutError, ValueError) as error:
             raise InputError(f"no scheduler answers at {address}: {first_line(error)}") from None
         self._hold_versions()
@@ -158,10 +154,7 @@ class Cluster(Here):
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
-            self.client.close(timeout=2)
-        if self.cluster is not None:
-            with contextlib.suppress(Exception):
-                self.cluster.close(timeout=5)
+            self.client.close(timeout=5)
         super().close()
 
 

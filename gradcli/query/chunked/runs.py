@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[An
     """
     lowered = program.stages
     dtype = lowered.made.dtype
-    values = [np.asarray(value.read() if isinstance(value, Slice) else value) for value in values]
+    values = [np.asarray(value() if callable(value) else value) for value in values]
     values = [
         value if value.dtype.kind == "b" else value.astype(dtype, copy=False) for value in values
     ]
@@ -82,6 +81,11 @@ def in_common(
     return [np.array(part) for part in found]
 
 
+def region(axis: int, start: int | None, stop: int | None) -> tuple[slice, ...]:
+    """Return the region of entries along one axis, whole along the others."""
+    return (*(slice(None),) * axis, slice(start, stop))
+
+
 def parts_of(length: int, extents: Sequence[int]) -> tuple[int, ...]:
     """The extents of chunks along an axis of another length, in the same proportions."""
     whole = sum(extents)
@@ -89,10 +93,10 @@ def parts_of(length: int, extents: Sequence[int]) -> tuple[int, ...]:
     return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
 
 
-class Walk(ABC):
+class Walk:
     """The stages of a program, gone through in order.
 
-    Whoever does it says how functions are called, at once or later.
+    Whoever does it says how chunks are computed, and whether functions are called at once or later.
 
     parts  the extents of the chunks, by the lengths of the axes that are cut
     cut    the nodes that chunks have parts of, each with its array
@@ -111,17 +115,17 @@ class Walk(ABC):
         for leaf, value in program.stages.take(given, seed):
             (self.known if self.staged.axis_of(leaf) is None else self.cut)[leaf] = value
 
-    @abstractmethod
     def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
         """The results of a function, so many."""
+        return function(*arguments)
 
-    @abstractmethod
     def slices(self, node: Expr) -> list[Any]:
         """The parts of a cut node's array that chunks take."""
+        raise NotImplementedError
 
-    @abstractmethod
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> Sequence[Any]:
         """Return what the chunks of a stage give, folds first."""
+        raise NotImplementedError
 
     def share(self, value: Any) -> Any:
         """A value that all chunks take."""
@@ -158,7 +162,7 @@ class Walk(ABC):
         if axis is None:
             return [self.share(value)] * self.count
         ends = pairwise(accumulate(self.parts[node.shape[axis]], initial=0))
-        return [value[(*(slice(None),) * axis, slice(*pair))] for pair in ends]
+        return [value[region(axis, *pair)] for pair in ends]
 
     def common(self, wanted: Sequence[Expr]) -> list[Any]:
         """The values of nodes that all chunks have in common."""
@@ -173,32 +177,29 @@ class Walk(ABC):
         return [self.known[node] for node in wanted]
 
 
-class Target(Protocol):
-    """A target that takes a result by regions."""
-
-    def write(self, region: tuple[slice, ...], array: np.ndarray) -> None: ...
+Target = Callable[[tuple[slice, ...], np.ndarray], object]  # takes a result by regions
 
 
-class ChunkRun:
-    """A function of values some of which are stores, cut along one axis.
-
-    extents  of the chunks
+class ChunkRun(Walk):
+    """A function of values some of which are stores, cut along one axis, whose chunks an executor
+    computes now.
     """
 
     def __init__(
-        self, settings: Settings, values: Mapping[str, Any], seed: Any, state: int, at_once: int
+        self,
+        settings: Settings,
+        values: Mapping[str, Any],
+        seed: Any,
+        state: int,
+        executor: Here,
+        at_once: int,
     ) -> None:
         """``at_once``: bytes that are read for a chunk, and as many that it gives.
 
         Raises UsageError for what needs all chunks at once.
         """
-        self.settings, self.values, self.seed, self.state, self.at_once = (
-            settings,
-            dict(values),
-            seed,
-            state,
-            at_once,
-        )
+        self.settings, self.values, self.seed, self.state = settings, dict(values), seed, state
+        self.executor = executor
         stores = {
             name: value
             for name, value in values.items()
@@ -210,8 +211,13 @@ class ChunkRun:
                 help="bind one that a file holds: x=@x.zarr",
             )
         self.program = self._program(stores)
-        self.staged = self.program.stages.staged
-        self.extents = self._extents(stores)
+        self.axes = {value.name: value.axis for value in self.program.values}
+        self.values |= {
+            name: executor.once(value.read)
+            for name, value in self.values.items()
+            if isinstance(value, Described) and self.axes[name] is None
+        }
+        super().__init__(self.program, self._extents(stores, at_once), self.values, seed)
 
     # -- the cut
     # -------------------------------------------------------------------------------------------------------
@@ -241,17 +247,17 @@ class ChunkRun:
             help="leave --on out, if memory holds it",
         )
 
-    def _extents(self, stores: Mapping[str, Described]) -> list[int]:
+    def _extents(self, stores: Mapping[str, Described], at_once: int) -> list[int]:
         """Return as many entries along the cut as are some chunks of the stores, and no more bytes
         than are to be held at once.
         """
-        cut = {value.name: value.axis for value in self.program.values if value.axis is not None}
+        cut = {name: axis for name, axis in self.axes.items() if axis is not None}
         row = sum(
             math.prod(stores[name].shape) * 8 // max(1, stores[name].shape[axis])
             for name, axis in cut.items()
         )
         steps = max([stores[name].chunks[axis] for name, axis in cut.items()], default=1)
-        most = max(1, self.at_once // max(1, row))
+        most = max(1, at_once // max(1, row))
         step = max(1, most // steps) * steps if steps <= most else most
         length = self.program.length
         return [min(step, length - start) for start in range(0, length, step)] or [0]
@@ -262,7 +268,7 @@ class ChunkRun:
     @property
     def steps(self) -> int:
         """Return how many chunks are computed in all stages."""
-        return len(self.extents) * sum(bool(stage.outputs) for stage in self.staged.stages)
+        return self.count * sum(bool(stage.outputs) for stage in self.staged.stages)
 
     def named_results(self) -> list[tuple[str, Expr]]:
         """The results: ``value``, and the names differentiated by."""
@@ -277,44 +283,22 @@ class ChunkRun:
     def chunks_of(self, name: str) -> tuple[int, ...]:
         """The extents of the regions in which a result comes."""
         shape, axis = self.results()[name]
-        return shape if axis is None else (*shape[:axis], self.extents[0], *shape[axis + 1 :])
+        return shape if axis is None else (*shape[:axis], self.ends[0][1], *shape[axis + 1 :])
 
-    def run(
-        self, executor: Here, targets: Mapping[str, Target], told: Callable[[], None]
-    ) -> dict[str, Any]:
+    def run(self, targets: Mapping[str, Target], told: Callable[[], None]) -> dict[str, Any]:
         """The results that are not cut; those that are go to their targets.
 
         ``told`` is called for each chunk that is done.
 
         Raises LimitError for a result that is cut and has no target, and whatever computing raises.
         """
-        running = _Running(self, executor, targets, told)
-        running.go()
+        self.targets, self.told = targets, told
+        self.go()
         whole = [
             (name, node) for name, node in self.named_results() if self.staged.axis_of(node) is None
         ]
-        found = running.common([node for _, node in whole])
+        found = self.common([node for _, node in whole])
         return {name: np.asarray(value)[()] for (name, _), value in zip(whole, found, strict=True)}
-
-
-class _Running(Walk):
-    """A run whose chunks an executor computes now."""
-
-    def __init__(
-        self, run: ChunkRun, executor: Here, targets: Mapping[str, Target], told: Callable[[], None]
-    ) -> None:
-        axes = {value.name: value.axis for value in run.program.values}
-        given = {
-            name: executor.once(Described.whole, value)
-            if isinstance(value, Described) and axes[name] is None
-            else value
-            for name, value in run.values.items()
-        }
-        super().__init__(run.program, run.extents, given, run.seed)
-        self.run, self.executor, self.targets, self.told = run, executor, targets, told
-
-    def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
-        return function(*arguments)
 
     def share(self, value: Any) -> Any:
         return self.executor.everywhere(value)
@@ -322,7 +306,7 @@ class _Running(Walk):
     def slices(self, node: Expr) -> list[Any]:
         axis = self.staged.axis_of(node)
         assert axis is not None
-        return [Slice(self.cut[node], axis, start, stop) for start, stop in self.ends]
+        return [partial(self.cut[node].read, axis, *ends) for ends in self.ends]
 
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
         (length,) = self.parts
@@ -334,8 +318,9 @@ class _Running(Walk):
             for node, array in zip(stage.cut, results[len(stage.folds) :], strict=True):
                 axis = self.staged.axis_of(node)
                 assert axis is not None
-                for name in (name for name, result in self.run.named_results() if result is node):
-                    self.targets[name].write((*(slice(None),) * axis, slice(*self.ends[i])), array)
+                for name, result in self.named_results():
+                    if result is node:
+                        self.targets[name](region(axis, *self.ends[i]), array)
             found[i] = results[: len(stage.folds)]
             self.told()
         return found
@@ -372,18 +357,10 @@ class Described:
         """The first entries along one axis."""
         return replace(self, shape=(*self.shape[:axis], count, *self.shape[axis + 1 :]))
 
-    def whole(self) -> np.ndarray:
-        """All of it."""
-        return _open(self.path, self.key, self.stamp).read((slice(None),) * len(self.shape))
-
-    def read(self, axis: int, start: int, stop: int) -> np.ndarray:
-        """Entries along one axis, whole along the others."""
+    def read(self, axis: int = 0, start: int | None = None, stop: int | None = None) -> np.ndarray:
+        """Entries along one axis, whole along the others: all of it, unless some are asked for."""
         store = _open(self.path, self.key, self.stamp)
-        return store.read(
-            (slice(None),) * axis
-            + (slice(start, stop),)
-            + (slice(None),) * (len(self.shape) - axis - 1)
-        )
+        return store.read(region(axis, start, stop) if self.shape else ())
 
 
 def describe_store(path: str, key: str | None) -> Described:
@@ -404,19 +381,6 @@ def _stamp(path: str) -> tuple[int, ...]:
 @lru_cache(_OPEN)
 def _open(path: str, key: str | None, stamp: tuple[int, ...]) -> Store:
     return store_at(Path(path), path, key)
-
-
-@dataclass(frozen=True)
-class Slice:
-    """Entries of a store along one axis."""
-
-    of: Described
-    axis: int
-    start: int
-    stop: int
-
-    def read(self) -> Any:
-        return self.of.read(self.axis, self.start, self.stop)
 
 
 # -- What a process is told so that it makes the same stages as every other: a program, shapes, and
@@ -538,7 +502,7 @@ def _lower(program: Program) -> Lowered:
 
 
 _ENTRIES = 1 << 10  # that are read along the cut, of all arrays together
-_WHOLE = 1 << 20  # entries of an array that is read although it is not cut
+_WHOLE = 1 << 20  # entries of an array that is held to the reference although it is not cut
 _CHUNKS = 3
 _ALIKE = {
     "float32": 1e-4,
@@ -551,25 +515,21 @@ class NotHeld(Exception):
 
 
 def check_of_first(
-    run: ChunkRun, expression: str, executor: Here, wrt: Iterable[str] | None, dialect: Any
+    run: ChunkRun, expression: str, wrt: Iterable[str] | None, dialect: Any
 ) -> tuple[int, Check]:
     """Return how many entries along the cut were held to the reference, and the verdict on them.
 
     Raises NotHeld.
     """
     settings, length = run.settings, run.program.length
-    axes = {value.name: value.axis for value in run.program.values}
     row = sum(
         math.prod(value.shape) // max(1, length)
         for value in run.program.values
         if value.axis is not None
     )
     count = min(length, max(_CHUNKS, _ENTRIES // max(1, row)))
-    values = {
-        name: _first(value, axes[name], length, count, executor)
-        for name, value in run.values.items()
-    }
-    seed = None if run.seed is None else _first(run.seed, None, length, count, executor)
+    values = {name: _first(run, value, run.axes[name], count) for name, value in run.values.items()}
+    seed = None if run.seed is None else _first(run, run.seed, None, count)
     try:
         whole = evaluate_call(
             evaluate, expression, {}, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=settings.float_dtype.name,
@@ -580,12 +540,11 @@ def check_of_first(
     if whole.check is None:
         raise NotHeld("there is no reference of it")
     stores = {
-        name: value if (axis := axes[name]) is None else run.values[name].first(axis, count)
+        name: value if (axis := run.axes[name]) is None else run.values[name].first(axis, count)
         for name, value in values.items()
     }
-    in_chunks = _in_memory(
-        ChunkRun(settings, stores, seed, run.state, max(8, 8 * row * count // _CHUNKS)), executor
-    )
+    at_once = max(8, 8 * row * count // _CHUNKS)
+    in_chunks = _in_memory(ChunkRun(settings, stores, seed, run.state, run.executor, at_once))
     for name, found in {"value": whole.value, **(whole.grad or {})}.items():
         wanted = np.asarray(found, float)
         apart = np.abs(np.asarray(in_chunks[name], float) - wanted)
@@ -601,37 +560,25 @@ def check_of_first(
     return count, whole.check
 
 
-def _first(value: Any, axis: int | None, length: int, count: int, executor: Here) -> np.ndarray:
+def _first(run: ChunkRun, value: Any, axis: int | None, count: int) -> np.ndarray:
     """The first entries of a value along the cut; of one that all chunks have in common, along the
     axis that is as long.
     """
-    if isinstance(value, Described):
-        if axis is not None:
-            return np.asarray(executor.once(Described.read, value, axis, 0, count))
-        if math.prod(value.shape) > _WHOLE:
-            raise NotHeld("an array that is not cut is large")
-        return np.asarray(executor.once(Described.whole, value))
+    if axis is not None:
+        return np.asarray(run.executor.once(value.read, axis, 0, count))
+    length = run.program.length
     along = value.shape.index(length) if length in value.shape else None
-    found: np.ndarray = value if along is None else value[(slice(None),) * along + (slice(count),)]
+    found: np.ndarray = value if along is None else value[region(along, 0, count)]
+    if found.size > _WHOLE:
+        raise NotHeld("an array that is not cut is large")
     return found
 
 
-def _in_memory(run: ChunkRun, executor: Here) -> dict[str, Any]:
+def _in_memory(run: ChunkRun) -> dict[str, Any]:
     """The results of a run that memory holds."""
     cut = {
-        name: Entries(np.empty(shape, run.settings.float_dtype))
+        name: np.empty(shape, run.settings.float_dtype)
         for name, (shape, axis) in run.results().items()
         if axis is not None
     }
-    found = run.run(executor, cut, lambda: None)
-    return {**found, **{name: target.array for name, target in cut.items()}}
-
-
-class Entries:
-    """A result that memory holds, as what takes it by regions."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array
-
-    def write(self, region: tuple[slice, ...], array: np.ndarray) -> None:
-        self.array[region] = array
+    return run.run({name: array.__setitem__ for name, array in cut.items()}, lambda: None) | cut

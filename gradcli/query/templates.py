@@ -1,0 +1,516 @@
+"""The compilation cache: queries of one template by a program that is compiled once, with the
+ordinary way's results to the bit.
+
+A template is what is left of an expression when its names and numbers are taken out, so that one
+expression is parsed, lowered and compiled for all that differ in these alone. A number is taken out
+where it is a term or a factor. One that may decide what is computed (an exponent, an argument of a
+function) stays, and makes a template of its own. Templates are of arithmetic and of functions that
+work entry by entry. What is not numbers throughout, what has no template, and what is not finite is
+left to the ordinary way, which has the words for it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections import ChainMap, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import EvaluationError, GradcliError, Source, text_lines
+from gradcli.graph.interpret import rebuild
+from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.sweep import backward, flowing, itself
+from gradcli.graph.transforms import ones_like, zeros_like
+from gradcli.language.lowering import Lowering
+from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_expression
+from gradcli.language.tokens import RESERVED, STARTS_NUMBER, WORD
+from gradcli.language.tree import Binary, Call, Expression, Name, Node, Unary
+from gradcli.language.tree import Number as NumberNode
+from gradcli.limits import Limits
+from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.constants import NAMED
+from gradcli.ops.elementwise import arithmetic
+from gradcli.plans.assembly import write_source
+from gradcli.plans.nests import plan_steps
+from gradcli.query.options import LONG, Options
+from gradcli.report.records import Record
+
+# -- Numbers that names of a query stand for ------------------------------------------------------
+
+
+class Number(NamedTuple):
+    """The meaning of a name: a number, whether it is whole, and its rank among those that the
+    gradient is by (or none).
+    """
+
+    value: float
+    whole: bool
+    rank: int | None
+
+
+Lookup = Callable[[str], Number | None]
+
+
+def of_scope(scope: Scope, options: Options) -> Lookup:
+    """Return what names stand for in a program; those that are looked up are noted as mentioned."""
+    mentioned = scope.mentioned
+
+    def lookup(name: str) -> Number | None:
+        leaf = scope.names.get(name) if name not in RESERVED else None
+        if leaf is None:
+            return _number_named(name) if name not in scope.failed else None
+        value = scope.values.get(leaf)
+        if type(value) is not np.float64:
+            return None
+        mentioned.add(name)
+        fixed = leaf in scope.frozen or name in options.freeze
+        return Number(float(value), leaf in scope.whole, None if fixed else leaf.index)
+
+    return lookup
+
+
+def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) -> Lookup:
+    """Return what names stand for in a record's arrays; those that are looked up are noted as
+    mentioned.
+    """
+    ranks = dict(zip(values, range(len(values)), strict=True))
+
+    def lookup(name: str) -> Number | None:
+        value = values.get(name) if name not in RESERVED else None
+        if value is None:
+            return _number_named(name)
+        mentioned.add(name)
+        kind = value.dtype.kind
+        if value.ndim or kind not in "fiu":
+            return None
+        return Number(float(value), kind != "f", None if name in options.freeze else ranks[name])
+
+    return lookup
+
+
+def _number_named(name: str) -> Number | None:
+    constant = NAMED.get(name)
+    return (
+        None
+        if constant is None or isinstance(constant, bool) or name == "E"
+        else Number(float(constant), False, None)
+    )
+
+
+# -- Texts in pieces ------------------------------------------------------------------------------
+
+_WORD = re.compile(WORD)  # a text is cut at its words in a seventh of the time that its tokens take
+
+# what stands between the names and numbers of a text, and these
+Pieces = tuple[tuple[str, ...], list[str]]
+Term = tuple[bool, tuple[str, ...], list[str]]  # whether it is subtracted, and its pieces
+
+
+def pieces(text: str) -> Pieces:
+    """A text without comments, taken apart at its names and numbers."""
+    parts = _WORD.split(text)
+    return tuple(parts[::2]), parts[1::2]
+
+
+def text_of_pieces(between: Sequence[str], words: Sequence[str]) -> str:
+    """A text from its pieces."""
+    return "".join([part for pair in zip(between, (*words, ""), strict=True) for part in pair])
+
+
+def terms(text: str) -> Iterator[Term]:
+    """The terms of a sum, in pieces; each with whether it is subtracted."""
+    between, words = pieces(text)
+    cut_at = cache(_cut)
+    start, negative, before = 0, False, between[0]
+    depth = between[0].count("(")
+    for place in range(1, len(words) + 1):
+        depth, cut = cut_at(between[place], depth)
+        if cut is not None:
+            yield negative, (before, *between[start + 1 : place], cut[0]), words[start:place]
+            start, negative, before = place, cut[1], cut[2]
+    yield negative, (before, *between[start + 1 :]), words[start:]
+
+
+def _cut(gap: str, depth: int) -> tuple[int, tuple[str, bool, str] | None]:
+    """Return how deep in brackets one is after a gap between words, and the first sign in it that
+    adds or subtracts a term.
+    """
+    cut = None
+    previous = ""
+    for place, sign in enumerate(gap):
+        depth += (sign in "([") - (sign in ")]")
+        if sign in "+-" and depth == 0 and previous in ("", ")", "]") and cut is None:
+            cut = gap[:place], sign == "-", gap[place + 1 :]
+        if not sign.isspace():
+            previous = sign
+    return depth, cut
+
+
+# -- Templates ------------------------------------------------------------------------------------
+
+_MOST = 2_048  # families that are remembered, and templates, which may be compiled
+_OFTEN_READ = 3  # meetings of a template, after the first, from which on it is worth compiling
+_ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
+
+Program = Callable[[Sequence[float]], Any]  # value and derivatives; None if one is not finite
+
+
+class Template:
+    """Form that expressions have in common.
+
+    text     one of them, with names of ours: n0, n1, ... and, for numbers, c0, c1, ...
+    program  what it is compiled to; None if it is for the ordinary way
+    nodes    of the graph that it was compiled from
+    met      how often it has been asked for before that
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.program: Program | None = None
+        self.nodes = self.met = 0
+
+
+class Family(NamedTuple):
+    """Templates that differ only in numbers that stay.
+
+    kept      places of these among the words
+    taken     the first place of each constant that is taken out, by its slot
+    deciding  places of names that, if they are whole numbers, may decide what is computed
+    callees   names of functions
+    """
+
+    kept: list[int]
+    taken: dict[int, int]
+    deciding: set[int]
+    callees: set[str]
+    templates: dict[tuple[str, ...], Template]  # by the numbers that stay
+
+
+@lru_cache(_MOST)
+def _constant(word: str) -> int | str:
+    """Return what makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are
+    one.
+    """
+    return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))
+
+
+def _family(
+    between: Sequence[str], words: Sequence[str], pattern: Sequence[int], limits: Limits
+) -> Family | None:
+    if "" in between[1:-1]:  # a number right before a name: what they mean together depends on them
+        return None
+    try:
+        expression = parse_expression(Source(text_of_pieces(between, words)), limits.length)
+    except GradcliError:
+        return None
+    if (
+        expression.implied
+    ):  # what stands side by side depends on the words, and the ordinary way shows how it was read
+        return None
+    open_, called = _open(expression)
+    atoms = [
+        node
+        for node in expression.nodes
+        if isinstance(node, (Name, NumberNode)) and node not in called
+    ]
+    if open_ is None or len(atoms) != len(words):
+        return None
+    taken: dict[int, int] = {}
+    staying = {_ZERO}  # one constant either stays everywhere or nowhere: equal parts are one node
+    deciding = set()
+    for place, (atom, word, slot) in enumerate(zip(atoms, words, pattern, strict=True)):
+        if isinstance(atom, Name):
+            if atom.name != word:
+                return None
+            if atom not in open_:
+                deciding.add(slot)
+        elif word[0] not in STARTS_NUMBER or float(word) != float(atom.value):
+            return None
+        elif atom in open_:
+            taken.setdefault(slot, place)
+        else:
+            staying.add(slot)
+    taken = {slot: place for slot, place in taken.items() if slot not in staying}
+    kept = [place for place, slot in enumerate(pattern) if slot in staying]
+    return Family(kept, taken, deciding, {node.name for node in called}, {})
+
+
+_SIGNS = frozenset(("+", "-", "*", "/", "**"))
+
+
+def _open(expression: Expression) -> tuple[set[Node] | None, set[Name]]:
+    """The nodes where a number decides nothing but a value, and the names of functions.
+
+    None for the former if not all is made of arithmetic and functions.
+    """
+    called = {
+        node.callee
+        for node in expression.nodes
+        if isinstance(node, Call) and isinstance(node.callee, Name)
+    }
+    found: set[Node] = {expression.root}
+    for node in reversed(expression.nodes):
+        match node:
+            case Name() | NumberNode():
+                continue
+            case Binary() | Unary() if node.operator in _SIGNS:
+                parts = [*node.children()]
+                if node.operator == "**":
+                    parts = parts[:1]
+            case Call(callee=Name(), keywords=[], primes=0):
+                parts = node.arguments if len(node.arguments) == 1 else []
+            case _:
+                return None, called
+        if node in found:
+            found.update(parts)
+    return found, called
+
+
+# -- Programs: what the forward pass and the sweep do with numbers, as a straight line of Python.
+#
+# Nothing is folded, moved or shared that they would not, so that results are theirs to the bit,
+# in a tenth of the time: what is equal is computed once, and adjoints are added up in the order of
+# the sweep.
+
+
+class _Valueless(Scope):
+    """A scope whose names have no values: what would ask for one is no matter of a template
+    alone.
+    """
+
+    def evaluate(self, node: Expr) -> Any:
+        if any(part.is_leaf for part in reachable([node])):
+            raise EvaluationError("the value of a name decides what is computed")
+        return super().evaluate(node)
+
+    @property
+    def random(self) -> np.random.Generator:
+        raise EvaluationError("numbers are drawn anew each time")
+
+
+def compile_template(template: Template, names: int, numbers: int, limits: Limits) -> None:
+    """Give a template of so many names and numbers its program, if it works entry by entry."""
+    scope, source = _Valueless(limits), Source(template.text)
+    taken = [*(f"n{i}" for i in range(names)), *(f"c{i}" for i in range(numbers))]
+    leaves = [scope.graph.leaf(name, ()) for name in taken]
+    scope.names.update(zip(taken, leaves, strict=True))
+    try:
+        expression = parse_expression(source, limits.length)
+        root = Lowering(scope).lower_value(expression, source)
+    except GradcliError:
+        return
+    order = reachable([root])
+    operations = [node for node in order if node.op is not None]
+    if (
+        expression.notes
+        or any(
+            node.kind != "float" or node.op is None or not node.op.elementwise
+            for node in operations
+        )
+        or any(node.is_constant and node.shape for node in order)
+        or {node for node in order if node.is_leaf} != {*leaves}
+        # where nothing is differentiated, there is something to say
+        or not flowing(order).issuperset(leaves[:names])
+    ):
+        return
+    template.nodes = len(operations) + numbers
+    template.program = straight_line(root, leaves[:names], leaves[names:])
+
+
+def straight_line(root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> Program:
+    """The value of a root, which is a number, and its derivatives, as a function of the values of
+    these and of other leaves.
+    """
+    found = backward(reachable([root]), {root: ones_like(root)}, wrt, itself)
+    results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
+    # where all is finite, a cotangent times a partial is a product like any other
+    roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
+    steps = plan_steps(roots, in_c=False)
+    program = write_source(
+        [*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True
+    ).compile("program")
+
+    def run(values: Sequence[float]) -> Any:
+        try:
+            results, _ = program(*values)
+        except (
+            ArithmeticError,
+            ValueError,
+        ):  # Python's floats raise where NumPy has an infinity or NaN
+            return None
+        return results if all(map(math.isfinite, results)) else None
+
+    return run
+
+
+# -- Queries --------------------------------------------------------------------------------------
+
+
+_ROWS, _FIRST = (
+    16,
+    32,
+)  # terms of a template that are worth its compilation, and templates at the beginning
+
+
+class CompilationCache:
+    """Evaluates queries by the templates that it has met."""
+
+    def __init__(self, limits: Limits, precision: str) -> None:
+        self.limits, self.precision = limits, precision
+        self.mentioned: set[str] = set()  # by the last record's expression
+        self._families: dict[Any, Family | None] = {}
+        self._met: set[Any] = set()  # families, and templates of these
+
+    def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
+        """The record of a query in a program. None if it is for the ordinary way."""
+        if any(name not in scope.names for name in options.freeze):
+            return None
+        taken = ChainMap(scope.functions, scope.objects, scope.names)
+        return self._record(
+            source, of_scope(scope, options), taken, options, dialect=scope.dialect.asked_dialect()
+        )
+
+    def in_record(
+        self, values: Mapping[str, Any], source: Source, options: Options, id: Any
+    ) -> Record | None:
+        """The record of a query with names for arrays. None if it is for the ordinary way."""
+        if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
+            return None
+        self.mentioned = set()
+        return self._record(source, of_values(values, options, self.mentioned), values, options, id)
+
+    @np.errstate(all="ignore")
+    def _record(
+        self, source: Source, lookup: Lookup, taken: Container[str], options: Options, id: Any = None, dialect: str | None = None
+    ) -> Record | None:  # fmt: skip
+        usual = (
+            options.bare
+            and self.precision == "float64"
+            and len(source.text) <= self.limits.length
+            and type(source) is Source
+        )
+        if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
+            return None
+        text = source.text.strip(string.whitespace)
+        long, lookup = len(text) >= LONG, cache(lookup)
+        try:
+            found = self._sum(
+                terms(text) if long else [(False, *pieces(text))], lookup, taken, at_once=long
+            )
+        except GradcliError:  # the ordinary way says where
+            return None
+        if found is None:
+            return None
+        line, column = source.position(source.text.index(text))
+        value, gradient = found
+        record = Record(
+            text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1)
+        )
+        record.dialect = None if dialect == NUMPY else dialect
+        if options.at:
+            record.at = {
+                name: number.value for name in gradient if (number := lookup(name)) is not None
+            }
+        return record
+
+    def _sum(
+        self, parts: Iterable[Term], lookup: Lookup, taken: Container[str], *, at_once: bool
+    ) -> tuple[Any, dict[str, Any]] | None:
+        """The value of terms that are added in their order, and its gradient, by names in the order
+        of their ranks.
+
+        None if there is none, and for what the ordinary way is to do: that is so, too, where terms
+        are of so many templates that it takes no longer.
+        """
+        zero = -0.0  # which leaves the sign of another one as it is
+        value, nodes, slopes = zero, 0, defaultdict[str, float](lambda: zero)
+        templates = set[Template]()
+        for place, (negative, between, words) in enumerate(parts):
+            reading = self._read(between, words, taken, at_once)
+            if reading is None:
+                return None
+            template, deciding, names, constants = reading
+            numbers = [lookup(name) for name in names]
+            values = [
+                number.value
+                for slot, number in enumerate(numbers)
+                if number is not None and not (number.whole and slot in deciding)
+            ]
+            if len(values) < len(names) or template.program is None:
+                return None
+            results = template.program(values + constants)
+            if results is None:
+                return None
+            templates.add(template)
+            nodes += template.nodes + 2  # what adds
+            if nodes > self.limits.nodes or len(templates) * _ROWS > place + _FIRST * _ROWS:
+                return None
+            sign = -1.0 if negative else 1.0
+            value += sign * results[0]
+            for slot, name in enumerate(names, 1):
+                slopes[name] += sign * results[slot]
+        ranks = [
+            (number.rank, name)
+            for name in slopes
+            if (number := lookup(name)) is not None and number.rank is not None
+        ]
+        gradient = {name: np.float64(slopes[name]) for _, name in sorted(ranks)}
+        is_finite = all(map(math.isfinite, (value, *gradient.values())))
+        return (np.float64(value), gradient) if gradient and is_finite else None
+
+    def _read(
+        self, between: tuple[str, ...], words: Sequence[str], taken: Container[str], at_once: bool
+    ) -> tuple[Template, set[int], list[str], list[float]] | None:
+        """An expression in pieces as its template, with the places of names that may decide what is
+        computed, the names and the numbers.
+
+        None where it has no template, or its functions are others here, and (but ``at_once``) where
+        it has not been met often.
+        """
+        names: dict[str, int] = {}
+        numbers: dict[int | str, int] = {}
+        slots = []
+        for word in words:
+            if word[0] not in STARTS_NUMBER:
+                slots.append(names.setdefault(word, len(names)))
+            else:
+                constant = _constant(word)
+                slots.append(
+                    ~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO
+                )
+        pattern = tuple(slots)
+        key = between, pattern
+        if key not in self._families:
+            if len(self._met) >= _MOST:
+                self._families, self._met = {}, set()
+            if not at_once and key not in self._met:
+                self._met.add(key)
+                return None
+            self._families[key] = _family(between, words, pattern, self.limits)
+        family = self._families[key]
+        if family is None or any(name in taken for name in family.callees):
+            return None
+        kept = tuple([words[place] for place in family.kept])
+        template = family.templates.get(kept)
+        if template is None:
+            self._met.add((key, kept))
+            ours = {slot: f"c{i}" for i, slot in enumerate(family.taken)}
+            own = [
+                f"n{slot}" if slot >= 0 else ours.get(slot, word)
+                for word, slot in zip(words, pattern, strict=True)
+            ]
+            template = family.templates[kept] = Template(text_of_pieces(between, own))
+        template.met += 1
+        if template.met < _OFTEN_READ and not at_once:
+            return None
+        if template.text:
+            compile_template(template, len(names), len(family.taken), self.limits)
+            template.text = ""
+        constants = [float(words[place]) for place in family.taken.values()]
+        return template, family.deciding, list(names), constants
