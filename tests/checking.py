@@ -102,7 +102,10 @@ def instead(rule: Rule) -> Callable[[Rule], Rule]:
 def times(factor: float) -> Callable[[Rule], Rule]:
     """A rule's result (a number, or a cotangent for each operand) times a factor."""
 
-    def wrong(right: Rule) -> Rule:
+    def wrong(right: Any) -> Any:
+        if isinstance(right, tuple):
+            return tuple(None if each is None else wrong(each) for each in right)
+
         def rule(*given: Any, **static: Any) -> Any:
             result = right(*given, **static)
             return (
@@ -119,17 +122,29 @@ def times(factor: float) -> Callable[[Rule], Rule]:
 def operand(place: int, change: Callable[[Any], Any]) -> Callable[[Rule], Rule]:
     """A VJP whose cotangent of one operand is changed."""
 
-    def wrong(right: Rule) -> Rule:
+    def of_one(part: Any) -> Any:
+        return part if part is None else change(part)
+
+    def wrong(right: Any) -> Any:
+        if isinstance(right, tuple):
+            return tuple(
+                compose(of_one, rule) if i == place and rule is not None else rule
+                for i, rule in enumerate(right)
+            )
+
         def rule(*given: Any, **static: Any) -> Any:
             parts = right(*given, **static)
-            return tuple(
-                change(part) if i == place and part is not None else part
-                for i, part in enumerate(parts)
-            )
+            if not isinstance(parts, tuple):
+                return of_one(parts)
+            return tuple(of_one(part) if i == place else part for i, part in enumerate(parts))
 
         return rule
 
     return wrong
+
+
+def compose(change: Callable[[Any], Any], rule: Rule) -> Rule:
+    return lambda *given, **static: change(rule(*given, **static))
 
 
 def rounded(forward: Rule) -> Rule:
@@ -144,7 +159,7 @@ def rounded(forward: Rule) -> Rule:
 
 def vjp(rule: Callable[..., Any]) -> dict[str, Any]:
     """Another VJP of an operation with one operand, as cotangent of that operand."""
-    return {"vjp": instead(lambda wanted, c, out, x, **static: (rule(c, out, x, **static),))}
+    return {"vjp": instead(rule)}
 
 
 def scaled(factor: float) -> dict[str, Any]:

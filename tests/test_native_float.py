@@ -79,7 +79,7 @@ def _sample(rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "at",
-    [at for at, (op, _) in enumerate(CASES) if op.result == "float" and op.accuracy.ulps],
+    [at for at, (op, _) in enumerate(CASES) if op.result == "float" and op.ulps],
     ids=lambda at: NAMES[at],
 )
 def test_errors_are_within_the_bounds_of_records(library: ctypes.CDLL, at: int) -> None:
@@ -94,9 +94,9 @@ def test_errors_are_within_the_bounds_of_records(library: ctypes.CDLL, at: int) 
             op.forward(*operands, **static).astype(np.float64),
         )
         found = applied(library, at, operands).astype(np.float64)
-        scale = np.max(np.abs(wide), axis=0) if op.accuracy.rounding == "operands" else np.abs(true)
+        scale = np.max(np.abs(wide), axis=0) if op.rounding == "operands" else np.abs(true)
         unit = np.exp2(np.floor(np.log2(scale)) - 23)
-        if op.accuracy.ulps > 4:  # only as good as operands that are off by a unit
+        if op.ulps > 4:  # only as good as operands that are off by a unit
             beside = [
                 [np.nextafter(x, MAX) if i == j else x for j, x in enumerate(operands)]
                 for i in range(len(operands))
@@ -108,7 +108,7 @@ def test_errors_are_within_the_bounds_of_records(library: ctypes.CDLL, at: int) 
         regular = (np.abs(true) >= LEAST) & (np.abs(true) <= MAX)
         ours, theirs = np.abs(found - true) / unit, np.abs(numpy - true) / unit
     # where a part of it overflows or underflows, NumPy's way is no better
-    wrong = regular & ~(ours <= op.accuracy.ulps) & ~(ours <= theirs + op.accuracy.ulps)
+    wrong = regular & ~(ours <= op.ulps) & ~(ours <= theirs + op.ulps)
     assert not wrong.any(), [
         (*(x[i] for x in operands), found[i], true[i], ours[i], theirs[i])
         for i in np.flatnonzero(wrong)[:3]

@@ -49,7 +49,7 @@ STATIC: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
 CASES = [
     (op, {**op.static, **given})
     for op in registry().values()
-    if op.elementwise and op.text.c
+    if op.elementwise and op.c
     for given in ({}, *STATIC.get(op.name, ()))
 ]
 MAX = float(np.finfo(np.float64).max)
@@ -70,7 +70,7 @@ def is_measured(op: Op, static: dict[str, Any]) -> bool:
 
 def written(op: Op, static: dict[str, Any], at: int) -> str:
     """A function of C that applies an operation's text in a loop."""
-    template = op.text.in_c((True,) * len(op.operands), **static)
+    template = op.in_c((True,) * len(op.operands), **static)
     names = [
         f"x{i}[i]" if (op.name, i) != ("where", 0) else f"(x{i}[i] != 0)"
         for i in range(len(op.operands))
@@ -89,7 +89,7 @@ def powers() -> str:
         'void {name}(long n, const real *restrict x, real *restrict out) {{ _Pragma("omp '
         'simd") for (long i = 0; i < n; i++) '
     )
-    template = "out[i] = " + find("pow").text.in_c((True, True)) + ";"
+    template = "out[i] = " + find("pow").in_c((True, True)) + ";"
     texts = [template.format("x[i]", number_in_c(number)) for number in EXPONENTS]
     texts += [template.format(number_in_c(number), "x[i]") for number in BASES]
     return "".join(
@@ -151,7 +151,7 @@ def unlike_numpy(library: ctypes.CDLL, at: int, special: np.ndarray) -> list[tup
         wanted = np.asarray(whole, special.dtype)
     found = applied(library, at, operands)
     with np.errstate(all="ignore"):
-        near = np.abs(found - wanted) <= 2 * op.accuracy.ulps * np.maximum(
+        near = np.abs(found - wanted) <= 2 * op.ulps * np.maximum(
             np.spacing(np.abs(wanted)), np.spacing(np.abs(found))
         )
     right = (
@@ -255,14 +255,12 @@ def measured(at: int) -> tuple[list[np.ndarray], list[tuple[int, arb]], np.ndarr
     known = [(i, ball) for i, ball in enumerate(true) if ball is not None]
     out = np.array([float(ball.mid()) if ball is not None else 0.0 for ball in true])
     with np.errstate(all="ignore"):
-        rounds = op.accuracy.rounding
+        rounds = op.rounding
         bound = rounds(np, np.abs(out), *operands, **static) * UNIT if callable(rounds) else 0.0
     return (
         operands,
         known,
-        np.broadcast_to(
-            np.maximum(bound, max(op.accuracy.ulps, 0.5) * np.spacing(np.abs(out))), out.shape
-        ),
+        np.broadcast_to(np.maximum(bound, max(op.ulps, 0.5) * np.spacing(np.abs(out))), out.shape),
     )
 
 

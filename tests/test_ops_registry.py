@@ -159,7 +159,7 @@ def test_record_is_complete(op: Op) -> None:
     assert len(op.doc.strip()) > 1
     assert callable(op.forward)
     assert callable(op.reference)
-    assert op.accuracy.ulps >= 0
+    assert op.ulps >= 0
     assert op.kind in ("smooth", "piecewise", "flat", "structural")
     assert op.result in ("float", "bool", "int", "same")
     assert set(op.saves) <= {*op.operands, "out", "input", "target"}
@@ -309,25 +309,25 @@ def test_forward_is_as_accurate_as_its_record_says(op: Op, dtype: type) -> None:
             # NumPy's quotients are whole, but the next or the one after next to the right one
             continue
         unit = float(np.spacing(dtype(abs(wanted))))
-        if op.accuracy.rounding == "operands":  # near its zero as good as its operands, no better
+        if op.rounding == "operands":  # near its zero as good as its operands, no better
             unit = max(unit, float(np.spacing(dtype(max(abs(x) for x in operands)))))
         for found in map(float, results):
             error = abs(mpmath.mpf(found) - wanted) if math.isfinite(found) else mpmath.inf
-            if op.accuracy.ulps > 4 and op.accuracy.ulps * unit < error < mpmath.inf:
+            if op.ulps > 4 and op.ulps * unit < error < mpmath.inf:
                 error = max(
                     0,
                     error
-                    - (8 if callable(op.accuracy.rounding) else 1)
+                    - (8 if callable(op.rounding) else 1)
                     * by_operands(op, operands, wanted, dtype),
                 )
             said = (
-                f"{float(error / unit):.3g} ulp, the record says {op.accuracy.ulps:g}, at "
+                f"{float(error / unit):.3g} ulp, the record says {op.ulps:g}, at "
                 f"{operands}: {found!r} for {float(wanted)!r}"
             )
             worst = max(worst, (float(error / unit), said))
         compared += 1
     assert compared >= 25
-    assert worst[0] <= max(op.accuracy.ulps, 0.5), worst[1]
+    assert worst[0] <= max(op.ulps, 0.5), worst[1]
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_where_digits_were_lost(name: str, dtype: type, operands: tuple[float, .
     found = op.forward(*[dtype(x) for x in operands], **op.static)
     assert np.asarray(found).dtype == dtype
     wanted = float(exact(op, *operands, digits=400))
-    assert float(found) == pytest.approx(wanted, rel=op.accuracy.ulps * float(np.finfo(dtype).eps))
+    assert float(found) == pytest.approx(wanted, rel=op.ulps * float(np.finfo(dtype).eps))
 
 
 def ordinary(op: Op) -> float:

@@ -5,6 +5,7 @@ rewriting that holds on a part of the domain only is one.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,14 @@ import pytest
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.reference.fields.identity import Decision
-from tests.hard_claims import CLAIMS
 
 pytest.importorskip("flint")
+
+# Derivatives as sympy writes them (factored, together, by trigonometric identities, by
+# exponentials), and the same with a mistake: a factor of 1.00001, a sign, an added 1e-6 or 1e-9*x,
+# a half, an exponent, a cosine in the place of a sine.
+LINES = (Path(__file__).parent / "data" / "hard_claims.jsonl").read_text(encoding="utf-8")
+CLAIMS = [tuple(json.loads(line).values()) for line in LINES.splitlines()]
 
 
 def decided(

@@ -15,8 +15,9 @@ from call_graph import Reached, reached
 
 from gradcli.ops import carrying
 from gradcli.ops.carrying import count
+from gradcli.ops.linalg.spectra import svd
 from gradcli.ops.reductions.cumulative import cumsum
-from gradcli.ops.reductions.sums import max_, mean, sum_
+from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composites, registry
 from gradcli.ops.spec import Op
 from gradcli.ops.special import incomplete
@@ -187,9 +188,9 @@ def test_a_function_of_numpy_on_both_sides_is_found() -> None:
 
 def test_the_code_of_a_closure_is_found() -> None:
     """A function that another one makes, in both places."""
-    found = sharing(dataclasses.replace(max_, reference=max_.forward))
-    assert "`ops.reductions.sums._extreme.<locals>.check` with its own rules" in found
-    assert any(text.endswith(".axes_of` with its own rules") for text in found)
+    found = sharing(dataclasses.replace(svd, reference=svd.forward))
+    assert "`ops.linalg.spectra._in_double.<locals>.run` with its own rules" in found
+    assert any(text.endswith(".need_finite` with its own rules") for text in found)
     assert not any("genexpr" in text for text in found), "parts of what is shared as a whole"
 
 

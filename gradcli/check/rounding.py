@@ -145,12 +145,7 @@ class Arithmetic:
         still_in_time()
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
-        if (
-            op.accuracy.carries is None
-            and not op.linear
-            and op.body is not None
-            and np.size(values[0])
-        ):
+        if op.carries is None and not op.linear and op.body is not None and np.size(values[0]):
             opened = op.body(*operands, **static)
             if is_finite(opened.value):
                 return opened
@@ -172,7 +167,7 @@ class Arithmetic:
                 else self._of_infinities(op, out, values, errors, static, error)
             )
         result = self._with_bound(out, error)
-        if op.accuracy.carries == () and not op.accuracy.ulps and not op.elementwise:
+        if op.carries == () and not op.ulps and not op.elementwise:
             result.among = values[0]
         elif (op.algebra == "reshaping" or op.leaves_unchanged) and isinstance(
             operands[0], Bounded
@@ -232,8 +227,8 @@ class Arithmetic:
         self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]
     ) -> Any:
         if (
-            op.accuracy.ulps > ELEMENTARY
-            and op.accuracy.rounding == "result"
+            op.ulps > ELEMENTARY
+            and op.rounding == "result"
             and (op.elementwise or op.core_dims is not None)
         ):
             # right for operands that are off: by a unit in their last place, or by rounding
@@ -259,7 +254,7 @@ class Arithmetic:
             (found,) = first_order(op, (out,), values, given, static)
         if kind != "f" or is_finite(found):
             return found
-        if isinstance(op.accuracy.carries, tuple) and np.isnan(found).any():
+        if isinstance(op.carries, tuple) and np.isnan(found).any():
             found = np.where(
                 np.isnan(found), first_order(op, (out,), values, given, static)[0], found
             )
@@ -289,7 +284,7 @@ class Arithmetic:
 
         values, errors  of the operands; errors are 0.0 of those that are exact, which are not all
         """
-        m, carries = Names(self, op, static), op.accuracy.carries
+        m, carries = Names(self, op, static), op.carries
         if op.linear:
             if op.elementwise:
                 return sum(errors[1:], errors[0])
@@ -316,7 +311,7 @@ class Arithmetic:
     def rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return the error of an operation's own rounding; None where nothing is rounded."""
         if (
-            not (op.accuracy.ulps or callable(op.accuracy.rounding))
+            not (op.ulps or callable(op.rounding))
             or not is_float(out)
             or self._is_exact(op, out, values)
         ):
@@ -336,18 +331,18 @@ class Arithmetic:
 
         additions  how many roundings of partial sums an entry of the result may have gone through
         """
-        accuracy, m = op.accuracy, Names(self, op, static)
+        m = Names(self, op, static)
         # of the result that is judged and of the value here; and of those at the ends, where it is
         # computed there
-        both = self.total + (2 * UNIT if isinstance(accuracy.carries, tuple) else 0.0)
-        if callable(accuracy.rounding):
-            return both * accuracy.rounding(m, out, *values, **static)
-        if not accuracy.ulps:
+        both = self.total + (2 * UNIT if isinstance(op.carries, tuple) else 0.0)
+        if callable(op.rounding):
+            return both * op.rounding(m, out, *values, **static)
+        if not op.ulps:
             return None
         ulps = (
-            1.0 if accuracy.ulps == 1 else 2 * accuracy.ulps
+            1.0 if op.ulps == 1 else 2 * op.ulps
         )  # of IEEE arithmetic half a unit in the last place is all
-        match accuracy.rounding:
+        match op.rounding:
             case "terms":
                 return (
                     both
@@ -377,7 +372,7 @@ class Arithmetic:
         factor: Any = 1.0  # of a product within the operation, such as that of silu
         for value in values:
             if is_float(value):
-                inside = np.isfinite(value) & ((value != 0) | callable(op.accuracy.rounding))
+                inside = np.isfinite(value) & ((value != 0) | callable(op.rounding))
                 lost = lost & (inside if op.elementwise else np.any(inside))
                 factor = (
                     np.maximum(factor, np.abs(value))
@@ -391,7 +386,7 @@ class Arithmetic:
         compounds = op.algebra == "product of entries"
         adds = (
             op.integral
-            and (compounds or op.accuracy.rounding in ("terms", "partial sums"))
+            and (compounds or op.rounding in ("terms", "partial sums"))
             and len(values) == 1
         )
         if (

@@ -119,7 +119,7 @@ class Derivation:
 
     def _still(self, node: Expr) -> Expr:
         """Return what stands for the derivative of a node that is still to be found."""
-        while node.op is not None and node.op.text.transparent and node is not self.x:
+        while node.op is not None and node.op.transparent and node is not self.x:
             node = node.operand
         if node not in self.pending:
             text = self._text(node, {})

@@ -87,7 +87,7 @@ def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
 
     C's, with numbers in decimals, or else NumPy's with functions of the same names.
     """
-    return op.text.in_c(present, **static) or _OF_NUMPY.sub(
+    return op.in_c(present, **static) or _OF_NUMPY.sub(
         r"g_\1(", NUMPY.template(op, present, [()] * len(present), static)
     )
 
@@ -528,7 +528,7 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
     def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         if not op.elementwise:
             return op.axes is not None or _moves(node, op)
-        if (op.text.sign in OPERATORS and op.algebra != "chain") or op.algebra == "choice":
+        if (op.sign in OPERATORS and op.algebra != "chain") or op.algebra == "choice":
             return True
         if node.kind == "int":
             return False

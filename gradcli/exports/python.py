@@ -94,7 +94,7 @@ class Statements(Transcription[Any]):
         found = operator_text(op, operands)
         if found is not None:
             return found
-        if op.text.sign == "**":
+        if op.sign == "**":
             return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
         template = self.template(node, op, operands)
         given = [operand for operand in operands if operand is not None]
@@ -137,7 +137,7 @@ def number_text(value: float, nan: str, infinity: str) -> str:
 
 def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
     """An operation by its sign, where all languages have that."""
-    sign = op.text.sign
+    sign = op.sign
     if sign in OPERATORS and op.algebra != "chain" and len(operands) == 2:
         binding = BINDING[sign]
         return Piece(
@@ -283,7 +283,7 @@ class PythonModule:
 
 def is_operator(op: Op) -> bool:
     """Return whether Python writes an operation by a sign."""
-    return (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**"
+    return (op.sign in OPERATORS and op.algebra != "chain") or op.sign == "**"
 
 
 def quote(name: str) -> str:
@@ -302,6 +302,13 @@ def docstring(lines: Sequence[str]) -> list[str]:
 
 _CALL = re.compile(r"(?<![\w.])(np|special|linalg)\.(\w+)")
 _LACKS = re.compile("^# lacks (.*)$", re.MULTILINE)
+
+
+def _with_parameters(text: str, static: Mapping[str, Any]) -> str:
+    """A template with the values of static parameters in the place of their names."""
+    for name, value in static.items():
+        text = text.replace(f"{{{name}}}", repr(value))
+    return text
 
 
 @dataclass(frozen=True)
@@ -357,11 +364,11 @@ class ArrayTarget(PythonModule):
         self, op: Op, given: Sequence[bool], shapes: Sequence[Any], static: Mapping[str, Any]
     ) -> str:
         """The text of an operation on operands by their places; empty if there is none."""
-        own = op.text.torch if self.field is None else getattr(op.text, self.field)
+        own = op.torch if self.field is None else getattr(op, self.field)
         for written in [self._form(op), own] if self.field is None or own is None else [own]:
             form = written.get(tuple(given), "") if isinstance(written, Mapping) else written
             found = self._spell(
-                form
+                _with_parameters(form, static)
                 if isinstance(form, str)
                 else form(shapes, **static)
                 if form is not None
@@ -373,8 +380,8 @@ class ArrayTarget(PythonModule):
 
     @staticmethod
     def _form(op: Op) -> Exported:
-        if op.text.numpy is not None:
-            return op.text.numpy
+        if op.numpy is not None:
+            return op.numpy
         if isinstance(op.forward, (np.ufunc, OfSciPy)):
             module = "special" if isinstance(op.forward, OfSciPy) else "np"
             return f"{module}.{op.forward.__name__}({', '.join(f'{{{place}}}' for place in range(len(op.operands)))})"

@@ -93,7 +93,7 @@ class _Plain(Rebuilding):
     alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        if op.text.transparent and len(operands) == 1:
+        if op.transparent and len(operands) == 1:
             plain: Expr = operands[0]
             return plain
         return super().operation(node, op, operands)
@@ -115,7 +115,7 @@ class _Composing(_Plain):
         return super().part(node, whole, place)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        if op.text.transparent or self.writes(op, node, operands):
+        if op.transparent or self.writes(op, node, operands):
             return super().operation(node, op, operands)
         made = op.body
         if made is None:

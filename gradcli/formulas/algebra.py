@@ -513,9 +513,7 @@ class Algebra(Sums, Transcription[Value]):
         known for it.
         """
         hidden = (
-            op.definition
-            if not (op.public or op.text.written or op.algebra == "composed")
-            else None
+            op.definition if not (op.public or op.written or op.algebra == "composed") else None
         )
         if (op.simpler is None and hidden is None) or op.algebra == "repetition":
             return None
@@ -571,7 +569,7 @@ class Algebra(Sums, Transcription[Value]):
         if role is not None:
             return role(list(operands))
         if (
-            op.text.transparent
+            op.transparent
             or op.algebra == "repetition"
             or (op.algebra == "reshaping" and node is not None and not node.operand.shape)
         ):

@@ -78,7 +78,7 @@ class Fractions:
                 )
                 costs[node] = int(negative)
             else:
-                costs[node] = (not node.op.text.transparent) + sum(
+                costs[node] = (not node.op.transparent) + sum(
                     [costs[o] for o in node.operands if o is not None]
                 )
         return costs[root]

@@ -88,19 +88,12 @@ class Written(Transcription[Piece]):
         return Piece((_nested_text(payload.tolist()), ATOM))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
-        text = op.text
-        if text.transparent:
+        if op.transparent:
             first: Piece = operands[0]
             return first
-        if text.sign:
-            return (
-                _infix(text.sign, *operands)
-                if len(operands) == 2
-                else _prefix(text.sign, *operands)
-            )
-        written = (
-            in_form(text.written, node, operands, _literal) if text.written is not None else None
-        )
+        if op.sign:
+            return _infix(op.sign, *operands) if len(operands) == 2 else _prefix(op.sign, *operands)
+        written = in_form(op.written, node, operands, _literal) if op.written is not None else None
         if written is not None:
             return Piece(written)
         name = op.name
@@ -247,10 +240,10 @@ class Latex(Transcription[LatexPiece]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> LatexPiece:
         present = [piece for piece in operands if piece is not None]
-        if op.text.transparent:
+        if op.transparent:
             first: LatexPiece = present[0]
             return first
-        written = in_form(op.text.latex, node, operands, number)
+        written = in_form(op.latex, node, operands, number)
         if written is not None:
             return LatexPiece(written)
         sign = f"\\{op.name}" if op.is_latex_command else f"\\operatorname{{{latex_text(op.name)}}}"

@@ -132,7 +132,7 @@ class Stochastic(Arithmetic):
         found = super().own(op, out, values, static, lambda: math.sqrt(additions()))
         if found is None or not self.narrow:
             return found
-        if self.kind.accumulates and op.accuracy.rounding == "terms":
+        if self.kind.accumulates and op.rounding == "terms":
             at = Names(self, op, static).at
             return found + self.unit * math.sqrt(additions()) * at(
                 *[np.abs(x) if is_float(x) else x for x in values]

@@ -298,7 +298,7 @@ def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], v
         return np.asarray(op.forward(*facts, **static))
 
     still = carry([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
-    if op.accuracy.ulps:
+    if op.ulps:
         return Germ(value, still)
     # entries are moved, and not changed
     far = carry([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])

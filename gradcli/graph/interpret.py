@@ -329,7 +329,7 @@ def _is_view(node: Expr) -> bool:
     op = node.op
     if op is output:
         return True
-    if op is None or not (op.torch.shares or (op.linear and op.leaves_unchanged)):
+    if op is None or not (op.shares or (op.linear and op.leaves_unchanged)):
         return False
     if any(isinstance(part, StaticArray) for part in node.static.get("index", ())):
         return False  # entries that are taken one by one

@@ -470,7 +470,7 @@ def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:
         return None
     entries = np.random.default_rng(0).integers(1, 1 << 30, node.operand.shape) * 1.0
     numbers = entry_numbers(node.shape, 1) * 1.0
-    (back,) = op.vjp((True,), numbers, np.zeros_like(numbers), entries, **node.static)
+    (back,) = op.pull((True,), numbers, np.zeros_like(numbers), entries, **node.static)
     if back is None or not (np.isin(back, numbers) | np.equal(back, 0)).all():
         return None
     places = np.broadcast_to(back, entries.shape).astype(int)

@@ -216,12 +216,8 @@ def contributions(
         and _is_zero(cotangent)
     ):
         return ()
-    parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **static)
-    return (
-        parts
-        if False not in wanted
-        else [part if want else None for part, want in zip(parts, wanted, strict=True)]
-    )
+    parts: Sequence[Any] = op.pull(wanted, cotangent, *values, **static)
+    return parts
 
 
 def scale(cotangent: Any, partial: Any) -> Any:

@@ -99,13 +99,12 @@ class Tangents(Reached):
 
 def _transpose_rule(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
     """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
-    assert op.vjp is not None
     wanted = tuple(i == place for i in range(len(node.operands)))
     cotangents = [
         node.graph.leaf("cotangent", shape)
         for shape in (node.shape if op.outputs > 1 else (node.shape,))
     ]
-    pulled = op.vjp(
+    pulled = op.pull(
         wanted,
         tuple(cotangents) if op.outputs > 1 else cotangents[0],
         node,

@@ -1,4 +1,4 @@
-"""How errors of operands carry into results: forms that records share in `Accuracy.carries`, each a
+"""How errors of operands carry into results: forms that records share in `Op.carries`, each a
 true bound for errors of any size.
 
 ``m`` offers NumPy's functions and the operation; errors are 0.0 where an operand is exact.
@@ -152,12 +152,15 @@ def reduced_shape(shape: Shape, axis: Any = None, keepdims: bool = False, **_: A
     return tuple([1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes])
 
 
+def kept_shape(shape: Shape, axis: Any) -> Shape:
+    """The shape of what is the same along axes, which are checked."""
+    axes_of(axis, len(shape))
+    return shape
+
+
 def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
     """The shape of entries in another order along an axis, or among all of them."""
-    if axis is None:
-        return (math.prod(x),)
-    axes_of(axis, len(x))
-    return x
+    return (math.prod(x),) if axis is None else kept_shape(x, axis)
 
 
 def count(shape: Shape, axis: Any) -> int:

@@ -44,12 +44,14 @@ class Rule:
 class Entrywise(Fixed, Rule):
     """Entry by entry.
 
-    partials  ``partial(*operands)`` for each operand, None for one without a derivative
+    partials  ``partial(*operands)`` for each operand, None for one without a derivative; nothing
+              for a function without kinks that NumPy has no loop for in long double, whose slopes
+              are sympy's
     epsilon   whether the value asks for the distance from 1 to the next of the program's floats, as
               ``epsilon``
     """
 
-    partials: tuple[Function | None, ...]
+    partials: tuple[Function | None, ...] = ()
     value: Function | None = None
     epsilon: bool = False
 
@@ -63,14 +65,6 @@ class Opened(Rule):
 
 
 BODY = Opened()
-
-
-class Valued(Fixed, Rule):
-    """A function entry by entry without kinks that NumPy has no loop for in long double: its slopes
-    are sympy's.
-    """
-
-    value: Function
 
 
 class Reduced(Fixed, Rule):
@@ -127,27 +121,10 @@ class Whole(Fixed, Rule):
 _ONE, _NONE = 1.0, 0.0  # of the precision of whatever they meet
 
 
-def _either(holds: Any, x: Any = _ONE, y: Any = _NONE) -> Any:
-    return np.where(holds, x, y)
-
-
-def _clip_x(x: Any, low: Any, high: Any) -> Any:
-    return _either((low is None or x >= low) & np.asarray(high is None or x <= high))
-
-
-def _clip_low(x: Any, low: Any, high: Any) -> Any:
-    return _either((x < low) & np.asarray(high is None or low < high))
-
-
-def _clip_high(x: Any, low: Any, high: Any) -> Any:
-    return _either((x > high) | np.asarray(low is not None and high < low))
-
-
-CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
 COPYSIGN = Entrywise(
     (lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y))
 )
-NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
+NUMBERS = Entrywise((lambda x: np.where(np.isfinite(x), _ONE, _NONE),))
 
 
 def _times_log(x: Any, log: Any) -> Any:
@@ -169,9 +146,9 @@ def _sinc(x: Any) -> Any:
 
 
 _PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
-XLOGY = Valued(lambda x, y: _times_log(x, np.log(y)))
-XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
-ENTROPY, SINC = Valued(_entropy), Valued(_sinc)
+XLOGY = Entrywise(value=lambda x, y: _times_log(x, np.log(y)))
+XLOG1PY = Entrywise(value=lambda x, y: _times_log(x, np.log1p(y)))
+ENTROPY, SINC = Entrywise(value=_entropy), Entrywise(value=_sinc)
 
 
 # -- Reductions: values and derivatives, by formulas of their own --------------------------------

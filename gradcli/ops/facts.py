@@ -1,6 +1,6 @@
 """Facts about an operation beside its rules: kinks, its rounding, and what PyTorch does with it.
 
-**Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions
+**Bounds on errors** (``Op.ulps``) hold on any processor and system, though each has functions
 of its own: the C library's, NumPy's for the vector registers that it finds (X86_V3, ASIMD), Intel's
 SVML with AVX-512, for float32 others again; and plans in C have those of plans/native, with glibc's
 functions of vectors among them, whose sines and cosines are off by up to 3.25 units. They are a
@@ -18,9 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, NoReturn, Self, dataclass_transform
-
-from numpy.typing import NDArray
+from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
 
 
 @dataclass_transform(eq_default=False, frozen_default=True)
@@ -101,64 +99,6 @@ def noted_kink(place: str, convention: str, jax: Choice | None = None) -> Kink:
 SWITCH = Kink(
     lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME
 )  # of every comparison
-
-
-class Accuracy(Fixed):
-    """Facts about the floats that an operation computes.
-
-    ulps       error bound of the forward pass in units of the last place of what ``rounding`` says:
-               in float64 and in float32, by whichever library NumPy computes with (see above). By
-               default 1, of smooth functions of entries 4, of matrices 64
-    rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums"
-               or the "operands"; or ``rounding(m, out, *operands, **static)``, the error of the
-               operation's own rounding, in ``m.unit``
-    carries    ``carries(m, out, *operands, *errors, **static)``: a bound on how far operands that
-               are off by up to their errors (0.0 of those that are exact) take the result from
-               ``out``; None where it is not known. m offers NumPy's functions, the operation itself
-               as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number. Or the points
-               between which the result rises or falls with each operand (of several operands,
-               points for each), so that errors carry farthest at the ends of intervals; edges of
-               the domain are among them, and -inf comes first where there are others below the
-               next. Of operations on whole arrays: ``()`` where it rises with every entry. By
-               default errors are propagated through what the operation is made of
-    """
-
-    ulps: float = 1.0
-    rounding: str | Function = "result"
-    carries: Function | tuple[Any, ...] | None = None
-
-
-class Torch(Fixed):
-    """The treatment of an operation by PyTorch, where it is no mathematics.
-
-    backward  what it calls the node of its graph, without "Backward0", where that is not the
-              operation's name; or a function that says so, of the operands (arrays and numbers) and
-              static parameters
-    memory    how the result lies to the operand's memory. It shares it, where NumPy lets it, as a
-              "view", which writing to it is recorded through, or as an "alias", which is not seen
-              by the graph; the result of a composite is a "view" also where it is its operand, has
-              memory of its "own" also there, or is of "parts", views that the graph follows no
-              writing through; or ``memory(array, **static)`` is the view of what a composite takes
-              entry by entry. Where it depends on the "format" of floats, those of 16 bits are not
-              computed with in float32
-    refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype,
-              operands)``, of the operands' common dtype and of the operands, arrays and numbers;
-              None if it takes them
-    """
-
-    backward: str | Callable[..., str] | None = None
-    memory: Literal["", "view", "alias", "own", "parts", "format"] | Callable[..., NDArray[Any]] = (
-        ""
-    )
-    refuses: Callable[..., Exception | None] | None = None
-
-    @property
-    def shares(self) -> bool:
-        """Return whether the result shows the memory of its operand."""
-        return self.memory in ("view", "alias")
-
-
-USUAL = Torch()
 
 
 # -- Domains of functions, as their records say them in words: "x > 0", "a > 0 and 0 <= x <= 1" --

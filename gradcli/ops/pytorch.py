@@ -87,9 +87,7 @@ def naming(record: Op | Composite) -> str | Namer:
     """PyTorch's name of the nodes of an operation or a function, without its ending, or how it
     follows from operands and parameters.
     """
-    return record.torch.backward or _STARTS.sub(
-        lambda start: start[1].upper(), FORM.sub("", record.name)
-    )
+    return record.backward or _STARTS.sub(lambda start: start[1].upper(), FORM.sub("", record.name))
 
 
 def node_name(

@@ -16,7 +16,7 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.counting import nodes_for, room_for
 from gradcli.ops.facts import SAME, Choice, Function, Kink, noted_kink
-from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, group_fields
+from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, fields_of
 from gradcli.ops.text import FORM, IN_HEADERS
 from gradcli.ops.writing import (
     OfSciPy,
@@ -99,8 +99,8 @@ def register(record: Any) -> Any:
         _BY_NAME[name] = record
     if isinstance(record, Op):
         _REGISTRY[record.name] = record
-        if record.text.sign and record.public and len(record.operands) == 2:
-            OPERATORS[record.text.sign] = record
+        if record.sign and record.public and len(record.operands) == 2:
+            OPERATORS[record.sign] = record
     else:
         _COMPOSITES[record.name] = record
     return record
@@ -195,7 +195,7 @@ def composite(names: str, signature: str, body: Function, *, doc: str, **record:
     """Register a function made of operations."""
     fields = {"public": not FORM.match(names), **record}
     found: Composite = register(
-        Composite(names, signature, doc, definition=body, **group_fields(fields, "torch"))
+        Composite(names, signature, doc, definition=body, **fields_of(fields))
     )
     return found
 
@@ -219,7 +219,7 @@ def signature_of(body: Function) -> str:
 
 def function(
     names: str = "",
-    vjp: Function | None = None,
+    vjp: Function | tuple[Function | None, ...] | None = None,
     partials: Sequence[Function | None] | None = None,
     **record: Any,
 ) -> Callable[[Function], Any]:
@@ -233,7 +233,8 @@ def function(
     names    its names in the language, where there are more than that of the definition (without an underscore at the end)
     vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default.
              So is a function with a forward pass of its own that has no derivative
-    partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
+    partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that.
+             So does one of a kind that it says, whatever its derivative is
     record   other fields of `Composite`, or of `Op`, if it is a node; else for each library that calls it otherwise, by its name, the
              signature there
     """
@@ -255,7 +256,7 @@ def function(
             "public": not FORM.match(called),
             **record,
         }
-        if partials is not None:
+        if partials is not None or "kind" in record:
             own: dict[str, Any] = (
                 {"definition": body} if "forward" in record else {"definition": body, "parts": body}
             )
@@ -265,8 +266,9 @@ def function(
                 signature,
                 entries.pop("forward"),
                 partial(_of_entries, body),
-                *partials,
+                *(partials or ()),
                 doc=about,
+                vjp=vjp,
                 **entries,
             )
         if is_node:
@@ -280,12 +282,8 @@ def function(
             parts = (
                 {} if "axes" in record or "core_dims" in record else {"parts": body}
             )  # LAPACK is faster than loops
-            return register(
-                Op(called, signature, about, **group_fields({**own, **parts, **fields}))
-            )
-        return register(
-            Composite(called, signature, about, definition=body, **group_fields(fields, "torch"))
-        )
+            return register(Op(called, signature, about, **fields_of({**own, **parts, **fields})))
+        return register(Composite(called, signature, about, definition=body, **fields_of(fields)))
 
     return define
 
@@ -300,7 +298,7 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     entry = import_module(
         "gradcli.ops.operands"
     ).Entry  # operators of operands are operations, which are made here
-    return body(*[entry(m, x) for x in operands], **static).value
+    return body(*[None if x is None else entry(m, x) for x in operands], **static).value
 
 
 def _call_in_context(name: str, m: Any, *operands: Any, **static: Any) -> Any:
@@ -351,7 +349,7 @@ def elementwise(
         "kind": kind,
         "partials": partials or None,
     }
-    op: Op = register(Op(names, signature, doc, **own, **group_fields(record)))
+    op: Op = register(Op(names, signature, doc, **own, **fields_of(record)))
     return op
 
 
@@ -363,5 +361,5 @@ def structural(
 ) -> Op:
     """Register any other operation, with its VJP."""
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural"}
-    op: Op = register(Op(names, signature, doc, **own, **group_fields(record)))
+    op: Op = register(Op(names, signature, doc, **own, **fields_of(record)))
     return op

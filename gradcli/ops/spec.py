@@ -18,8 +18,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gradcli.ops.extended import Rule
-from gradcli.ops.facts import USUAL, Accuracy, Fixed, Function, Kink, Torch
-from gradcli.ops.text import BY_SIGN, FORM, IN_LATEX, IN_MATH, UNDER_WAY, Text, expand_call
+from gradcli.ops.facts import Function, Kink
+from gradcli.ops.text import (
+    BY_SIGN,
+    FORM,
+    IN_LATEX,
+    IN_MATH,
+    IN_PYTHON,
+    UNDER_WAY,
+    ByStatic,
+    Exported,
+    InC,
+    expand_call,
+)
 
 _Double = np.float64
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
@@ -40,34 +51,15 @@ class Carrier:
         return False
 
 
-GROUPS: dict[str, type[Fixed]] = {
-    "text": Text,
-    "accuracy": Accuracy,
-    "torch": Torch,
-}
-_GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group._fields}
-_TEXT, _ACCURACY = Text(), Accuracy()  # of operations that say nothing of these
-
-
-def group_fields(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The fields of a record as they are written, one after the other, with those of a group
-    gathered in it: of all groups, or of these.
-    """
+def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record that is written with these, with what follows from others."""
     if record.get("vjp") and record.get("ulps") == 0 and not record.get("saves"):
         record = {"dtype": "same", **record}  # entries are moved
     if "core_dims" in record:
         record = {"ulps": 64, **record}
-    record = {
-        field_: _words_of(value, field_) if field_ in _LISTS else value
-        for field_, value in record.items()
+    return {
+        name: _words_of(value, name) if name in _LISTS else value for name, value in record.items()
     }
-    rest: dict[str, Any] = {}
-    given: dict[str, dict[str, Any]] = {}
-    for field_, value in record.items():
-        name = _GROUP_OF.get(field_)
-        into = rest if name is None or (names and name not in names) else given.setdefault(name, {})
-        into[field_] = value
-    return {**rest, **{name: GROUPS[name](**parts) for name, parts in given.items()}}
 
 
 # Fields of several things, which records write as words, or as the one thing that there is.
@@ -107,7 +99,19 @@ class Record:
     results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
                 with their dtype behind it, if it is not that of the others
     domain      where it is defined, in words (facts.py); everywhere, if it says nothing
-    torch       what PyTorch makes of it
+    backward    what PyTorch calls the node of its graph, without "Backward0", where that is not the
+                operation's name; or a function that says so, of the operands (arrays and numbers)
+                and static parameters
+    memory      how the result lies to the operand's memory in PyTorch. It shares it, where NumPy
+                lets it, as a "view", which writing to it is recorded through, or as an "alias",
+                which is not seen by the graph; the result of a composite is a "view" also where it
+                is its operand, has memory of its "own" also there, or is of "parts", views that the
+                graph follows no writing through; or ``memory(array, **static)`` is the view of what
+                a composite takes entry by entry. Where it depends on the "format" of floats, those
+                of 16 bits are not computed with in float32
+    refuses     the error in PyTorch for whole numbers and booleans that it is not defined for:
+                ``refuses(dtype, operands)``, of the operands' common dtype and of the operands,
+                arrays and numbers; None if it takes them
     """
 
     names: str
@@ -117,7 +121,9 @@ class Record:
     results: tuple[str, ...] = ()
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
-    torch: Torch = USUAL
+    backward: str | Function | None = None
+    memory: str | Function = ""
+    refuses: Function | None = None
     public: bool = True
 
     @cached_property
@@ -158,6 +164,11 @@ class Record:
                 if name not in (*self.numbers, *self.stated_names, self.rest)
             ]
         )
+
+    @property
+    def shares(self) -> bool:
+        """Return whether the result shows the memory of its operand."""
+        return self.memory in ("view", "alias")
 
     @cached_property
     def variadic(self) -> bool:
@@ -212,8 +223,9 @@ class Op(Record):
                 scalars
     partials    elementwise: one ``partial(out, *operands, **static)`` for each operand, None where
                 there is none; `Pieces` where it is zero on whole pieces (elementwise/logic.py)
-    vjp         otherwise: ``vjp(wanted, cotangent, out, *operands, **static)``, a cotangent (or
-                None) for each operand
+    vjp         otherwise: ``vjp(cotangent, out, *operands, **static)``, the cotangent (or None) of
+                the operand; of several operands a tuple of such rules, None where there is none, or
+                one that gives a tuple of their cotangents, where these share their work
     shape       ``shape(*shapes, **static)``; elementwise operations broadcast
     dtype       of the result: "float"; "number", a float or of whole numbers a whole number (of
                 powers, where the exponent is not negative); "bool", "int", or "same" as its
@@ -224,7 +236,25 @@ class Op(Record):
                 batch axes
     definition  what it is, made of other operations, where it is no primitive; also with operands
                 in the place of numbers (``alpha``)
-    text        how it is written, in each language that it can be written in
+    written     its form in the language, where it is not NAME(operands, parameter=value); or an
+                operator alone, between two operands or before one: the language reads that as this
+                operation, if it is public
+    latex       its form in LaTeX, where it is not its name with the operands in brackets
+    c           in C, entry by entry: a template of the operands by their places, of the type
+                ``real``, or ``int`` where they are truths; or a function of the static parameters
+                that gives one. With operands that may be left out there is one for each tuple of
+                which are given. It calls functions of the headers in plans/native only, which have
+                all of them for both types of floats; by default the one of its name. Exported code
+                for single numbers has that of NumPy where there is none, as far as the language
+                has its functions
+    numpy       in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy,
+                and functions of exports/library): a template of the operands by their places, or
+                one for each tuple of which are given, or a function of the operands' shapes and
+                the static parameters that gives one. By default the call of the ufunc, or of
+                SciPy's function, that ``forward`` is; empty: none
+    torch       the same for PyTorch; by default NumPy's under its names. For JAX it is NumPy's
+                under JAX's names, or this one where that has a function which JAX lacks, and this
+                names nothing of PyTorch
     algebra     what it is in the algebra of sums, products and powers, in which graphs are
                 simplified and folded: a "sum", "difference", "negation", "product", "chain" (a
                 product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
@@ -238,10 +268,29 @@ class Op(Record):
     simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node
                 ``out`` (up to broadcasting), on operands that have been simplified: a node or a
                 number, or None. It may compare nodes, and read what they are made of
-    accuracy    what is known of the floats that it computes
+    ulps        error bound of the forward pass in units of the last place of what ``rounding`` says:
+                in float64 and in float32, by whichever library NumPy computes with (facts.py). By
+                default 1, of smooth functions of entries 4, of matrices 64
+    rounding    what rounding is relative to: the "result", the "terms" of a sum, its "partial sums"
+                or the "operands"; or ``rounding(m, out, *operands, **static)``, the error of the
+                operation's own rounding, in ``m.unit``
+    carries     ``carries(m, out, *operands, *errors, **static)``: a bound on how far operands that
+                are off by up to their errors (0.0 of those that are exact) take the result from
+                ``out``; None where it is not known. m offers NumPy's functions, the operation itself
+                as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number. Or the points
+                between which the result rises or falls with each operand (of several operands,
+                points for each), so that errors carry farthest at the ends of intervals; edges of
+                the domain are among them, and -inf comes first where there are others below the
+                next. Of operations on whole arrays: ``()`` where it rises with every entry. By
+                default errors are propagated through what the operation is made of
     axes        ``axes(m, *views, **static)``: the view of the result (axes.py)
     parts       ``parts(*operands, **static)``: the same made of operations that loops can do, as
                 exactly where all is finite
+
+    A form is a template (of operands and static parameters by their names, see `Piece`), or a
+    function of the operands' pieces and the static parameters, which gives a text and how tightly
+    it holds together, or raises `Unprintable`; or there is one for each tuple of values of the
+    static parameters, with ``...`` for all others.
     """
 
     always: ClassVar[bool] = (
@@ -251,20 +300,48 @@ class Op(Record):
     reference: Function
     kind: Kind
     partials: tuple[Function | None, ...] | None = None
-    vjp: Function | None = None
+    vjp: Function | tuple[Function | None, ...] | None = None
     symbolic: Function | None = None
     extended: Rule | None = None
     shape: Function | None = None
     dtype: str = "float"
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     core_dims: tuple[int, ...] | None = None
-    text: Text = _TEXT
+    written: ByStatic | None = None
+    latex: ByStatic | None = None
+    c: InC | Mapping[tuple[bool, ...], InC] = ""
+    numpy: Exported = None
+    torch: Exported = None
     algebra: str = ""
     simpler: Function | None = None
-    accuracy: Accuracy = _ACCURACY
+    ulps: float = 1.0
+    rounding: str | Function = "result"
+    carries: Function | tuple[Any, ...] | None = None
     axes: Function | None = None
     parts: Function | None = None
     definition: Function | None = None
+
+    def pull(
+        self, wanted: Sequence[bool], cotangent: Any, *values: Any, **static: Any
+    ) -> Sequence[Any]:
+        """Return what the rule passes back to each operand that is wanted, None to others.
+
+        values  the result and the operands
+        """
+        rule = self.vjp
+        if isinstance(rule, tuple):
+            return [
+                each(cotangent, *values, **static) if want and each is not None else None
+                for each, want in zip(rule, wanted, strict=True)
+            ]
+        assert rule is not None
+        found = rule(cotangent, *values, **static)
+        parts = found if type(found) is tuple else (found,)
+        return (
+            parts
+            if False not in wanted
+            else [part if want else None for part, want in zip(parts, wanted, strict=True)]
+        )
 
     @cached_property
     def outputs(self) -> int:
@@ -318,16 +395,14 @@ class Op(Record):
         """Return whether the result is linear in each operand: derivatives need no values, and no
         more is said of errors.
         """
-        return (
-            any(self.partials or (self.vjp,)) and not self.saves and self.accuracy.carries is None
-        )
+        return any(self.partials or (self.vjp,)) and not self.saves and self.carries is None
 
     @cached_property
     def moves(self) -> bool:
         """Return whether each entry of the result is one of the operands', or zero, and values do
         not decide which.
         """
-        return self.kind == "structural" and self.linear and not self.accuracy.ulps
+        return self.kind == "structural" and self.linear and not self.ulps
 
     @cached_property
     def degree(self) -> float | None:
@@ -392,7 +467,37 @@ class Op(Record):
         IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's
         loops.
         """
-        return BY_SIGN.get((self.text.sign, len(self.operands))) if self.public else None
+        return BY_SIGN.get((self.sign, len(self.operands))) if self.public else None
+
+    @property
+    def sign(self) -> str:
+        """The operator that it is written as; empty if it is none."""
+        return self.written if isinstance(self.written, str) and "{" not in self.written else ""
+
+    @property
+    def transparent(self) -> bool:
+        """Return whether it is written as its operand is: it is about the program, not about
+        numbers.
+        """
+        return self.written == "{x}"
+
+    @property
+    def on_floats(self) -> str:
+        """The template of Python's floats, to the bit:
+
+        C's, if it has operators and functions that are the same; empty if there is none.
+        """
+        text = self.c if isinstance(self.c, str) else ""
+        for call, same in IN_PYTHON.items():
+            text = text.replace(call, same)
+        return "" if "g_" in text else text[1:-1] if text.startswith("(") else text
+
+    def in_c(self, given: Sequence[bool], **static: Any) -> str:
+        """The template of C for the operands that are given, which it counts without those that are
+        not; empty if there is none.
+        """
+        form = self.c.get(tuple(given), "") if isinstance(self.c, Mapping) else self.c
+        return form if isinstance(form, str) else form(**static)
 
     @property
     def body(self) -> Function | None:
@@ -411,7 +516,7 @@ class Op(Record):
         """The template of Python's floats, to the bit or to the last one; empty if there is
         none.
         """
-        return self.text.on_floats or (f"{self.name}({{}})" if self.name in IN_MATH else "")
+        return self.on_floats or (f"{self.name}({{}})" if self.name in IN_MATH else "")
 
     @cached_property
     def elementwise(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Valued
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.registry import flat, function, piecewise, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import witness
@@ -19,8 +19,8 @@ def _same(x: Any, **_: Any) -> Any:
     return x
 
 
-def _back(wanted: Any, cotangent: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
-    return (cotangent,)
+def _back(cotangent: Any, out: Any, x: Any, **_: Any) -> Any:
+    return cotangent
 
 
 _IDENTITY: dict[str, Any] = {
@@ -62,7 +62,7 @@ output = structural(
     vjp=None, shape=lambda shapes, place: shapes[place], static={"place": 0}, public=False, ulps=0,
     written="{x}[{place}]",
     doc="One result of an operation that has several.",
-    numpy=lambda shapes, place: f"{{0:base}}[{place}]",
+    numpy="{0:base}[{place}]",
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def _whole(out: Any, x: Any) -> Any:
 to_float = piecewise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
     lambda out, x: 1, public=False, ulps=0, dtype="number",
-    extended=Valued(lambda x: np.asarray(x, LONG_DOUBLE)),
+    extended=Entrywise(value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
     written="{x}", simpler=_whole,
     carries=steady,

@@ -14,7 +14,6 @@ from operator import itemgetter
 from types import EllipsisType
 from typing import Any, ClassVar
 
-from gradcli.ops.facts import Fixed
 from gradcli.ops.writing import axes_of
 
 # The rules of the language's grammar from `expression` to `atom`, each as the power by which its
@@ -59,7 +58,7 @@ IN_HEADERS = frozenset(_IN_HEADERS.split())
 
 
 # What texts in C are in Python, of floats, with the bits of NumPy's result or an exception.
-_IN_PYTHON = {
+IN_PYTHON = {
     "g_fabs(": "abs(", "g_sqrt(": "sqrt(", "g_pow(": "pow(", "g_square({0})": "({0} * {0})", "g_isnan({0})": "({0} != {0})",
     "g_where({0}, {1}, {2})": "({1} if {0} else {2})", "(real)": "float",
     "g_sign({0})": "(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0}))",
@@ -121,72 +120,6 @@ Written = str | Form | Callable[..., tuple[str, int]]
 ByStatic = Written | Mapping[tuple[Any, ...] | EllipsisType, Written]
 InC = str | Callable[..., str]
 Exported = str | Callable[..., str] | Mapping[tuple[bool, ...], str] | None
-
-
-class Text(Fixed):
-    """How an operation is written.
-
-    A form is a template (of operands and static parameters by their names, see `Piece`), or a
-    function of the operands' pieces and the static parameters, which gives a text and how tightly
-    it holds together, or raises `Unprintable`; or there is one for each tuple of values of the
-    static parameters, with ``...`` for all others.
-
-    written      its form in the language, where it is not NAME(operands, parameter=value); or an
-                 operator alone, between two operands or before one: the language reads that as this
-                 operation, if it is public
-    latex        its form in LaTeX, where it is not its name with the operands in brackets
-    c            in C, entry by entry: a template of the operands by their places, of the type
-                 ``real``, or ``int`` where they are truths; or a function of the static parameters
-                 that gives one. With operands that may be left out there is one for each tuple of
-                 which are given. It calls functions of the headers in plans/native only, which have
-                 all of them for both types of floats; by default the one of its name. Exported code
-                 for single numbers has that of NumPy where there is none, as far as the language
-                 has its functions
-    numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy,
-                 and functions of exports/library): a template of the operands by their places, or
-                 one for each tuple of which are given, or a function of the operands' shapes and
-                 the static parameters that gives one. By default the call of the ufunc, or of
-                 SciPy's function, that ``forward`` is; empty: none
-    torch        the same for PyTorch; by default NumPy's under its names. For JAX it is NumPy's
-                 under JAX's names, or this one where that has a function which JAX lacks, and this
-                 names nothing of PyTorch
-    """
-
-    written: ByStatic | None = None
-    latex: ByStatic | None = None
-    c: InC | Mapping[tuple[bool, ...], InC] = ""
-    numpy: Exported = None
-    torch: Exported = None
-
-    @property
-    def sign(self) -> str:
-        """The operator that it is written as; empty if it is none."""
-        return self.written if isinstance(self.written, str) and "{" not in self.written else ""
-
-    @property
-    def transparent(self) -> bool:
-        """Return whether it is written as its operand is: it is about the program, not about
-        numbers.
-        """
-        return self.written == "{x}"
-
-    @property
-    def on_floats(self) -> str:
-        """The template of Python's floats, to the bit:
-
-        C's, if it has operators and functions that are the same; empty if there is none.
-        """
-        text = self.c if isinstance(self.c, str) else ""
-        for call, same in _IN_PYTHON.items():
-            text = text.replace(call, same)
-        return "" if "g_" in text else text[1:-1] if text.startswith("(") else text
-
-    def in_c(self, given: Sequence[bool], **static: Any) -> str:
-        """The template of C for the operands that are given, which it counts without those that are
-        not; empty if there is none.
-        """
-        form = self.c.get(tuple(given), "") if isinstance(self.c, Mapping) else self.c
-        return form if isinstance(form, str) else form(**static)
 
 
 def number_in_c(value: float) -> str:

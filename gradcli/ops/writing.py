@@ -16,9 +16,23 @@ from gradcli.ops.facts import Function
 Shape = tuple[int, ...]
 
 
-class Witness:
-    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is
-    imported when it is first called.
+class Late:
+    """A function of a module that is imported when it is first called."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.__name__ = module, name
+
+    @cached_property
+    def function(self) -> Function:
+        function: Function = getattr(import_module(self.module), self.__name__)
+        return function
+
+    def __call__(self, *arguments: Any, **static: Any) -> Any:
+        return self.function(*arguments, **static)
+
+
+class Witness(Late):
+    """A reference that stands in a file of the room of witnesses, ``gradcli/ops/references``.
 
     work  of functions of matrices: scalar operations for each entry of the largest array, times the
           rows of the first one
@@ -26,27 +40,20 @@ class Witness:
           value: in words
     """
 
-    def __init__(self, file: str, name: str, work: int, ends: str) -> None:
-        self.file, self.name, self.work, self.ends = file, name, work, ends
-
-    @cached_property
-    def function(self) -> Function:
-        function: Function = getattr(
-            import_module(f"gradcli.ops.references.{self.file}"), self.name
-        )
-        return function
-
-    def __call__(self, *arguments: Any, **static: Any) -> Any:
-        return self.function(*arguments, **static)
+    def __init__(self, place: str, work: int = 1, ends: str = "") -> None:
+        file, _, name = place.partition(".")
+        super().__init__(f"gradcli.ops.references.{file}", name)
+        self.work, self.ends = work, ends
 
 
-def witness(place: str, work: int = 1, ends: str = "") -> Function:
-    """The reference of a name in a file of the room of witnesses:
+witness: Function = Witness  # by its file and name: witness("arrays.transpose")
 
-    ``witness("arrays.transpose")``.
-    """
-    file, _, name = place.partition(".")
-    return Witness(file, name, work, ends)
+
+class OfSciPy(Late):
+    """A function of scipy.special."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("scipy.special", name)
 
 
 def shape_by_example(forward: Function) -> Function:
@@ -63,23 +70,6 @@ def shape_by_example(forward: Function) -> Function:
         return np.shape(result)
 
     return shape
-
-
-class OfSciPy:
-    """A function of scipy.special, imported when it is first called."""
-
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
-
-    @cached_property
-    def function(self) -> Function:
-        from scipy import special
-
-        function: Function = getattr(special, self.__name__)
-        return function
-
-    def __call__(self, *arrays: Any) -> Any:
-        return self.function(*arrays)
 
 
 def need_axes(name: str, x: Any, least: int, most: int | None = None) -> None:

@@ -646,7 +646,7 @@ class Reader:
 
     def _view(self, node: Expr, op: Op) -> View:
         present = [operand is not None for operand in node.operands]
-        is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
+        is_written = bool(op.in_c(present, **node.static)) or not self.in_c
         if op.outputs != 1 or not (is_written if op.elementwise else op.axes):
             raise NoLoop
         if op.indices and not self.as_it_is:  # NumPy takes entries one by one as fast

@@ -255,8 +255,8 @@ class Source:
 
     def _to_the_bit(self, node: Expr, op: Op) -> str:
         """The same with the bits of what runs on NumPy's scalars, if that is one call."""
-        if op.text.on_floats:
-            return op.text.on_floats
+        if op.on_floats:
+            return op.on_floats
         if not isinstance(op.forward, np.ufunc) or node.static:
             return ""
         return f"float({self.constant(op.forward)}({', '.join(['{}'] * len(node.operands))}))"

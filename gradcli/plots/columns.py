@@ -96,61 +96,56 @@ class Columns:
         """The values and derivatives at points, of which each column has the numbers of one
         name.
         """
-        given = [np.asarray(column, np.float64) for column in columns]
+        count = len(columns[0])
+        fill, step = (self._together, _LENGTH) if self.entrywise else (self._alone, 1)
+        room = (0, -count % step)
+        given = [np.pad(np.asarray(column, np.float64), room, "edge") for column in columns]
         shape = (len(given[0]), *self.root.shape)
         points = Points(
             np.full(shape, np.nan),
             {name: np.full(shape, np.nan) for name in self.wrt},
             np.zeros(shape, bool),
         )
-        fill, step = (self._together, _LENGTH) if self.entrywise else (self._alone, 1)
-        for start in range(0, len(given[0]), step):
+        for start in range(0, count, step):
             part = slice(start, start + step)
-            fill(points, part, [column[part] for column in given])
-        return points
+            by_leaf = zip(self.moving.values(), given, strict=True)
+            fill(points, part, {x: column[part] for x, column in by_leaf if x is not None})
+        slopes = {name: slope[:count] for name, slope in points.slopes.items()}
+        return Points(points.values[:count], slopes, points.inside[:count])
 
     def along(self, name: str, fixed: Mapping[str, float]) -> Probe:
         """The values and the slopes along a name, a column for each entry of the result; the others
         are fixed.
         """
+        function = Columns(self.scope, self.root, self.moving, {name: self.moving[name]})
         entries = math.prod(self.root.shape)
 
         def probe(xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            found = self(
-                *(xs if other == name else np.full(len(xs), fixed[other]) for other in self.moving)
-            )
-            return found.values.reshape(len(xs), entries), found.slopes[name].reshape(
-                len(xs), entries
-            )
+            columns = (xs if n == name else np.full(len(xs), fixed[n]) for n in self.moving)
+            found, shape = function(*columns), (len(xs), entries)
+            return found.values.reshape(shape), found.slopes[name].reshape(shape)
 
         return probe
 
-    def _together(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
-        count, shape = len(columns[0]), self.root.shape
+    def _together(self, points: Points, part: slice, columns: Mapping[Expr, np.ndarray]) -> None:
         leaves, root, order = self._wide
         values = dict(self.scope.values)
-        by_leaf = dict(zip(self.moving.values(), columns, strict=True))
         for leaf, wide in leaves.items():
-            numbers = by_leaf.get(leaf)
-            if numbers is None:
-                filled = self.scope.values[leaf]
-            else:
-                padded = np.concatenate([numbers, np.full(_LENGTH - count, numbers[-1])])
-                filled = padded.reshape(_LENGTH, *(1 for _ in shape))
+            column = columns.get(leaf)
+            filled = (
+                values[leaf] if column is None else column.reshape(-1, *(1 for _ in wide.shape[1:]))
+            )
             values[wide] = np.array(np.broadcast_to(filled, wide.shape))
         found = forward([root], values, "float64", order)
-        points.values[part] = np.broadcast_to(found[root], (_LENGTH, *shape))[:count]
-        points.inside[part] = np.broadcast_to(in_range(order, found), (_LENGTH, *shape))[:count]
+        points.values[part], points.inside[part] = found[root], in_range(order, found)
         adjoints: dict[Any, Any] = {}
-        if self.wrt and root.shape == (_LENGTH, *shape):
+        if self.wrt and root.shape == points.values[part].shape:
             adjoints = gradients(
                 order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__
             )
         for name, asked in self.wrt.items():
-            slope = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
-            points.slopes[name][part] = (
-                0.0 if slope is None else np.broadcast_to(slope, (_LENGTH, *shape))[:count]
-            )
+            slope = None if asked is None else adjoints.get(leaves.get(asked))
+            points.slopes[name][part] = 0.0 if slope is None else slope
 
     @cached_property
     def _wide(self) -> tuple[dict[Expr, Expr], Expr, list[Expr]]:
@@ -162,28 +157,22 @@ class Columns:
         (root,) = rebuild([self.root], leaves, self.root.graph)
         return leaves, root, reachable([root])
 
-    def _alone(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
+    def _alone(self, points: Points, part: slice, columns: Mapping[Expr, np.ndarray]) -> None:
         """One point, and the derivatives of each entry of the result by themselves."""
-        given = {
-            leaf: column[0]
-            for leaf, column in zip(self.moving.values(), columns, strict=True)
-            if leaf is not None
-        }
+        given = {leaf: column[0] for leaf, column in columns.items()}
         try:
             found = forward([self.root], {**self.scope.values, **given}, "float64", self.order)
         except (EvaluationError, ValueError, ArithmeticError):
             return  # no value at all, as the inverse of a singular matrix
-        points.values[part], points.inside[part] = (
-            found[self.root],
-            np.all(in_range(self.order, found)),
-        )
+        points.values[part] = found[self.root]
+        points.inside[part] = np.all(in_range(self.order, found))
         shape = self.root.shape
         for place, index in enumerate(np.ndindex(shape)) if self.wrt else ():
-            seed = one_hot(place, shape) if shape else np.float64(1.0)
+            seed = one_hot(place, shape)[()]
             try:
                 adjoints = gradients(self.order, {self.root: seed}, self.leaves, found.__getitem__)
             except (ValueError, ArithmeticError):
                 continue
             for name, leaf in self.wrt.items():
-                slope = None if leaf is None else adjoints.get(leaf)
+                slope = adjoints.get(leaf)
                 points.slopes[name][(part.start, *index)] = 0.0 if slope is None else slope

@@ -28,14 +28,10 @@ def evenly(begin: float, end: float, count: int, log: bool = False) -> np.ndarra
     """Return so many numbers from one end to the other, both included; each the float next to the
     decimal number that is meant.
     """
-    if count < 2 or begin == end:
-        return np.array([begin] if count < 2 else [begin] * count, np.float64)
     if log:
-        inner = np.exp(np.linspace(math.log(begin), math.log(end), count))
-        inner[[0, -1]] = begin, end
-        return inner
+        return np.geomspace(begin, end, count)
     low, high = Fraction(repr(begin)), Fraction(repr(end))
-    step = (high - low) / (count - 1)
+    step = (high - low) / max(1, count - 1)
     return np.array([float(low + step * i) for i in range(count)])
 
 
@@ -78,16 +74,12 @@ def levels(values: np.ndarray, count: int) -> list[float]:
     over the picture.
     """
     finite = np.sort(values[np.isfinite(values)])
-    if not finite.size or finite[0] == finite[-1]:
-        return []
-    wanted = np.quantile(finite, (np.arange(count) + 0.5) / count)
-    spread = float(finite[-1] - finite[0])
+    spread = float(finite[-1] - finite[0]) if finite.size else 0.0
     if not _SMALLEST < spread < math.inf:
         return []
+    wanted = np.quantile(finite, (np.arange(count) + 0.5) / count)
     found = []
-    for number, beside in zip(
-        wanted.tolist(), np.gradient(wanted).tolist() if count > 1 else [spread], strict=True
-    ):
+    for number, beside in zip(wanted.tolist(), np.gradient(wanted).tolist(), strict=True):
         unit = 10.0 ** math.floor(math.log10(max(abs(beside), spread * 1e-9)))
         found.append(float(f"{round(number / unit) * unit:.12g}") + 0.0)
     return [level for level in dict.fromkeys(found) if finite[0] < level < finite[-1]]
@@ -99,8 +91,14 @@ Probe = Callable[
 Array = np.ndarray
 
 _STEPS = 140  # from an interval to neighbouring floats
+# the first of the steps that halve the floats of an interval in place of its length: towards 0
+# there are more of them than steps
+_BY_FLOATS = 72
+_TINY = 1e-15  # beside 0
+_BITS = 0x7FFF_FFFF_FFFF_FFFF  # of a float, without its sign
 _LOOK, _SHRUNK = 12, 0.05  # every so many steps, what has shrunk to less than this share is smooth
 _CLOSER = np.array([1e-2, 1e-4, 1e-6])  # of the interval: where the sides of a place are looked at
+_SIDES = np.array([[0, 1, 2], [6, 7, 8]])  # of nine points: those of both sides, the furthest first
 _GROWS = 2.5  # times as large, a hundred times as close: faster than a logarithm
 _SURE = 10.0  # times what it changes beside the place
 _VALUES, _SLOPES = 1e-9, 1e-6  # relative: smaller steps are rounding
@@ -130,239 +128,189 @@ class Place(NamedTuple):
     single: bool = False
 
 
+@np.errstate(all="ignore")
 def locate_places(
     probe: Probe, begin: float, end: float, lows: Array, highs: Array, entries: Array
 ) -> list[tuple[int, Place]]:
     """The places within intervals, each with the entry of the result that it is of."""
-    lows, highs, entries = lows.copy(), highs.copy(), entries.copy()
+    low, high = _at(probe, lows, entries), _at(probe, highs, entries)
     widths = highs - lows
-    at_low, at_high = _at(probe, lows, entries), _at(probe, highs, entries)
-    with np.errstate(all="ignore"):
-        least = _LEAST * np.abs(at_high[0] - at_low[0])
-    scale = _sizes(lows, highs, at_low, at_high)
-    known = _score(lows, highs, at_low, at_high, scale)
+    least = _LEAST * np.abs(high[1] - low[1])
+    changes = _changes(low, high)
+    scale = np.where(changes > 0, changes, 1.0)
+    known = _score(low, high, scale)
     for step in range(_STEPS):
-        middles = lows + (highs - lows) / 2
-        if not ((lows < middles) & (middles < highs)).any():
+        middles = (_middle_floats if step >= _BY_FLOATS else _middles)(low[0], high[0])
+        if not ((low[0] < middles) & (middles < high[0])).any():
             break
-        at_middle = _at(probe, middles, entries)
-        first = _score(lows, middles, at_low, at_middle, scale)
-        second = _score(middles, highs, at_middle, at_high, scale)
-        turn = _towards_pole(at_low, at_middle, at_high, least)
+        middle = _at(probe, middles, entries)
+        first, second = _score(low, middle, scale), _score(middle, high, scale)
+        turn = _towards_pole(low, middle, high, least)
         left = np.where(turn == 0, first >= second, turn < 0)
-        highs, at_high = np.where(left, middles, highs), np.where(left, at_middle, at_high)
-        lows, at_low = np.where(left, lows, middles), np.where(left, at_low, at_middle)
+        low, high = np.where(left, low, middle), np.where(left, middle, high)
         if step % _LOOK == _LOOK - 1:
             score = np.maximum(first, second)
             keep = score >= _SHRUNK * np.minimum(known, _HUGE)
-            lows, highs, entries, widths, known = (
-                lows[keep],
-                highs[keep],
-                entries[keep],
-                widths[keep],
-                score[keep],
+            low, high, scale, widths, entries, least, known = (
+                part[..., keep] for part in (low, high, scale, widths, entries, least, score)
             )
-            least = least[keep]
-            at_low, at_high, scale = at_low[:, keep], at_high[:, keep], scale[:, keep]
-            if not lows.size:
-                return []
     found = []
-    for low, high, width, entry in zip(
-        lows.tolist(), highs.tolist(), widths.tolist(), entries.tolist(), strict=True
-    ):
-        place = _read(probe, begin, end, low, high, width, entry)
+    ends = np.array([low[0], high[0], widths])
+    for (left_end, right_end, width), entry in zip(ends.T.tolist(), entries.tolist(), strict=True):
+        place = _read(probe, begin, end, left_end, right_end, width, entry)
         if place is not None:
-            found.append((int(entry), place, width))
+            found.append((entry, place, width))
     return _once(probe, found)
 
 
-def _towards_pole(at_low: Array, at_middle: Array, at_high: Array, least: Array) -> Array:
+def _at(probe: Probe, points: Array, entries: Array) -> Array:
+    """Points, values and slopes, one row each."""
+    values, slopes = probe(points)
+    rows = np.arange(len(points))
+    return np.array([points, values[rows, entries], slopes[rows, entries]])
+
+
+def _middles(lows: Array, highs: Array) -> Array:
+    found: Array = lows + (highs - lows) / 2
+    return found
+
+
+def _middle_floats(lows: Array, highs: Array) -> Array:
+    """The floats in the middle of all those between two."""
+    low, high = _in_order(lows.view(np.int64)), _in_order(highs.view(np.int64))
+    return _in_order((low >> 1) + (high >> 1) + (low & high & 1)).view(np.float64)
+
+
+def _in_order(bits: Array) -> Array:
+    """Bits of floats as whole numbers in the order of the floats, and these as bits again."""
+    found: Array = bits ^ ((bits >> 63) & _BITS)
+    return found
+
+
+def _towards_pole(low: Array, middle: Array, high: Array, least: Array) -> Array:
     """-1 or 1 for the half in which a pole must be, or a jump; 0 where the signs of values and
     slopes do not tell.
 
     A middle that is nearly on a pole changes as much towards either end. But the value goes against
     its slopes in one half alone, or grows into it from both sides.
     """
-    turns = np.zeros(at_low.shape[1], int)
+    turns = np.zeros(low.shape[1], int)
     for tells in (_grows_inwards, _against_slopes):
-        first, second = tells(at_low, at_middle, least), tells(at_middle, at_high, least)
+        first, second = tells(low, middle, least), tells(middle, high, least)
         turns = np.where(first & ~second, -1, np.where(second & ~first, 1, turns))
     return turns
 
 
-def _against_slopes(at_low: Array, at_high: Array, least: Array) -> Array:
-    with np.errstate(all="ignore"):
-        rise = at_high[0] - at_low[0]
-        change = np.sign(rise) * (np.abs(rise) > least)
-    found: Array = (change * np.sign(at_low[1]) < 0) & (change * np.sign(at_high[1]) < 0)
+def _against_slopes(low: Array, high: Array, least: Array) -> Array:
+    rise = high[1] - low[1]
+    change = np.sign(rise) * (np.abs(rise) > least)
+    found: Array = (change * np.sign(low[2]) < 0) & (change * np.sign(high[2]) < 0)
     return found
 
 
-def _grows_inwards(at_low: Array, at_high: Array, _: Array) -> Array:
-    signs = np.sign(at_low[0]), np.sign(at_high[0])
+def _grows_inwards(low: Array, high: Array, _: Array) -> Array:
+    sign = np.sign(low[1])
     found: Array = (
-        (signs[0] == signs[1])
-        & (signs[0] * np.sign(at_low[1]) > 0)
-        & (signs[1] * np.sign(at_high[1]) < 0)
+        (sign == np.sign(high[1])) & (sign * np.sign(low[2]) > 0) & (sign * np.sign(high[2]) < 0)
     )
     return found
 
 
-def _to_zero(probe: Probe, low: float, high: float, entry: int) -> tuple[float, float]:
-    """The floats next to zero, where a place is there: there are more floats on the way to it than
-    steps.
-    """
-    least = math.ulp(0.0)
-    closer = (-least, 0.0) if high == 0 else (0.0, least)
-    if not low <= 0 <= high or (low == closer[0] and high == closer[1]):
-        return low, high
-    values = _at(probe, np.array([low, -least, 0.0, least, high]), np.full(5, entry))[0]
-    if np.isinf(values[2]):
-        return max(low, -least), min(high, least)
-    defined = np.isfinite(values)
-    if low < 0 and defined[0] != defined[2]:
-        return (-least, 0.0) if defined[0] == defined[1] else (low, -least)
-    if high > 0 and defined[4] != defined[2]:
-        return (0.0, least) if defined[4] == defined[3] else (least, high)
-    return max(low, -least), min(high, least)
-
-
-def _at(probe: Probe, points: Array, entries: Array) -> Array:
-    """Values and slopes, one row each."""
-    values, slopes = probe(points)
-    rows = np.arange(len(points))
-    return np.array([values[rows, entries], slopes[rows, entries]])
-
-
-def _sizes(lows: Array, highs: Array, at_low: Array, at_high: Array) -> Array:
-    """Return what each interval's own changes are measured by."""
-    bent, turned = _changes(lows, highs, at_low, at_high)
-    return np.where(np.array([bent, turned]) > 0, np.array([bent, turned]), 1.0)
-
-
-def _changes(lows: Array, highs: Array, at_low: Array, at_high: Array) -> tuple[Array, Array]:
+def _changes(low: Array, high: Array) -> Array:
     """Return how far the value is from what the slopes at both ends make of it, and how much the
     slope changes.
     """
-    with np.errstate(all="ignore"):
-        bent = np.abs(at_high[0] - at_low[0] - (highs - lows) * (at_low[1] + at_high[1]) / 2)
-        turned = np.abs(at_high[1] - at_low[1])
-    both = [np.where(np.isnan(part), _HUGE, np.minimum(part, _HUGE)) for part in (bent, turned)]
-    return both[0], both[1]
+    (width, rise, turn), slopes = high - low, low[2] + high[2]
+    changes = np.abs([rise - width * slopes / 2, turn])
+    return np.where(np.isnan(changes), _HUGE, np.minimum(changes, _HUGE))
 
 
-def _score(lows: Array, highs: Array, at_low: Array, at_high: Array, scale: Array) -> Array:
-    bent, turned = _changes(lows, highs, at_low, at_high)
-    defined = np.isfinite(at_low[0]), np.isfinite(at_high[0])
-    nothing = ~defined[0] & ~defined[1]
-    return np.where(
-        nothing,
-        -1.0,
-        np.where(defined[0] != defined[1], np.inf, bent / scale[0] + turned / scale[1]),
-    )
+def _score(low: Array, high: Array, scale: Array) -> Array:
+    """How much changes in intervals that a smooth function would not, as shares of ``scale``."""
+    begins, ends = np.isfinite(low[1]), np.isfinite(high[1])
+    score = np.where(begins != ends, np.inf, (_changes(low, high) / scale).sum(axis=0))
+    return np.where(begins | ends, score, -1.0)
 
 
 def _read(
     probe: Probe, begin: float, end: float, low: float, high: float, width: float, entry: int
 ) -> Place | None:
     """Return what is between two floats, as both sides show it."""
-    low, high = _to_zero(probe, low, high, entry)
     at = roundest(low, high)
-    left, right = (
-        [max(begin, low - d) for d in width * _CLOSER],
-        [min(end, high + d) for d in width * _CLOSER],
-    )
-    values, slopes = _at(probe, np.array([*left, low, at, high, *right]), np.full(9, entry))
-    defined = np.isfinite(values)
-    sides = (values[:3], values[6:])
-    has = bool(defined[1:3].all()) and low > begin, bool(defined[7:].all()) and high < end
-    ends = (float(sides[0][2]) if has[0] else math.nan, float(sides[1][2]) if has[1] else math.nan)
-    grows = [has[i] and _grows(sides[i]) for i in (0, 1)]
-    endless = bool(np.isinf(values[3:6]).any())
-    if (endless and (has[0] or has[1]) and not _overflows(values)) or grows[0] or grows[1]:
-        infinite = [grows[i] or (has[i] and endless and not _settles(sides[i])) for i in (0, 1)]
-        if any(infinite):
-            limits = [_heading(sides[i]) if infinite[i] else ends[i] for i in (0, 1)]
-            return Place("pole", at, low, high, limits[0], limits[1])
-    if has[0] and has[1]:
-        return _between(at, low, high, values, slopes, defined)
-    if (
-        has[0] != has[1] and defined.all() and (low == begin or high == end)
-    ):  # at an end of the range only a jump tells
-        found = _between(at, low, high, values, slopes, defined)
+    left, right = np.maximum(begin, low - width * _CLOSER), np.minimum(end, high + width * _CLOSER)
+    points = np.array([*left, low, at, high, *right])
+    _, values, slopes = _at(probe, points, np.full(9, entry))
+    sides = values[_SIDES]
+    has = np.isfinite(sides[:, 1:]).all(axis=1) & [low > begin, high < end]
+    if (low > 0 or high < 0) and max(-low, high) < _TINY:
+        # beside a pole or a hole at 0 floats end before it
+        middle = probe(np.zeros(1))[0][0, entry]
+        if np.isinf(middle) or (has.all() and np.isnan(middle)):
+            return _read(probe, begin, end, min(low, 0.0), max(high, 0.0), width, entry)
+    grows = has & _grows(sides)
+    # infinite on one whole side is too large for floats, rather than a pole
+    endless = np.isinf(values[3:6]).any() and not np.isinf(sides).all(axis=1).any()
+    infinite = grows | (has & endless & ~_settles(sides))
+    ends = np.where(has, sides[:, 2], math.nan)
+    if infinite.any():
+        return Place("pole", at, low, high, *np.where(infinite, _heading(sides), ends).tolist())
+    if has.all():
+        return _between(at, low, high, values, slopes)
+    if has.any() and np.isfinite(values).all():  # at an end of the range only a jump tells
+        found = _between(at, low, high, values, slopes)
         return found if found is not None and found.kind == "jump" and not found.single else None
-    if defined[3] != defined[5] or has[0] != has[1]:
-        return Place("domain", at, low, high, *ends)
+    if has.any() or np.isfinite(values[3]) != np.isfinite(values[5]):
+        return Place("domain", at, low, high, *ends.tolist())
     return None
 
 
-def _overflows(values: Array) -> bool:
-    """Return whether the value is infinite on one whole side: too large for floats, rather than a
-    pole.
+def _grows(sides: Array) -> Array:
+    """Return on which sides it grows without a bound towards the place, as a power does."""
+    far, near, nearest = np.abs(sides.T)
+    found: Array = (nearest > _GROWS * near) & (_GROWS * near > _GROWS**2 * far)
+    return found
+
+
+def _heading(sides: Array) -> Array:
+    """The infinities that both sides go to, by their values beside the place, whose signs rounding
+    does not make.
     """
-    return bool(np.isinf(values[:3]).all() or np.isinf(values[6:]).all())
+    _, near, nearest = sides.T
+    found: Array = np.copysign(math.inf, np.where(np.isinf(nearest), nearest, nearest - near))
+    return found
 
 
-def _grows(side: Array) -> bool:
-    """Return whether it grows without a bound towards the place, as a power does."""
-    far, near, nearest = np.abs(side)
-    with np.errstate(all="ignore"):
-        return bool(nearest > _GROWS * near > _GROWS**2 * far)
-
-
-def _heading(side: Array) -> float:
-    """The infinity that it goes to, by its values beside the place, whose signs rounding does not
-    make.
-    """
-    near, nearest = float(side[1]), float(side[2])
-    return math.copysign(math.inf, nearest if math.isinf(nearest) else nearest - near)
-
-
-def _settles(side: Array) -> bool:
-    """Tell whether it comes to a limit: its changes shrink with the distance, which those of a
+def _settles(sides: Array) -> Array:
+    """Return which sides come to a limit: their changes shrink with the distance, which those of a
     logarithm do not.
     """
-    with np.errstate(all="ignore"):
-        return bool(
-            abs(side[2] - side[1]) <= _SURE**-1 * abs(side[1] - side[0]) + _VALUES * abs(side[2])
-        )
+    far, near, nearest = sides.T
+    found: Array = np.abs(nearest - near) <= np.abs(near - far) / _SURE + _VALUES * np.abs(nearest)
+    return found
 
 
-def _is_steady(side: Array) -> bool:
-    return bool(_SURE * abs(side[2] - side[1]) <= abs(side[2]) + _VALUES)
-
-
-def _between(
-    at: float, low: float, high: float, values: Array, slopes: Array, defined: Array
-) -> Place | None:
+def _between(at: float, low: float, high: float, values: Array, slopes: Array) -> Place | None:
     """Return what is between two sides that both have values."""
-    left, right = float(values[2]), float(values[8])
-    loose = abs(values[2] - values[1]) + abs(values[8] - values[7])
-    sure = max(_SURE * loose, _VALUES * max(abs(left), abs(right)))
-    if abs(right - left) > sure:
-        nearest = [
-            float(own) if abs(own - limit) <= sure else limit
-            for own, limit in ((values[3], left), (values[5], right))
-        ]
-        return Place("jump", at, low, high, nearest[0], nearest[1])
-    if not defined[3:6].all():
-        return Place("domain", at, low, high, left, right, single=True)
-    if max(abs(values[3] - left), abs(values[5] - right)) > sure:
-        return Place("jump", at, low, high, left, right, single=True)
-    steep = _grows(slopes[:3]), _grows(slopes[6:])
-    if all(steep[i] or _is_steady(slopes[3 * j : 3 * j + 3]) for i, j in ((0, 0), (1, 2))) and any(
-        steep
-    ):
-        limits = [
-            math.copysign(math.inf, slopes[j]) if steep[i] else float(slopes[j])
-            for i, j in ((0, 2), (1, 8))
-        ]
-        return Place("kink", at, low, high, limits[0], limits[1])
-    before, after = float(slopes[2]), float(slopes[8])
-    unsteady = abs(slopes[2] - slopes[1]) + abs(slopes[8] - slopes[7])
-    if abs(after - before) > max(_SURE * unsteady, _SLOPES * max(abs(before), abs(after))):
-        return Place("kink", at, low, high, before, after)
-    return None
+    _, near, limits = values[_SIDES].T
+    loose = np.abs(limits - near).sum()
+    sure = max(_SURE * loose, _VALUES * np.abs(limits).max())
+    own = values[[3, 5]]
+    belongs = np.abs(own - limits) <= sure
+    if abs(limits[1] - limits[0]) > sure:
+        return Place("jump", at, low, high, *np.where(belongs, own, limits).tolist())
+    if not np.isfinite(values[3:6]).all():
+        return Place("domain", at, low, high, *limits.tolist())._replace(single=True)
+    if not belongs.all():
+        return Place("jump", at, low, high, *limits.tolist())._replace(single=True)
+    sides = slopes[_SIDES]
+    _, near, limits = sides.T
+    loose = np.abs(limits - near)
+    steep = _grows(sides)
+    if steep.any() and (steep | (_SURE * loose <= np.abs(limits) + _VALUES)).all():
+        limits = np.where(steep, np.copysign(math.inf, limits), limits)
+    elif not abs(limits[1] - limits[0]) > max(_SURE * loose.sum(), _SLOPES * np.abs(limits).max()):
+        return None
+    return Place("kink", at, low, high, *limits.tolist())
 
 
 def _once(probe: Probe, found: list[tuple[int, Place, float]]) -> list[tuple[int, Place]]:
@@ -371,47 +319,34 @@ def _once(probe: Probe, found: list[tuple[int, Place, float]]) -> list[tuple[int
     """
     kept: list[tuple[int, Place, float]] = []
     for entry, place, width in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):
-        last = kept[-1] if kept and kept[-1][0] == entry else None
-        if last is not None and _is_same(last[1], place):
-            low, high = min(last[1].low, place.low), max(last[1].high, place.high)
-            kept[-1] = entry, last[1]._replace(low=low, high=high, at=roundest(low, high)), width
-        elif (
-            last is not None
-            and _is_one_pole(last[1], place)
-            and place.at - last[1].at < _FLANK * max(width, last[2])
-        ):
-            ends = np.array([last[1].low, last[1].high, place.low, place.high])
-            heights = np.abs(_at(probe, ends, np.full(4, entry))[0])
-            higher = place if max(heights[2:]) > max(heights[:2]) else last[1]
-            left, right = last[1].left, place.right
-            sides = [math.copysign(math.inf, x) if abs(x) > _STEEP else x for x in (left, right)]
-            kept[-1] = (
-                entry,
-                higher._replace(kind="pole", left=sides[0], right=sides[1], single=False),
-                max(width, last[2]),
-            )
-        else:
+        last, before, reach = kept[-1] if kept else (None, place, width)
+        reach = max(reach, width)
+        joined = _join(probe, entry, before, place, _FLANK * reach) if last == entry else None
+        if joined is None:
             kept.append((entry, place, width))
+        else:
+            kept[-1] = entry, joined, reach
     return [(entry, place) for entry, place, _ in kept]
 
 
-def _is_one_pole(one: Place, other: Place) -> bool:
-    """Tell whether two places are poles, or a pole and a jump between heights that only a pole
-    reaches.
+def _join(probe: Probe, entry: int, one: Place, other: Place, flank: float) -> Place | None:
+    """Two places in order as the one that they are: poles, too, and a pole and a jump between
+    heights that only a pole reaches; None for two.
     """
     kinds = {one.kind, other.kind}
-    return (
-        kinds <= {"pole", "jump"}
-        and "pole" in kinds
-        and all(_is_steep(place) for place in (one, other))
-    )
-
-
-def _is_steep(place: Place) -> bool:
-    return place.kind == "pole" or max(abs(place.left), abs(place.right)) > _STEEP
-
-
-def _is_same(one: Place, other: Place) -> bool:
-    return one.kind == other.kind and other.low <= max(
+    if len(kinds) == 1 and other.low <= max(
         math.nextafter(one.high, math.inf), one.high + 4 * math.ulp(one.high)
+    ):
+        high = max(one.high, other.high)
+        return one._replace(high=high, at=roundest(one.low, high))
+    steep = all(p.kind == "pole" or max(abs(p.left), abs(p.right)) > _STEEP for p in (one, other))
+    if not (steep and "pole" in kinds <= {"pole", "jump"} and other.at - one.at < flank):
+        return None
+    ends = np.array([one.low, one.high, other.low, other.high])
+    heights = np.abs(_at(probe, ends, np.full(4, entry))[1])
+    higher = other if max(heights[2:]) > max(heights[:2]) else one
+    left, right = (
+        math.copysign(math.inf, limit) if abs(limit) > _STEEP else limit
+        for limit in (one.left, other.right)
     )
+    return higher._replace(kind="pole", left=left, right=right, single=False)

@@ -72,7 +72,13 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
 
     scope, root = program.scope, lowered.value
     record.warnings += left_out(scope, [root], "a range")
-    refuse_unfit(root)
+    if root.shape:
+        raise ShapeError(
+            f"a range is that of a number; the result has the shape {root.shape}",
+            help="take one entry, or a sum",
+        )
+    if root.kind != "float":
+        raise TypeMismatchError("a range is that of a number; the result is a truth or an index")
     variables = variables_of(program, lowered, asked.box)
     try:
         function = Function(
@@ -88,16 +94,11 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
         raise EvaluationError(f"the expression is defined nowhere in the box {box_text(asked.box)}")
     names = list(variables)
     record.value = _bound_of(found.value, names)
+    grads = dict(zip(names, found.grad, strict=True))
     for name in asked.box:
-        place = names.index(name) if name in variables else None
-        grad = None if place is None else found.grad[place]
-        record.grad[name] = (
-            Bound(0.0, 0.0)
-            if place is None
-            else Bound(math.nan, math.nan)
-            if grad is None
-            else _bound_of(grad, names)
-        )
+        slope = grads.get(name)
+        none = math.nan if name in grads else 0.0
+        record.grad[name] = Bound(none, none) if slope is None else _bound_of(slope, names)
     record.notes = [*place_notes(program, function, found.places, names)]
     if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
@@ -114,17 +115,6 @@ def box_text(box: Mapping[str, Ends]) -> str:
     return ", ".join(f"{name}={low!r}..{high!r}" for name, (low, high) in box.items())
 
 
-def refuse_unfit(root: Expr) -> None:
-    """Raise for a result that has no range: an array, or a truth."""
-    if root.shape:
-        raise ShapeError(
-            f"a range is that of a number; the result has the shape {root.shape}",
-            help="take one entry, or a sum",
-        )
-    if root.kind != "float":
-        raise TypeMismatchError("a range is that of a number; the result is a truth or an index")
-
-
 def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) -> dict[str, Expr]:
     """The leaves that the names of a box stand for in a query.
 
@@ -138,11 +128,8 @@ def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) ->
                 f"'{name}' is used as a whole number that the program needs beforehand: it has no "
                 "range"
             )
-    nodes = {
-        node
-        for root in (lowered.value, *(s for sides in lowered.relations for s in sides[1:]))
-        for node in definition_order(root)
-    }
+    others = [side for sides in lowered.relations for side in sides[1:]]
+    nodes = {*definition_order(lowered.value, others)}
     leaves = {name: scope.leaves[name] for name in box if name in scope.leaves}
     return {name: leaf for name, leaf in leaves.items() if leaf in nodes}
 

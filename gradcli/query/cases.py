@@ -31,6 +31,7 @@ from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
 from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.scope import quantify
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import (
@@ -214,9 +215,9 @@ def check_statement(
         return skipped
     scope, options = program.scope, policy.options
     if options.over and isinstance(statement, (Query, Assertion)):
-        from gradcli.query.over import over_box, with_ranges
+        from gradcli.query.over import with_ranges
 
-        with over_box(scope, statement, options.over):
+        with quantify(scope, options.over if isinstance(statement, Query) else {}):
             record = _judge(program, with_ranges(statement, options.over), policy, id)
     else:
         record = _judge(program, statement, policy, id)

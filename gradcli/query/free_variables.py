@@ -391,10 +391,12 @@ class SampledPoints:
 
     def inside(self, points: Sequence[Point]) -> Any:
         """Return at which of some points a query has a finite value."""
-        found = self._function(
-            *np.array([[point[name] for name in self.leaves] for point in points]).T
-        )
+        found = self._function(*self._coordinates(points))
         return found.inside.reshape(len(points), -1).all(axis=1)
+
+    def _coordinates(self, points: Sequence[Point]) -> Any:
+        """The numbers of each name at points."""
+        return np.array([[point[name] for name in self.leaves] for point in points]).T
 
     @cached_property
     def _function(self) -> Columns:
@@ -414,45 +416,36 @@ class SampledPoints:
         """The places of points where a query that works entry by entry has no finite value, and of
         those that agree judged at once.
         """
-        lowered, options = self.lowered, self.options
-        outside, agreeing = set[int](), set[int]()
+        lowered, options, function = self.lowered, self.options, self._function
         if (
-            not isinstance(lowered.statement, Query)
+            not (isinstance(lowered.statement, Query) and points and self.leaves)
             or options.mode != "grad"
-            or not points
-            or not self.leaves
-        ):
-            return outside, agreeing
-        if (
-            not self._function.entrywise
             or lowered.static_uses
             or lowered.value.kind != "float"
             or lowered.value.shape
+            or not function.entrywise
+            or any(node.is_leaf and node.shape for node in function.order)
+            # claims may be about names that move, too
+            or any(node.op is alias for node in depending(function.order, self.leaves.values()))
         ):
-            return outside, agreeing
-        if any(node.op is alias for node in depending(self._function.order, self.leaves.values())):
-            return outside, agreeing  # claims may be about names that move, too
-        inside = self.inside(points)
-        outside.update(np.flatnonzero(~inside).tolist())
-        claims = tuple(
-            replace(claim, around=None) for claim in options.claims
-        )  # they are tried around single points
-        quick = replace(
-            options, everywhere=True, formula=False, check=True, precision=None, claims=claims
+            return set(), set()
+        found = Columns(function.scope, function.root, self.leaves, self.leaves)(
+            *self._coordinates(points)
         )
-        places = np.flatnonzero(inside)
-        for _ in range(2 if all(claim.formula for claim in claims) else 0):
-            if places.size < 2:
-                break
-            with self.in_passing(), self._columns([points[i] for i in places.tolist()]) as wide:
-                record = self._run(wide, quick)
-            finite = _finite_slopes(record, places.size)
-            if finite.all():
-                if record.check is not None and record.check.worst is Verdict.AGREE:
-                    agreeing.update(places.tolist())
-                break
-            places = places[finite]
-        return outside, agreeing
+        finite = found.inside & np.isfinite([*found.slopes.values()]).all(axis=0)
+        places = np.flatnonzero(finite).tolist()
+        agreeing = set[int]()
+        if len(places) > 1 and all(claim.formula for claim in options.claims):
+            # they are tried around single points
+            claims = tuple(replace(claim, around=None) for claim in options.claims)
+            quick = replace(
+                options, everywhere=True, formula=False, check=True, precision=None, claims=claims
+            )
+            with self.in_passing(), self._columns([points[i] for i in places]) as wide:
+                check = self._run(wide, quick).check
+            if check is not None and check.worst is Verdict.AGREE:
+                agreeing.update(places)
+        return set(np.flatnonzero(~found.inside).tolist()), agreeing
 
     @contextmanager
     def _columns(self, points: Sequence[Point]) -> Iterator[Lowered]:
@@ -461,8 +454,10 @@ class SampledPoints:
         tables, replaced = (scope.names, scope.leaves), set(scope.replaced)
         before = [dict(table) for table in tables]
         wide = {
-            leaf: scope.bind_value(name, np.array([point[name] for point in points]))
-            for name, leaf in self.leaves.items()
+            leaf: scope.bind_value(name, column)
+            for (name, leaf), column in zip(
+                self.leaves.items(), self._coordinates(points), strict=True
+            )
         }
         try:
             (root,) = rebuild([self.lowered.value], wide, scope.graph)
@@ -472,21 +467,6 @@ class SampledPoints:
                 table.clear()
                 table.update(meanings)
             scope.replaced = replaced
-
-
-def _finite_slopes(record: Record, count: int) -> Any:
-    """At which points all slopes are finite; at none, if there are none, or that of an array that
-    is no point's.
-    """
-    if record.error is not None or not record.grad:
-        return np.zeros(count, bool)
-    if any(
-        np.shape(slope) not in ((), (count,)) for slope in [record.value, *record.grad.values()]
-    ):
-        return np.zeros(count, bool)
-    return np.all(
-        [np.isfinite(slope) & np.ones(count, bool) for slope in record.grad.values()], axis=0
-    )
 
 
 def inside_domain(record: Record) -> bool:

@@ -71,31 +71,20 @@ def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
     }
     function, conditions = Columns(scope, root, leaves, leaves), list(_conditions(root))
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
+    intervals = _GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int)
     places, equations = dict[str, None](), dict[str, None]()
     for name in leaves if conditions else ():
-        probe, intervals = (
-            function.along(name, base),
-            (_GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int)),
-        )
-        found = [
-            place
-            for _, place in locate_places(probe, _GRID[0], _GRID[-1], *intervals)
-            if place.kind in ("kink", "jump")
-        ]
-        for left, right in conditions if found else ():
-            apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
-            values, _ = apart(
-                np.array([[place.low, place.high, place.at] for place in found]).ravel()
+        found = locate_places(function.along(name, base), _GRID[0], _GRID[-1], *intervals)
+        seen = np.array([place.at for _, place in found if place.kind in ("kink", "jump")])
+        for left, right in conditions if seen.size else ():
+            apart = np.abs(
+                Columns(scope, left - right, leaves, {}).along(name, base)(seen)[0][:, 0]
             )
-            sides = values.reshape(-1, 3)
-            here = (np.abs(sides).min(axis=1) <= _HOLDS) | (
-                np.sign(sides[:, 0]) * np.sign(sides[:, 1]) < 0
-            )
-            near = [place.at for place, holds in zip(found, here, strict=True) if holds]
+            near = seen[apart <= _HOLDS]
             alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
-            if alone and len(near) <= _MOST and not sides[here, 2].any():
+            if alone and len(near) <= _MOST and not apart[apart <= _HOLDS].any():
                 places |= dict.fromkeys(f"{name} = {at:g}" for at in near)
-            elif near:
+            elif near.size:
                 equations[f"{formula(left)} = {formula(right)}"] = None
     return (
         " and ".join(
@@ -127,11 +116,9 @@ def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
                 if side is None and re.fullmatch(r"-?\d+", right):
                     side = root.graph.constant(int(right))
                 operand = operands.get(left)
-                if (
-                    operand is not None
-                    and side is not None
-                    and None not in [formula(part, limit=_LIMIT) for part in (operand, side)]
-                ):
+                if operand is None or side is None:
+                    continue
+                if formula(operand, limit=_LIMIT) and formula(side, limit=_LIMIT):
                     yield operand, side
 
 
@@ -173,13 +160,8 @@ class Judging:
         if text is None:
             self._leave_open(path, "it has no short formula")
             return None
-        (query,) = statements(
-            [text if not self.shape else f"ones({self.shape})*({text})"],
-            None,
-            self.program.scope.limits,
-        )
-        assert isinstance(query, Query)
-        return query
+        spread = f"ones({self.shape})*({text})" if self.shape else text
+        return _query(spread, self.program)
 
     def hold(self, path: Path, below: Query) -> None:
         """Hold the derivatives of what stands at a path, by all names from its last one on."""
@@ -206,30 +188,23 @@ class Judging:
         points.
         """
         scope, asked = self.program.scope, self.asked
-        options = replace(asked.options, check=True)
         lowered = self.program.execute(query)
         assert lowered is not None
         self.shape = lowered.value.shape
+        claims = []
+        for name, text in texts.items():
+            subject = scope.subject(name)
+            summed = _sum_formula(text, self.shape, () if subject is None else subject.shape)
+            claims.append(ClaimInput(name, summed, formula=True))
+        options = replace(asked.options, check=True, wrt=tuple(texts), claims=tuple(claims))
         sampled = SampledPoints(self.program, lowered, options, of_formulas=True)
-        inside: list[Point] = []
-        if sampled.leaves:
-            tried = [*anywhere(sampled.leaves, _TRIES * asked.points, asked.state)]
-            inside = [tried[i] for i in np.flatnonzero(sampled.inside(tried))[: asked.points]]
-            if not (self.least or self.kinks or self.shape):  # of the expression itself
-                with suppress(GradcliError):
-                    self.kinks = kinks_of(scope, lowered.value, sampled.leaves)
-        subjects = {name: scope.subject(name) for name in texts}
-        summed = {
-            name: _sum_formula(text, self.shape, () if (x := subjects[name]) is None else x.shape)
-            for name, text in texts.items()
-        }
-        sampled.options = replace(
-            options,
-            wrt=tuple(texts),
-            claims=tuple(ClaimInput(name, text, formula=True) for name, text in summed.items()),
-        )
         if not sampled.leaves:
             return sampled.at({}, around=0)
+        if not (self.least or self.kinks or self.shape):  # of the expression itself
+            with suppress(GradcliError):
+                self.kinks = kinks_of(scope, lowered.value, sampled.leaves)
+        tried = [*anywhere(sampled.leaves, _TRIES * asked.points, asked.state)]
+        inside = [tried[i] for i in np.flatnonzero(sampled.inside(tried))[: asked.points]]
         found, count = sampled.gravest_of(inside)
         if found is None:
             return sampled.gravest(asked.points, asked.state)
@@ -298,8 +273,6 @@ def _sum_formula(text: str, shape: Shape, to: Shape) -> str:
     if shape == to:
         return text
     spread = f"ones({shape})*({text})"
-    if not to:
-        return f"sum({spread})"
     lead = len(shape) - len(to)
     axes: Any = (*range(lead), *(i + lead for i, n in enumerate(to) if n == 1 != shape[i + lead]))
     return f"reshape(sum({spread}, axis={axes}), {to})" if axes else spread
@@ -345,53 +318,36 @@ def derivatives(
     program: Program, parsed: Iterable[Statement | GradcliError], asked: Asked, id: Any = None
 ) -> Iterator[DerivativeRecord]:
     """A record for each query among the statements of a program, and for each error."""
-    definitions: list[Definition] = []
-    bindings: list[Binding] = []
+    said: list[Binding | Definition] = []
     found = False
     for statement in parsed:
         record = None
         if isinstance(statement, Query):
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)
         elif not isinstance(statement, Assertion):
-            definitions += [statement] if isinstance(statement, Definition) else []
-            bindings += (
-                [statement]
-                if isinstance(statement, Binding)
-                else statement.bindings
-                if isinstance(statement, Several)
-                else []
-            )
+            several = statement.bindings if isinstance(statement, Several) else [statement]
+            said += [part for part in several if isinstance(part, (Binding, Definition))]
             lower = partial(lower_freely, program, listed=asked.names or (), can_list=True)
             record = answer(DerivativeRecord, _nothing, program, statement, lower=lower, id=id)
         if record is not None:
             found = True
             yield record
-    if not found:
-        for subject in _without_query(definitions, bindings, asked):
-            yield derivative(program, subject, asked, id)
+    if not found:  # it is about the functions that it defines, or else the last name that it binds
+        definitions = [part for part in said if isinstance(part, Definition)]
+        for part in definitions or said[-1:]:
+            text, names = part.name, None
+            if isinstance(part, Definition):
+                text, names = f"{part.name}({', '.join(part.parameters)})", tuple(part.parameters)
+            names = names if asked.names is None else asked.names
+            yield derivative(program, Subject(_query(text, program), part, names), asked, id)
 
 
 def _nothing(program: Program, lowered: Lowered, record: DerivativeRecord) -> None:
     """Leave the record of a statement that asks for nothing as it is."""
 
 
-def _without_query(
-    definitions: Sequence[Definition], bindings: Sequence[Binding], asked: Asked
-) -> Iterator[Subject]:
-    """Return what a program is about that asks for nothing: the functions that it defines, or else
-    the last name that it binds.
-    """
-    for definition in definitions:
-        names = tuple(definition.parameters) if asked.names is None else asked.names
-        yield Subject(
-            _query(f"{definition.name}({', '.join(definition.parameters)})"), definition, names
-        )
-    if bindings and not definitions:
-        yield Subject(_query(bindings[-1].name), bindings[-1], asked.names)
-
-
-def _query(text: str) -> Query:
-    (query,) = statements([text])
+def _query(text: str, program: Program) -> Query:
+    (query,) = statements([text], None, program.scope.limits)
     assert isinstance(query, Query)
     return query
 
@@ -428,12 +384,11 @@ def _differentiate(
     asked_for = (
         None if subject.names is None else tuple(name for name in subject.names if name in present)
     )
-    options = replace(asked.options, wrt=asked_for, everywhere=True)
     record.dialect, record.read_as = (
         program.lowering.dialect,
         lowered.read_as or _reading(subject, scope),
     )
-    nodes, warnings = variables(scope, order, options, lowered.static_uses)
+    nodes, warnings = variables(scope, order, Options(wrt=asked_for), lowered.static_uses)
     names = list(nodes)
     if subject.names is None and sampled.leaves:
         names = [name for name in sampled.leaves if name in nodes]

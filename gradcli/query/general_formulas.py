@@ -5,7 +5,7 @@ the rules at trial points.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -49,24 +49,30 @@ def derivative_formulas(
     """The kind of derivative, the formula of each variable (in the mode "hessian" of each two; None
     without a short one), and LaTeX, under "x,y" for two.
     """
-    query, twice = _Query(scope, root, wrt, latex), mode == "hessian"
-    if query.entrywise and not (twice and root.shape):
-        kind, derive = "partial", partial(query.partials, twice)
+    order, twice = reachable([root]), mode == "hessian"
+    if is_entrywise(order) and not (twice and root.shape):
+        kind, derive = "partial", partial(_partials, scope, root, wrt, twice)
     elif mode == "grad":
-        kind, derive = "gradient", partial(query.gradients, seed_given)
+        kind, derive = "gradient", partial(_gradients, scope, root, wrt, seed_given)
     else:
-        kind, derive = mode, partial(query.blocks, twice)
-    found = query.formulas([f"{a},{b}" for a in wrt for b in wrt] if twice else wrt, derive)
+        kind, derive = mode, partial(_blocks, scope, root, wrt, twice)
+    keys = [f"{a},{b}" for a in wrt for b in wrt] if twice else [*wrt]
+    found = dict.fromkeys(keys, Formula(None))
+    if _is_worth_trying(scope, order):
+        try:
+            derived = derive()
+            write = Textbook(derived.graph, "quick")
+            for key in derived.derivatives:
+                found[key] = _short_formula(scope, derived, key, write, latex)
+        except ExhaustedError:
+            raise
+        except (GradcliError, RecursionError):
+            pass  # there is none
     texts: dict[str, Any] = {key: made.text for key, made in found.items()}
     if twice:
         texts = {a: {b: texts[f"{a},{b}"] for b in wrt} for a in wrt}
-    return (
-        kind,
-        texts,
-        {key: made.latex for key, made in found.items() if made.latex is not None}
-        if latex
-        else None,
-    )
+    pictures = {key: made.latex for key, made in found.items() if made.latex is not None}
+    return kind, texts, pictures if latex else None
 
 
 class _Derived(NamedTuple):
@@ -152,132 +158,104 @@ def _constant_name(scope: Scope, node: Expr) -> str | None:
     return name if scope.names.get(name) is node and name not in scope.leaves else None
 
 
-@dataclass(eq=False)
-class _Query:
-    """The derivatives of one query as graphs, and their formulas."""
+def _is_worth_trying(scope: Scope, order: Sequence[Expr]) -> bool:
+    """Return False for a large expression (what joins many arrays counts as often as it has
+    operands), and for one with a leaf that is not what its name means now, which may have been
+    bound anew.
+    """
+    size = sum(max(1, len(node.operands) - 2) for node in order)
+    return size <= _LARGEST_GRAPH and all(
+        scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf
+    )
 
-    scope: Scope
-    root: Expr
-    wrt: dict[str, Expr]
-    latex: bool
 
-    def __post_init__(self) -> None:
-        self.order = reachable([self.root])
-        self.entrywise = is_entrywise(self.order)
+def _short_formula(
+    scope: Scope, derived: _Derived, key: str, write: Textbook, latex: bool
+) -> Formula:
+    """The formula of a derivative, if it is short and evaluates to what the engine has."""
+    names, raw = derived.names, derived.derivatives[key]
+    order = reachable([raw])
+    if any(node.op is alias for node in order):
+        raw = interpret(order, Unnamed(derived.graph), {node: node for node in names})[raw]
+    for simpler in (write, write.plainly):
+        simple = simpler(raw)
+        made = _print(simple, _LARGEST, names, {*scope.names, *scope.functions}, latex)
+        if made.text is not None and _evaluates_to(
+            simple, derived.exact[key], derived, scope.precision
+        ):
+            return made
+    return Formula(None)
 
-    def formulas(self, keys: Iterable[str], derive: Callable[[], _Derived]) -> dict[str, Formula]:
-        """The formulas by their keys: of those that are short, and evaluate to what the
-        engine has.
-        """
-        found = dict.fromkeys(keys, Formula(None))
-        if not self._is_worth_trying():
-            return found
-        try:
-            derived = derive()
-            write = Textbook(derived.graph, "quick")
-            return found | {key: self._formula(key, derived, write) for key in derived.derivatives}
-        except ExhaustedError:
-            raise
-        except (GradcliError, RecursionError):
-            return found
 
-    def _is_worth_trying(self) -> bool:
-        """Return False for a large expression (what joins many arrays counts as often as it has
-        operands), and for one with a leaf that is not what its name means now, which may have been
-        bound anew.
-        """
-        size = len(self.order) + sum(
-            len(node.operands) - 3 for node in self.order if len(node.operands) > 3
-        )
-        leaves = self.scope.leaves
-        return size <= _LARGEST_GRAPH and all(
-            leaves.get(node.payload.name) is node for node in self.order if node.is_leaf
-        )
+def _partials(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) -> _Derived:
+    """The elementwise partials: the gradient of a copy on numbers.
 
-    def _formula(self, key: str, derived: _Derived, write: Textbook) -> Formula:
-        names, scope, raw = derived.names, self.scope, derived.derivatives[key]
-        order = reachable([raw])
-        if any(node.op is alias for node in order):
-            raw = interpret(order, Unnamed(derived.graph), {node: node for node in names})[raw]
-        for simpler in (write, write.plainly):
-            simple = simpler(raw)
-            made = _print(simple, _LARGEST, names, {*scope.names, *scope.functions}, self.latex)
-            if made.text is not None and _evaluates_to(
-                simple, derived.exact[key], derived, scope.precision
-            ):
-                return made
-        return Formula(None)
-
-    def partials(self, twice: bool) -> _Derived:
-        """The elementwise partials: the gradient of a copy on numbers.
-
-        Second ones are derivatives of the first as they are printed.
-        """
-        copy = copy_of(self.scope, self.root, {})
-        wrt = {name: copy.leaves[x] for name, x in self.wrt.items() if x in copy.leaves}
-        found = exact = slopes_of(copy.root, wrt)
-        if twice:
-            write = Textbook(copy.graph, "quick")
-            found, exact = (
-                {
-                    f"{a},{b}": block
-                    for a, slope in slopes.items()
-                    for b, block in slopes_of(slope, wrt).items()
-                }
-                for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
-            )
-        values = {leaf: _sample(self.scope.evaluate(node)) for node, leaf in copy.leaves.items()}
-        return _Derived(copy.graph, found, exact, values, copy.labels, {})
-
-    def gradients(self, seed_given: bool) -> _Derived:
-        """The gradients in the program's own graph."""
-        scope, root = self.scope, self.root
-        if "seed" in scope.names:
-            raise GradcliError("the name of the seed has another meaning")
-        seed = (
-            scope.graph.leaf("seed", root.shape)
-            if seed_given or math.prod(root.shape) != 1
-            else None
-        )
-        engine = exact = slopes_of(root, self.wrt, seed)
-        names = {
-            node: name for node in self.order if (name := _constant_name(scope, node)) is not None
-        }
-        values, leaves = dict(scope.values), dict[Expr, Expr]()
-        if any(np.size(value) > _SAMPLED for value in values.values()):
-            graph = Graph(scope.limits)
-            sample = {leaf: _sample(value) for leaf, value in values.items()}
-            leaves = {
-                leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind)
-                for leaf, value in sample.items()
+    Second ones are derivatives of the first as they are printed.
+    """
+    copy = copy_of(scope, root, {})
+    leaves = {name: copy.leaves[x] for name, x in wrt.items() if x in copy.leaves}
+    found = exact = slopes_of(copy.root, leaves)
+    if twice:
+        write = Textbook(copy.graph, "quick")
+        found, exact = (
+            {
+                f"{a},{b}": block
+                for a, slope in slopes.items()
+                for b, block in slopes_of(slope, leaves).items()
             }
-            values = {leaves[leaf]: value for leaf, value in sample.items()}
-            (root,) = rebuild([root], leaves, graph)
-            if seed is not None:
-                leaves[seed] = graph.leaf("seed", root.shape)
-            exact = slopes_of(
-                root,
-                {name: leaves[x] for name, x in self.wrt.items()},
-                None if seed is None else leaves[seed],
-            )
-        if seed is not None:
-            values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(
-                root.shape
-            )[()]
-        return _Derived(scope.graph, engine, exact, values, names, leaves)
+            for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
+        )
+    values = {leaf: _sample(scope.evaluate(node)) for node, leaf in copy.leaves.items()}
+    return _Derived(copy.graph, found, exact, values, copy.labels, {})
 
-    def blocks(self, twice: bool) -> _Derived:
-        """Blocks of the Jacobian, or if ``twice`` of the Hessian, in the program's own graph, of
-        those that have few entries.
-        """
-        wanted = {name: (self.root, x) for name, x in self.wrt.items()}
-        if twice:
-            slopes = slopes_of(self.root, self.wrt)
-            wanted = {f"{a},{b}": (slopes[a], x) for a in self.wrt for b, x in self.wrt.items()}
-        found = {
-            key: block for key, (y, x) in wanted.items() if (block := _block(y, x)) is not None
+
+def _gradients(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed_given: bool) -> _Derived:
+    """The gradients in the program's own graph."""
+    if "seed" in scope.names:
+        raise GradcliError("the name of the seed has another meaning")
+    seed = None
+    if seed_given or math.prod(root.shape) != 1:
+        seed = scope.graph.leaf("seed", root.shape)
+    engine = exact = slopes_of(root, wrt, seed)
+    names = {
+        node: name
+        for node in reachable([root])
+        if (name := _constant_name(scope, node)) is not None
+    }
+    values, leaves = dict(scope.values), dict[Expr, Expr]()
+    if any(np.size(value) > _SAMPLED for value in values.values()):
+        graph = Graph(scope.limits)
+        sample = {leaf: _sample(value) for leaf, value in values.items()}
+        leaves = {
+            leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind)
+            for leaf, value in sample.items()
         }
-        return _Derived(self.scope.graph, found, found, dict(self.scope.values), {}, {})
+        values = {leaves[leaf]: value for leaf, value in sample.items()}
+        (root,) = rebuild([root], leaves, graph)
+        if seed is not None:
+            leaves[seed] = graph.leaf("seed", root.shape)
+        exact = slopes_of(
+            root,
+            {name: leaves[x] for name, x in wrt.items()},
+            None if seed is None else leaves[seed],
+        )
+    if seed is not None:
+        ramp = np.linspace(0.75, 1.25, math.prod(root.shape))
+        values[leaves.get(seed, seed)] = ramp.reshape(root.shape)[()]
+    return _Derived(scope.graph, engine, exact, values, names, leaves)
+
+
+def _blocks(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) -> _Derived:
+    """Blocks of the Jacobian, or if ``twice`` of the Hessian, in the program's own graph, of those
+    that have few entries.
+    """
+    wanted = {name: (root, x) for name, x in wrt.items()}
+    if twice:
+        slopes = slopes_of(root, wrt)
+        wanted = {f"{a},{b}": (slopes[a], x) for a in wrt for b, x in wrt.items()}
+    blocks = {key: _block(y, x) for key, (y, x) in wanted.items()}
+    found = {key: block for key, block in blocks.items() if block is not None}
+    return _Derived(scope.graph, found, found, dict(scope.values), {}, {})
 
 
 def _block(y: Expr, x: Expr) -> Expr | None:
@@ -362,8 +340,6 @@ _LARGEST_PICTURE = 60  # nodes of an expression that is shown in LaTeX on the le
 # of the larger side: what rounding leaves between two forms of a formula at points of moderate size
 _CLOSE = 1e-6
 
-Simplified = Callable[[Expr, Graph], Expr]
-
 
 def best(raw: Expr, graph: Graph) -> Expr:
     """The shortest form of a derivative that is known, where that is found in a moment."""
@@ -378,10 +354,7 @@ def plain(raw: Expr, graph: Graph) -> Expr:
     return simplify([raw], graph)[0]
 
 
-WAYS: tuple[Simplified, ...] = (
-    best,
-    plain,
-)  # each is taken if the one before it has changed the function
+WAYS = best, plain  # each is taken if the one before it has changed the function
 
 
 @dataclass(eq=False, repr=False)
@@ -467,14 +440,8 @@ class General:
         for point in self.points:
             x, y = _sides(printed, raw, point, "float64")
             both = np.isfinite(x) & np.isfinite(y)
-            if both.any():
-                compared += 1
-                apart += bool(
-                    np.any(
-                        np.abs(x - y)[both]
-                        > _CLOSE * np.maximum(np.abs(x), np.abs(y))[both] + _CLOSE**2
-                    )
-                )
+            compared += bool(both.any())
+            apart += bool((both & ~np.isclose(x, y, _CLOSE, _CLOSE**2)).any())
         return apart <= compared // 4
 
 

@@ -71,9 +71,9 @@ class Derivatives:
         limits.check_array((entries,))
         hold_work(limits, reachable(self.outs), self.wrt, sweeps)
 
-    def rows(self, table: Mapping[Expr, Any], wanted: Sequence[int]) -> dict[int, np.ndarray]:
+    def rows(self, table: Mapping[Expr, Any], wanted: Sequence[int]) -> np.ndarray:
         """Rows of the matrix, each by a sweep over values that are known."""
-        found = {}
+        found = []
         begins = np.cumsum([0, *map(entries_in, self.outs)])
         for row in wanted:
             place = int(np.searchsorted(begins, row, "right")) - 1
@@ -82,10 +82,9 @@ class Derivatives:
                 np.asarray(table[out]).dtype
             )[()]
             slopes = vjps_of(out, seed, self.wrt, table)
-            found[row] = np.concatenate(
-                [np.ravel(slopes.get(x, np.zeros(x.shape))) for x in self.wrt]
-            )
-        return found
+            parts = [np.ravel(slopes.get(x, np.zeros(x.shape))) for x in self.wrt]
+            found.append(np.concatenate(parts))
+        return np.reshape(found, (len(wanted), self.shape[1]))
 
     def cut(self, whole: Any) -> list[Any]:
         """The blocks of the matrix, each of its result's shape and its variable's."""
@@ -155,8 +154,7 @@ class Short:
         """Row by row."""
         of = self.of
         table = of.table(given)
-        rows = of.rows(table, range(of.shape[0]))
-        whole = np.array([rows[i] for i in range(of.shape[0])]).reshape(of.shape)
+        whole = of.rows(table, range(of.shape[0]))
         return [*(table[node] for node in of.beside), *of.cut(whole)]
 
     def blocks(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -196,17 +194,12 @@ class Compressed:
     def _decide(self, data: np.ndarray, values: Sequence[Any]) -> None:
         """Find the entries again that are not finite."""
         unsure = np.flatnonzero(~np.isfinite(data))
-        if unsure.size:
-            rows, columns = self.of.pattern.rows[unsure], self.of.pattern.columns[unsure]
-            given = {
-                leaf: np.asarray(value)[()]
-                for leaf, value in zip(self.of.leaves, values, strict=True)
-            }
-            exact = self.of.rows(self.of.table(given), np.unique(rows).tolist())
-            data[unsure] = [
-                exact[row][column]
-                for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-            ]
+        given = {
+            leaf: np.asarray(value)[()] for leaf, value in zip(self.of.leaves, values, strict=True)
+        }
+        wanted, places = np.unique(self.of.pattern.rows[unsure], return_inverse=True)
+        exact = self.of.rows(self.of.table(given), wanted.tolist())
+        data[unsure] = exact[places, self.of.pattern.columns[unsure]]
 
     def blocks(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         of = self.of

@@ -348,24 +348,21 @@ def variables(
 def _listed_variables(
     scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]
 ) -> Variables:
+    def varies(leaf: Expr) -> bool:
+        is_free = leaf.kind == FLOAT and leaf not in scope.frozen
+        return is_free and leaf.payload.name not in options.freeze
+
     leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
-    found = {
-        leaf.payload.name: leaf
-        for leaf in leaves
-        if leaf.kind == FLOAT and leaf not in scope.frozen
-    }
-    for name in options.freeze:
-        found.pop(name, None)
+    found = {leaf.payload.name: leaf for leaf in leaves if varies(leaf)}
     if scope.replaced:
         _refuse_two_values(scope, order, found)
         flows = flowing(order)
         found = {
             name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)
         }
-    more = [use.leaf for use in uses if use.leaf.kind == FLOAT and use.leaf not in scope.frozen]
-    more = [leaf for leaf in more if leaf.payload.name not in {*found, *options.freeze}]
-    if more:  # in the order of their bindings
-        found = {x.payload.name: x for x in sorted({*found.values(), *more}, key=lambda x: x.index)}
+    used = {use.leaf.payload.name: use.leaf for use in uses if varies(use.leaf)}
+    if not used.keys() <= found.keys():  # in the order of their bindings
+        found = {x.payload.name: x for x in sorted((used | found).values(), key=lambda x: x.index)}
     reasons = _reasons(scope, order, uses)
     warnings = [
         f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons
@@ -429,7 +426,14 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
         places = {use.leaf: use.place for use in uses}
         whole = {x: places.get(x, _ADDRESS) for x in order if x.is_leaf and x in addressing} | whole
     flows = flowing(order) if whole else set()
-    return {x: _reason_of_taken(scope, x, place) for x, place in whole.items() if x not in flows}
+    found = {}
+    for x, place in whole.items():
+        if x not in flows:
+            value = np.asarray(scope.values.get(x, 0))
+            found[x] = f"{place}, by which there is no derivative here"
+            if np.all(value == np.floor(value)):
+                found[x] = f"a whole number, {place}"
+    return found
 
 
 def missing(scope: Scope, name: str) -> MissingValueError:
@@ -447,8 +451,11 @@ def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, 
             continue
         values: list[Expr] = []
         for node in order:
-            if _bound_name(scope, node) == name and not (
-                values and values[-1] in reachable([node])
+            bound = node.payload if node.is_leaf else scope.bindings.get(node)
+            if (
+                bound is not None
+                and bound.name == name
+                and not (values and values[-1] in reachable([node]))
             ):
                 values.append(node)
         if len(values) > 1:
@@ -476,26 +483,8 @@ def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, 
             )
 
 
-def _bound_name(scope: Scope, node: Expr) -> str | None:
-    if node.is_leaf:
-        name: str = node.payload.name
-        return name
-    binding = scope.bindings.get(node)
-    return None if binding is None else binding.name
-
-
 def _position(binding: Statement | None) -> tuple[int, int]:
     return (0, 0) if binding is None else binding.source.position(binding.span.start)
-
-
-def _reason_of_taken(scope: Scope, leaf: Expr, place: str) -> str:
-    """The reason why a number that a program takes beforehand has no derivative."""
-    value = np.asarray(scope.values.get(leaf, 0))
-    return (
-        f"a whole number, {place}"
-        if np.all(value == np.floor(value))
-        else f"{place}, by which there is no derivative here"
-    )
 
 
 def _as_numbers(order: Sequence[Expr], leaves: Sequence[Expr]) -> list[str]:

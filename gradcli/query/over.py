@@ -4,28 +4,28 @@ a box; asserts get its ranges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.check.claims import Given
 from gradcli.errors import ShapeError, Source
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order, grad
 from gradcli.language.run import Lowered
-from gradcli.language.scope import Scope, quantify
+from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
-from gradcli.language.tree import Assertion, Quantified, Query, Statement
+from gradcli.language.tree import Assertion, Quantified, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.report.records import box_text
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
-    from gradcli.reference.ranges.cells import Cell
+    from gradcli.check.claims import Given
     from gradcli.reference.ranges.making import Region
 
 Ends = tuple[float, float]
@@ -50,13 +50,6 @@ def with_ranges(statement: Statement, over: Mapping[str, Ends]) -> Statement:
     )
 
 
-@contextmanager
-def over_box(scope: Scope, statement: object, over: Mapping[str, Ends]) -> Iterator[None]:
-    """While a query is run, the names of the box stand for all their numbers."""
-    with quantify(scope, over if isinstance(statement, Query) else {}):
-        yield
-
-
 def hold_over(
     scope: Scope,
     lowered: Lowered,
@@ -78,16 +71,17 @@ def hold_over(
         raise ShapeError(
             "--over holds derivatives by numbers; a name is an array", help="list numbers: --wrt x"
         )
+    from gradcli.reference.ranges.making import Region
+
     total = sum_(root) if root.shape else root
-    everything = {
-        **leaves,
-        **{
-            x: (float(scope.values[x]),) * 2
-            for x in wrt.values()
-            if x not in leaves and x in scope.values
-        },
+    points = {
+        x: (float(scope.values[x]),) * 2
+        for x in wrt.values()
+        if x not in leaves and x in scope.values
     }
-    subjects = Subjects(scope, total, everything, over)
+    everything: dict[Expr, Ends] = {**leaves, **points}
+    region = Region(everything, scope.values, scope.precision)
+    subjects = Subjects(scope, total, everything, over, region)
     check = Check(Verdict.SKIPPED, over=dict(over))
     with deadline(timeout):
         for claim in claims:
@@ -109,70 +103,59 @@ def hold_over(
     return check
 
 
+@dataclass(frozen=True, eq=False)
 class Subjects:
     """Functions that are held over a box: a function, and its derivatives by the reference."""
 
-    def __init__(
-        self, scope: Scope, root: Expr, variables: Mapping[Expr, Ends], over: Mapping[str, Ends]
-    ) -> None:
-        from gradcli.reference.ranges.making import Region
-
-        self.scope, self.root, self.variables, self.over = scope, root, variables, over
-        self.region: Region = Region(variables, scope.values, scope.precision)
-        self.places = {leaf: i for i, leaf in enumerate(variables)}
+    scope: Scope
+    root: Expr
+    variables: Mapping[Expr, Ends]
+    over: Mapping[str, Ends]
+    region: Region
 
     def decide(self, left: Expr, subject: Expr | None) -> tuple[Verdict, Worst | None, str | None]:
         """Decide whether a node equals the function, or the reference's derivative of it by a name,
         all over the box but for kinks.
         """
         from gradcli.reference.algebra import Unsupported
-        from gradcli.reference.ranges.proofs import Outcome, Proof
-
-        region = self.region
-        try:
-            said, truth = region.number(left), region.number(self.root)
-            if subject is not None:
-                truth = region.slope(truth, self.places[subject])
-            found = Proof(region, self._refutes(left, truth), kinks=True).of(said, "==", truth)
-        except Unsupported as error:
-            found = Outcome(None, reason=f"no bounds are known: {error}")
-        except OutOfTime:
-            found = Outcome(None, reason=REACHED)
-        names = [leaf.payload.name for leaf in self.variables]
-        worst = None
-        if found.point is not None:
-            right = self.root if subject is None else grad(self.root, subject)
-            at = {name: p for name, p in zip(names, found.point, strict=True) if name in self.over}
-            worst = Worst((), self._floats(left, found.point), self._floats(right, found.point), at)
-        if found.box is None or found.holds is not None:
-            return _VERDICTS[found.holds], worst, found.reason
-        ends = [(n, *pair) for n, pair in zip(names, found.box, strict=True) if n in self.over]
-        box = ", ".join(f"{low!r} <= {n} <= {high!r}" for n, low, high in ends)
-        return (
-            Verdict.UNDETERMINED,
-            worst,
-            f"equal as far as is known, but not by algebra: open for {box}",
-        )
-
-    def _refutes(self, left: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
-        """Return whether what is computed at a point is another number than the reference, by more
-        than rounding.
-        """
         from gradcli.reference.ranges.intervals import thin
+        from gradcli.reference.ranges.proofs import Proof
         from gradcli.reference.ranges.search import value_near
 
-        def refutes_at(point: Sequence[float]) -> bool:
-            found = value_near(truth, thin(point), self.region.box)
-            computed = self._floats(left, point)
-            if found is None or not np.isfinite(computed):
+        region = self.region
+
+        def refutes(point: Sequence[float]) -> bool:
+            """Tell whether the computed number is off the reference by more than rounding."""
+            reference, computed = value_near(truth, thin(point), region.box), self._at(left, point)
+            if reference is None or not np.isfinite(computed):
                 return False
-            low, high = map(float, found.ends)
+            low, high = map(float, reference.ends)
             off = max(low - computed, computed - high)
             return off > _APART * max(abs(low), abs(high), abs(computed))
 
-        return refutes_at
+        try:
+            said, truth = region.number(left), region.number(self.root)
+            if subject is not None:
+                truth = region.slope(truth, [*self.variables].index(subject))
+            found = Proof(region, refutes, kinks=True).of(said, "==", truth)
+        except Unsupported as error:
+            return Verdict.UNDETERMINED, None, f"no bounds are known: {error}"
+        except OutOfTime:
+            return Verdict.UNDETERMINED, None, REACHED
+        names = {leaf.payload.name: i for i, leaf in enumerate(self.variables)}
+        moving = {name: i for name, i in names.items() if name in self.over}
+        worst, point, box = None, found.point, found.box
+        if point is not None:
+            right = self.root if subject is None else grad(self.root, subject)
+            at = {name: point[i] for name, i in moving.items()}
+            worst = Worst((), self._at(left, point), self._at(right, point), at)
+        if box is None or found.holds is not None:
+            return _VERDICTS[found.holds], worst, found.reason
+        open_ = box_text({name: box[i] for name, i in moving.items()})
+        reason = f"equal as far as is known, but not by algebra: open for {open_}"
+        return Verdict.UNDETERMINED, worst, reason
 
-    def _floats(self, node: Expr, point: Sequence[float]) -> float:
+    def _at(self, node: Expr, point: Sequence[float]) -> float:
         given = {leaf: np.float64(p) for leaf, p in zip(self.variables, point, strict=True)}
         found = forward([node], {**self.scope.values, **given}, self.scope.precision)[node]
         return float(np.sum(found))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,113 +47,103 @@ _LINES = (0.23, 0.57, 0.81)  # of the other range: along which they are
 _MOST_WORK = 40_000_000  # operations of a grid that is computed point by point
 
 
-def fill(program: Program, columns: Columns, points: int | None, record: PlotRecord) -> None:
+def fill(program: Program, columns: Columns, side: int, record: PlotRecord) -> None:
     """Put the grids, what is not smooth, and round levels into a record.
 
-    ``points`` are those of the table along each name.
+    ``side`` is the number of points of the table along each name.
     """
-    root = columns.root
-    if root.shape:
+    if columns.root.shape:
         raise ShapeError(
-            f"contours are those of a number; the result has the shape {root.shape}",
+            f"contours are those of a number; the result has the shape {columns.root.shape}",
             help="take one entry, or a sum",
         )
-    side = points or _SIDE
     if not columns.entrywise and side * side * columns.work > _MOST_WORK:
         raise UsageError(
             f"{side} points along each name are too many for an expression that is computed point "
             "by point",
             help="--points 20",
         )
-    if side * side > MOST_ENTRIES:
-        raise UsageError(f"--points {side} makes a table of more than {MOST_ENTRIES:,} rows")
-    ranges, log = record.ranges, record.log
-    record.regions = [_sharp(note, columns, ranges) for note in regions(program, columns, ranges)]
-    record.grid = _grid(columns, ranges, log, _FINE if columns.entrywise else side, _cuts(record))
-    record.grid.table = table = _grid(columns, ranges, log, side, {})
+    _refuse_rows(side, side * side)
+    record.regions = regions(program, columns, record.ranges)
+    cuts = _cuts(columns, record)
+    record.grid = _grid(columns, record, _FINE if columns.entrywise else side, cuts)
+    record.grid.table = table = _grid(columns, record, side, {name: [] for name in cuts})
     record.grid.levels = levels(record.grid.values, _LEVELS)
     lost = int(np.count_nonzero(~np.isfinite(table.values)))
     if lost:
         record.notes.append(
             f"{lost} of {table.values.size} points of the table have no finite value"
         )
-    if not np.isfinite(record.grid.values).any():
-        raise EvaluationError(f"the expression has no finite value anywhere for {box_text(ranges)}")
+    _refuse_nowhere(record, record.grid.values)
 
 
-def _sharp(note: BoundNote, columns: Columns, ranges: Mapping[str, Ends]) -> BoundNote:
-    """A box around a line along one name, at the other's float where that is the same along several
-    lines across.
-    """
-    shares = {
-        name: (high - low) / (ranges[name][1] - ranges[name][0])
-        for name, (low, high) in note.where.items()
-    }
-    narrow = [name for name, share in shares.items() if 0 < share < _WIDE]
-    if (
-        note.kind not in ("pole", "jump")
-        or len(shares) != 2
-        or len(narrow) != 1
-        or max(shares.values()) < 1
-        or not columns.entrywise
-    ):
-        return note
-    (name,) = narrow
-    (other,) = (n for n in shares if n != name)
-    across = Columns(columns.scope, columns.root, columns.moving, {name: columns.moving[name]})
-    low, high = note.where[name]
-    begin, end = max(ranges[name][0], 2 * low - high), min(ranges[name][1], 2 * high - low)
-    lines = [
-        across.along(
-            name, {other: ranges[other][0] + (ranges[other][1] - ranges[other][0]) * share}
+def _refuse_rows(points: int, rows: int) -> None:
+    if rows > MOST_ENTRIES:
+        raise UsageError(f"--points {points} makes a table of more than {MOST_ENTRIES:,} rows")
+
+
+def _refuse_nowhere(record: PlotRecord, values: np.ndarray) -> None:
+    if not np.isfinite(values).any():
+        raise EvaluationError(
+            f"the expression has no finite value anywhere for {box_text(record.ranges)}"
         )
-        for share in _LINES
-    ]
-    whole = np.array([begin]), np.array([end]), np.zeros(1, int)
-    found = {
+
+
+def _cuts(columns: Columns, record: PlotRecord) -> dict[str, list[float]]:
+    """Return where contours are not drawn through: the numbers of each name at which there is a
+    pole or a jump whatever the other name is. The regions around these become lines.
+    """
+    cuts: dict[str, list[float]] = {name: [] for name in record.ranges}
+    for i, note in enumerate(record.regions):
+        for name, other in permutations(record.ranges):
+            whole = record.ranges[other]
+            if (
+                note.kind in ("pole", "jump")
+                and name in note.where
+                and note.where.get(other, whole) == whole
+            ):
+                found = _lines(columns, note, record.ranges, name, other)
+                for at in found if len(found) == 1 else ():
+                    record.regions[i] = note._replace(where={**note.where, name: (at, at)})
+                    cuts[name].append(at)
+    return cuts
+
+
+def _lines(
+    columns: Columns, note: BoundNote, ranges: Mapping[str, Ends], name: str, other: str
+) -> set[float]:
+    """The places within a region along a name, where the other has one of several values."""
+    (low, high), (begin, end), (first, last) = note.where[name], ranges[name], ranges[other]
+    if low == high:
+        return {low}
+    if not columns.entrywise or other not in note.where or high - low >= _WIDE * (end - begin):
+        return set()
+    begin, end = max(begin, 2 * low - high), min(end, 2 * high - low)
+    interval = np.array([begin]), np.array([end]), np.zeros(1, int)
+    probes = (columns.along(name, {other: first + (last - first) * share}) for share in _LINES)
+    return {
         place.at
-        for probe in lines
-        for _, place in locate_places(probe, begin, end, *whole)
+        for probe in probes
+        for _, place in locate_places(probe, begin, end, *interval)
         if place.kind == note.kind
     }
-    if len(found) != 1:
-        return note
-    return note._replace(where={**note.where, name: (min(found), max(found))})
-
-
-def _cuts(record: PlotRecord) -> dict[str, list[float]]:
-    """Return where contours are not drawn through: lines along one name at which the value has
-    poles or jumps for all of the other.
-    """
-    found: dict[str, list[float]] = {name: [] for name in record.ranges}
-    for note in record.regions:
-        lines = {name: low for name, (low, high) in note.where.items() if low == high}
-        if note.kind in ("pole", "jump") and all(
-            ends == record.ranges[n] for n, ends in note.where.items() if n not in lines
-        ):
-            for name, at in lines.items() if len(lines) == 1 else ():
-                found[name].append(at)
-    return found
 
 
 def _grid(
-    columns: Columns,
-    ranges: Mapping[str, Ends],
-    log: str,
-    side: int,
-    cuts: Mapping[str, Sequence[float]],
+    columns: Columns, record: PlotRecord, side: int, cuts: Mapping[str, Sequence[float]]
 ) -> Field:
-    (first, (left, right)), (second, (low, high)) = ranges.items()
-    across, up = cuts.get(first, ()), cuts.get(second, ())
+    """The field at evenly spaced points, with lines of NaN where it is cut."""
     xs, ys = (
-        np.union1d(evenly(left, right, side, "x" in log), across),
-        np.union1d(evenly(low, high, side, "y" in log), up),
+        np.union1d(evenly(*record.ranges[name], side, axis in record.log), lines)
+        for axis, (name, lines) in zip("xy", cuts.items(), strict=True)
     )
-    found = columns(*(grid.ravel() for grid in np.meshgrid(xs, ys)))
-    values = found.values.reshape(len(ys), len(xs))
-    values[:, np.isin(xs, across)], values[np.isin(ys, up), :] = np.nan, np.nan
-    slopes = {name: slope.reshape(len(ys), len(xs)) for name, slope in found.slopes.items()}
-    return Field(xs, ys, values, slopes, (slopes.get(first), slopes.get(second)))
+    found, shape = columns(*map(np.ravel, np.meshgrid(xs, ys))), (len(ys), len(xs))
+    values = found.values.reshape(shape)
+    across, up = cuts.values()
+    values[:, np.isin(xs, across)] = values[np.isin(ys, up), :] = np.nan
+    slopes = {name: slope.reshape(shape) for name, slope in found.slopes.items()}
+    first, second = map(slopes.get, cuts)
+    return Field(xs, ys, values, slopes, (first, second))
 
 
 POINTS = 101  # of a table of one name
@@ -221,9 +211,9 @@ def _draw(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPl
                 help=f"leave {name} out of --wrt",
             )
     if len(asked.ranges) > 1:
-        fill(program, columns, asked.points, record)
+        fill(program, columns, asked.points or _SIDE, record)
     else:
-        _curves(program, lowered, columns, asked, record)
+        _curves(program, columns, asked.points or POINTS, record)
     if asked.check and record.by:
         cross_check(
             program,
@@ -242,10 +232,8 @@ def _by(program: Program, name: str) -> Expr:
     return leaf
 
 
-def _curves(
-    program: Program, lowered: Lowered, columns: Columns, asked: AskedPlot, record: PlotRecord
-) -> None:
-    root = lowered.value
+def _curves(program: Program, columns: Columns, points: int, record: PlotRecord) -> None:
+    root = columns.root
     entries = math.prod(root.shape)
     if entries > _MOST:
         raise ShapeError(
@@ -253,106 +241,84 @@ def _curves(
             f"which shows up to {_MOST}",
             help="take one entry, a part, or a sum",
         )
-    ((name, (begin, end)),) = asked.ranges.items()
-    log = "x" in asked.log
-    record.at = evenly(begin, end, asked.points or POINTS, log)
-    if len(record.at) * max(entries, 1) > MOST_ENTRIES:
-        raise UsageError(
-            f"--points {asked.points} makes a table of more than {MOST_ENTRIES:,} rows"
-        )
-    by = columns.wrt
-    steering = Columns(columns.scope, root, columns.moving, {name: columns.moving[name]})
-
-    known = seeds(columns, name, (begin, end)) if columns.entrywise and not root.shape else []
-    samples = sample(
-        steering.along(name, {}), begin, end, entries, known, _budget(columns), log=log
-    )
-    if not np.isfinite(samples.values).any():
-        raise EvaluationError(
-            f"the expression has no finite value anywhere for {box_text(asked.ranges)}"
-        )
+    _refuse_rows(points, points * entries)
+    ((name, ends),) = record.ranges.items()
+    log = "x" in record.log
+    record.at = evenly(*ends, points, log)
+    known = seeds(columns, name, ends) if columns.entrywise and not root.shape else []
+    most = _MOST_POINTS if columns.entrywise else _MOST_SINGLE
+    budget = min(most, max(_FEWEST, _WORK // columns.work))
+    samples = sample(columns.along(name, {}), *ends, entries, known, budget, log=log)
+    _refuse_nowhere(record, samples.values)
     drawn, table = columns(samples.xs), columns(record.at)
-    labels = _labels(program, root, list(by))
-    for entry, (label, names) in enumerate(labels):
-        places = samples.places[entry]
+    for entry, (label, names) in enumerate(_labels(program, root)):
         heights, numbers = (
             {VALUE: found.values.reshape(-1, entries)[:, entry]}
-            | {f"d/d{n}": found.slopes[n].reshape(-1, entries)[:, entry] for n in by}
+            | {f"d/d{n}": x.reshape(-1, entries)[:, entry] for n, x in found.slopes.items()}
             for found in (drawn, table)
         )
-        curve = Curve(label, names, *_break_curves(samples, places, heights), numbers)
-        curve.marks, notes = marks_of(columns, name, samples, entry, (begin, end))
+        curve = Curve(label, names, *_break_curves(samples, entry, heights), numbers)
+        curve.marks, notes = marks_of(columns, name, samples, entry, ends)
         record.notes += [f"{label}: {note}" if label else note for note in notes]
-        curve.clipped = _clipped_headings(places, heights)
+        curve.clipped = _clipped_headings(samples.places[entry], heights)
         record.curves.append(curve)
 
 
-def _budget(columns: Columns) -> int:
-    """At how many points a curve may be computed."""
-    least, most = (_FEWEST, _MOST_POINTS) if columns.entrywise else (_FEWEST, _MOST_SINGLE)
-    return min(most, max(least, _WORK // columns.work))
-
-
-def _labels(program: Program, root: Expr, by: Sequence[str]) -> list[tuple[str, dict[str, float]]]:
+def _labels(program: Program, root: Expr) -> Iterator[tuple[str, dict[str, float]]]:
     """Return what tells the entries of a result apart: the values of names of its shape, or their
     indices.
     """
-    if not root.shape:
-        return [("", {})]
     scope = program.scope
     alike = {
         n: scope.values[x]
         for n, x in scope.leaves.items()
-        if x.shape == root.shape and x in scope.values and n in scope.mentioned
+        if x.shape == root.shape != () and x in scope.values and n in scope.mentioned
     }
-    found = []
     for index in np.ndindex(root.shape):
         names = {n: float(v[index]) for n, v in alike.items()}
-        label = (
-            ", ".join(f"{n}={value:g}" for n, value in names.items())
-            or f"[{', '.join(map(str, index))}]"
-        )
-        found.append((label, names))
-    return found
+        places = f"[{', '.join(map(str, index))}]" if index else ""
+        yield ", ".join(f"{n}={value:g}" for n, value in names.items()) or places, names
 
 
 def _break_curves(
-    samples: Samples, places: Sequence[Place], heights: Mapping[str, np.ndarray]
+    samples: Samples, entry: int, heights: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Points with a gap wherever a curve is not drawn through: the value at poles and jumps, the
     slope at kinks, too.
     """
-    breaks = [place for place in places if place.kind != "domain" or place.single]
-    within = {place: _within(samples.xs, place) for place in breaks}
-    after = sorted({i for several in within.values() for i in several})
+    breaks = {
+        place: _points_at(samples.xs, place)
+        for place in samples.places[entry]
+        if place.kind != "domain" or place.single
+    }
+    # before each point of a place but for its first one the curve may break
+    after = sorted({i for points in breaks.values() for i in points[1:]})
     xs = np.insert(samples.xs, after, [samples.xs[i - 1] for i in after])
     apart = {
-        i for place, several in within.items() if place.kind in ("pole", "jump") for i in several
+        i for place, points in breaks.items() if place.kind in ("pole", "jump") for i in points[1:]
     }
     defined = np.isfinite(heights[VALUE])
     out = {}
     for heading, numbers in heights.items():
         drawn = np.where(np.isfinite(numbers) & defined, numbers, np.nan)
-        for place in breaks:
+        for place, points in breaks.items():
             if place.kind == ("jump" if heading == VALUE else "kink"):
-                _lift(samples.xs, drawn, place)
+                _lift(drawn, points, place)
             elif place.kind == "jump":
-                drawn[(place.low < samples.xs) & (samples.xs < place.high)] = np.nan
+                drawn[points[1:-1]] = np.nan
         gaps = [drawn[i - 1] if heading == VALUE and i not in apart else np.nan for i in after]
         out[heading] = np.insert(drawn, after, gaps)
     return xs, out
 
 
-def _within(xs: np.ndarray, place: Place) -> range:
-    """The points of a place but for its first one: before each of them the curve may break."""
-    first, last = np.searchsorted(xs, [place.low, place.high])
-    return range(int(first) + 1, min(int(last), len(xs) - 1) + 1)
+def _points_at(xs: np.ndarray, place: Place) -> range:
+    first, last = np.searchsorted(xs, [place.low, place.high]).tolist()
+    return range(first, min(last + 1, len(xs)))
 
 
-def _lift(xs: np.ndarray, heights: np.ndarray, place: Place) -> None:
+def _lift(heights: np.ndarray, points: range, place: Place) -> None:
     """Take a curve off what is chosen at a kink or a jump itself, which is on neither side."""
-    first, last = np.searchsorted(xs, [place.low, place.high])
-    for i in range(int(first), min(int(last) + 1, len(xs))):
+    for i in points:
         if not any(
             abs(heights[i] - limit) <= _NEAR * max(1.0, abs(limit))
             for limit in (place.left, place.right)
@@ -387,13 +353,12 @@ def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
     """Points near places that interval arithmetic knows of, which may be too narrow to be met by
     chance.
     """
-    function, found = _enclose(columns, {name: ends})
+    _, found = _enclose(columns, {name: ends})
     points = []
-    for place in found if function is not None else ():
-        low, high = map(float, place.where[0].ends)
+    for low, high in (map(float, place.where[0].ends) for place in found):
         if high - low < 1e-6 * (ends[1] - ends[0]):
             points.append(low + (high - low) / 2)
-        elif math.isfinite(low) and math.isfinite(high):
+        elif math.isfinite(high - low):
             points += [low, high]
     return points
 
@@ -401,15 +366,8 @@ def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
 def regions(program: Program, columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
     """Boxes around what is not smooth over two ranges, as `gradcli bound` tells them."""
     function, found = _enclose(columns, ranges)
-    return (
-        []
-        if function is None
-        else list(
-            place_notes(
-                program, function, found, [n for n in ranges if columns.moving[n] is not None]
-            )
-        )
-    )
+    names = [name for name in ranges if columns.moving[name] is not None]
+    return [] if function is None else [*place_notes(program, function, found, names)]
 
 
 def _enclose(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | None, list[Any]]:
@@ -442,39 +400,28 @@ def marks_of(
     columns: Columns, name: str, samples: Samples, entry: int, ends: Ends
 ) -> tuple[list[Mark], list[str]]:
     """The marks of one curve in order, and notes."""
-    places = samples.places[entry]
-    gaps = _gaps(samples, entry)
+    places, lost = samples.places[entry], ~np.isfinite(samples.values[:, entry])
+    at = samples.values[np.searchsorted(samples.xs, [place.at for place in places]), entry]
     marks = [
-        _mark(name, place, samples, entry)
-        for place in places
+        _mark(name, place, middle)
+        for place, middle in zip(places, at.tolist(), strict=True)
         if place.kind != "domain" or place.single
     ]
+    turns = np.flatnonzero(np.diff(np.pad(lost, 1)))
     marks += [
-        _gap(columns, name, low, high, samples, entry, ends)
-        for low, high in gaps
-        if not _is_told(places, low, high)
+        _gap(columns, name, slice(first, last), samples, entry, ends)
+        for first, last in turns.reshape(-1, 2)
+        if not _is_told(places, samples.xs[first], samples.xs[last - 1])
     ]
     marks.sort(key=lambda mark: mark.at)
     notes = []
     if len(marks) > _MOST_MARKS:
         notes.append(f"{len(marks) - _MOST_MARKS} more places are not marked")
-        chosen = sorted(
-            sorted(range(len(marks)), key=lambda i: (marks[i].kind == "kink", i))[:_MOST_MARKS]
-        )
-        marks = [marks[i] for i in chosen]
-    if not np.isfinite(samples.values[:, entry]).any():
+        chosen = sorted(range(len(marks)), key=lambda i: (marks[i].kind == "kink", i))[:_MOST_MARKS]
+        marks = [marks[i] for i in sorted(chosen)]
+    if lost.all():
         notes.append("there is no finite value in this range")
     return marks, notes
-
-
-def _gaps(samples: Samples, entry: int) -> list[Ends]:
-    """The stretches of points without a finite value."""
-    lost = ~np.isfinite(samples.values[:, entry])
-    turns = np.flatnonzero(np.diff(np.concatenate([[False], lost, [False]]).astype(int)))
-    return [
-        (float(samples.xs[i]), float(samples.xs[j - 1]))
-        for i, j in zip(turns[::2], turns[1::2], strict=True)
-    ]
 
 
 def _is_told(places: list[Place], low: float, high: float) -> bool:
@@ -487,18 +434,15 @@ def _is_told(places: list[Place], low: float, high: float) -> bool:
 
 
 def _gap(
-    columns: Columns, name: str, low: float, high: float, samples: Samples, entry: int, ends: Ends
+    columns: Columns, name: str, points: slice, samples: Samples, entry: int, ends: Ends
 ) -> Mark:
     """The mark of a stretch without a finite value, up to the round numbers at which it ends."""
-    beside = (_height(samples, entry, low, -1), _height(samples, entry, high, 1))
-    infinite = bool(
-        np.isinf(samples.values[(samples.xs >= low) & (samples.xs <= high), entry]).all()
-    )
+    values, places = samples.values[:, entry], samples.places[entry]
+    low, high = samples.xs[[points.start, points.stop - 1]].tolist()
+    before, after = np.pad(values, 1, constant_values=math.nan)[[points.start, points.stop + 1]]
+    infinite = bool(np.isinf(values[points]).all())
     reason = _reason(columns, name, low + (high - low) / 2, infinite)
-    (first, begins), (last, stops) = (
-        _edge(samples.places[entry], low, True),
-        _edge(samples.places[entry], high, False),
-    )
+    (first, begins), (last, stops) = _edge(places, low, "high"), _edge(places, high, "low")
     if (low, high) == ends:
         where = "anywhere in this range"
     elif low == high:
@@ -510,22 +454,16 @@ def _gap(
     else:
         where = f"for {_place_text(first)} {begins} {name} {stops} {_place_text(last)}"
     what = "the value is infinite" if infinite else "no value"
-    return Mark(
-        "domain", first, last, beside, f"{what} {where}" + (f": {reason}" if reason else "")
-    )
+    text = f"{what} {where}" + (f": {reason}" if reason else "")
+    return Mark("domain", first, last, (float(before), float(after)), text)
 
 
-def _edge(places: list[Place], end: float, is_low: bool) -> tuple[float, str]:
+def _edge(places: list[Place], end: float, side: str) -> tuple[float, str]:
     """The round number at which a stretch ends, and whether it is a part of it."""
     for place in places:
-        if (place.high if is_low else place.low) == end or place.at == end:
+        if end in (getattr(place, side), place.at):
             return place.at, "<=" if place.at == end else "<"
     return end, "<="
-
-
-def _height(samples: Samples, entry: int, at: float, side: int) -> float:
-    i = int(np.searchsorted(samples.xs, at)) + side
-    return float(samples.values[i, entry]) if 0 <= i < len(samples.xs) else math.nan
 
 
 def _reason(columns: Columns, name: str, at: float, infinite: bool) -> str:
@@ -539,40 +477,36 @@ def _reason(columns: Columns, name: str, at: float, infinite: bool) -> str:
         )
     except GradcliError as error:
         return error.message
-    lost = (
-        node
-        for node in columns.order
-        if node.op is not None and node.kind == "float" and node.op.outputs == 1
-    )
-    node = next((node for node in lost if not np.isfinite(table[node]).all()), None)
-    if node is None or node.op is None:
-        return ""
-    text = text_of(columns.scope, node)
-    if infinite:
-        return f"{text} is too large for floats"
-    needs = f"{node.op.name} needs {node.op.domain}" if node.op.domain else ""
-    return f"{text} has none ({needs})" if needs else f"{text} has none"
+    for node in columns.order:
+        op = node.op
+        if (
+            op is not None
+            and node.kind == "float"
+            and op.outputs == 1
+            and not np.isfinite(table[node]).all()
+        ):
+            needs = f" ({op.name} needs {op.domain})" if op.domain else ""
+            said = "is too large for floats" if infinite else f"has none{needs}"
+            return f"{text_of(columns.scope, node)} {said}"
+    return ""
 
 
-def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
-    heights = _height(samples, entry, place.low, 0), _height(samples, entry, place.high, 0)
-    word = in_words(place.at)
-    at = (
-        f"{name}={_place_text(place.at)}"
-        if word is None
-        else f"{name}={word} ({_place_text(place.at)})"
-    )
+def _mark(name: str, place: Place, middle: float) -> Mark:
+    """The mark of a place, at which the curve has a height, or NaN."""
+    word, number = in_words(place.at), _place_text(place.at)
+    at = f"{name}={number}" if word is None else f"{name}={word} ({number})"
+    heights = place.left, place.right
     left, right = _numbers(place.left, place.right)
+    point = math.nan
     if place.kind == "pole":
         sides = [
-            f"{side} from {word}"
-            for side, word in ((left, "the left"), (right, "the right"))
-            if side in ("+inf", "-inf")
+            f"{limit} from the {side}"
+            for limit, side in ((left, "left"), (right, "right"))
+            if limit in ("+inf", "-inf")
         ]
-        text = f"pole at {at}: {left}" if left == right else f"pole at {at}: {', '.join(sides)}"
-        heights = (place.left, place.right)
+        text = f"pole at {at}: {left if left == right else ', '.join(sides)}"
     elif place.kind == "jump":
-        middle = _height(samples, entry, place.at, 0)
+        point = middle
         near = _NOTHING * max(abs(place.left), abs(place.right), abs(middle))
         own = min(abs(middle - place.left), abs(middle - place.right)) > near
         text = f"jump at {at}: from {left} to {right}" + (
@@ -580,17 +514,16 @@ def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
         )
         if place.single:
             text = f"a point by itself at {at}: {_number(middle)}, beside it {left}"
-        return Mark(place.kind, place.at, place.at, (place.left, place.right), text, middle)
     elif place.kind == "kink":
+        heights = middle, middle
         text = (
             f"kink at {at}: the slope goes from {left} to {right}"
             if left != right
             else f"vertical slope at {at}: {left}"
         )
-        heights = (_height(samples, entry, place.at, 0),) * 2
     else:
-        text, heights = f"no value at {at}, a hole in the curve", (place.left, place.right)
-    return Mark(place.kind, place.at, place.at, heights, text)
+        text = f"no value at {at}, a hole in the curve"
+    return Mark(place.kind, place.at, place.at, heights, text, point)
 
 
 def _place_text(x: float) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 
 from gradcli.errors import (
     GradcliError,
-    InputTypeError,
     MissingValueError,
     ParseError,
     ShapeError,
@@ -32,7 +31,7 @@ from gradcli.ops.calling.inputs import FLOAT, numbers, numpy_dtype
 from gradcli.ops.reductions.sums import sum_
 from gradcli.plans.linearized import Runs
 from gradcli.plans.source import Gradients
-from gradcli.query.bindings import by_form
+from gradcli.query.bindings import by_form, by_names
 from gradcli.query.evaluate import locate
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
 from gradcli.query.names import variables
@@ -378,11 +377,7 @@ class ValueAndGradients(Specialized):
 
     def _outs(self, out: Mapping[str, Any], values: list[Any]) -> list[Any]:
         """The caller's arrays, where a plan can write straight into them."""
-        if not isinstance(out, Mapping):
-            help = f'write out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}'
-            raise InputTypeError(
-                f"'out' must map names to arrays, not {type(out).__name__}", help=help
-            )
+        by_names("out", out, "arrays", f'out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}')
         dtype, taken = self.made.dtype, dict[str, np.ndarray]()
         for name, array in out.items():
             if name not in self.wrt:
@@ -556,15 +551,8 @@ class ProductPlan(Specialized):
 
     @staticmethod
     def seed_of(seed: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-        if not isinstance(seed, Mapping):
-            raise InputTypeError(
-                f"'v' must map names to vectors, not {type(seed).__name__}",
-                help='write v={"x": ...}',
-            )
-        found = {
-            name: _as_floats(part, f"v['{name}']", dtype)
-            for name, part in by_form("v", seed).items()
-        }
+        vectors = by_form("v", by_names("v", seed, "vectors", 'v={"x": ...}'))
+        found = {name: _as_floats(part, f"v['{name}']", dtype) for name, part in vectors.items()}
         return found, tuple((name, part.shape) for name, part in found.items())
 
     def __call__(

@@ -155,12 +155,11 @@ class Propagation:
 
         with np.errstate(all="ignore"):
             own = {name: part(name, name) for name in self.leaves}
-            pairs = [
-                (a, b)
+            shared = {
+                (a, b): 2 * part(a, b)
                 for a, b in combinations(self.leaves, 2)
                 if self.covariances[self.places[a], self.places[b]].any()
-            ]
-            shared = {pair: 2 * part(*pair) for pair in pairs}
+            }
             own = dict(
                 sorted(own.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf))
             )

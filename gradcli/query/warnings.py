@@ -115,7 +115,7 @@ def _origin_in_words(scope: Scope, node: Expr, entries: Any, values: Values) -> 
 def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Values) -> str:
     """The two numbers between which an operator stands, as in ``: 0.0/0.0``."""
     assert node.op is not None
-    sign = node.op.text.sign
+    sign = node.op.sign
     if not node.op.elementwise or not sign or len(node.operands) != 2:
         return ""
     x, y = (

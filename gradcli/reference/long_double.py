@@ -81,10 +81,10 @@ def back(
                 np.broadcast_to(np.reshape(part, kept.shape), slope.shape) for part in adjoint
             )
             flows = (
-                live if op.accuracy.ulps else live * (slope != 0)
+                live if op.ulps else live * (slope != 0)
             )  # to the entries that the result is one of
             return [(wide * slope, off * np.abs(slope), flows)]
-        if isinstance(rule, Entrywise):
+        if isinstance(rule, Entrywise) and rule.partials:
             slopes = [
                 np.asarray(p(*operands, **static), held.dtype) if p is not None and asked else None
                 for p, asked in zip(rule.partials, wanted, strict=True)
@@ -414,7 +414,7 @@ class LongDoubles(Domain[Any]):
             found = self._apply(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
             found = self.held.value(op, operands, node.static)
-        return self.held.round(found) if op.accuracy.ulps else found
+        return self.held.round(found) if op.ulps else found
 
     def _with_slopes(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         """An operation whose value is made together with what its slopes are made of, which is kept

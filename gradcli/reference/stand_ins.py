@@ -128,7 +128,7 @@ class StandIns:
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         shape = np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
         size = math.prod(shape)
-        count = _SOME_OF_A_LOOP if self.is_wide or op.accuracy.ulps <= 1 else _SOME_OF_A_FUNCTION
+        count = _SOME_OF_A_LOOP if self.is_wide or op.ulps <= 1 else _SOME_OF_A_FUNCTION
         places = _spread(size, count)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
@@ -248,8 +248,8 @@ class StandIns:
         Raises Unsupported where it has none.
         """
         self.directions, self.narrow = DIRECTIONS, True
-        wanted, rule = tuple(map(_is_float, operands)), op.vjp
-        if rule is None:
+        wanted = tuple(map(_is_float, operands))
+        if op.vjp is None:
             raise Unsupported(f"{op.name} of so many entries")
         cotangent: Any
         if isinstance(adjoint, dict):
@@ -258,7 +258,7 @@ class StandIns:
         else:
             cotangent = np.asarray(adjoint[0])
         parts = _in_widest(
-            lambda dtype: rule(wanted, *_cast([cotangent, out, *operands], dtype), **static), op
+            lambda dtype: op.pull(wanted, *_cast([cotangent, out, *operands], dtype), **static), op
         )
         slopes = [
             None if p is None or not w else sum_to_shape(_wide(p), np.shape(o))

@@ -230,25 +230,32 @@ def html_page(title: str, style: str, content: Iterable[str], program: str = "")
     """A page that fetches nothing, and runs nothing but a program of ours; in ASCII, which every
     encoding has.
     """
-    scripts, icon = (
-        (" script-src 'unsafe-inline';", '<link rel="icon" href="data:,"/>')
-        if program
-        else ("", "")
-    )
+    scripts = icon = script = ""
+    if program:
+        scripts, icon = " script-src 'unsafe-inline';", '<link rel="icon" href="data:,"/>'
+        script = f"<script>{program}</script>\n"
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:; base-uri "
         "'none'; form-action 'none'"
     )
-    page = "\n".join([
-        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta '
-        'name="referrer" content="no-referrer"/>',
-        icon, f"<title>{xml_text(title)}</title>", f"<style>{style}</style>", "</head>", "<body>",
-        *content, "<footer>Made by gradcli. This file is complete: it loads nothing, and works "
-        "offline.</footer>",
-        *([f"<script>{program}</script>"] if program else []), "</body>", "</html>", "",
-    ])  # fmt: skip
+    body = "\n".join(content)
+    page = f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="{policy}"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="referrer" content="no-referrer"/>
+{icon}
+<title>{xml_text(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>
+{script}</body>
+</html>
+"""
     return page.encode("ascii", "xmlcharrefreplace").decode()
 
 

@@ -124,28 +124,20 @@ def _fold(
 
 
 def _functions(explanation: Explanation, node: ExplainedNode) -> Any:
-    """Return what a built-in function was expanded to is one; a number of the text is its only
+    """The result of the built-in function that a node is of; a number of the text is its only
     user's.
     """
-    return (
-        None
-        if node.inside is None and node.function is None
-        else ("function", node.inside or node.id)
-    )
+    return node.inside or (node.id if node.function is not None else None)
 
 
 def _calls(explanation: Explanation, node: ExplainedNode) -> Any:
-    return None if node.call is None else ("call", node.call)
+    return node.call
 
 
 def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
     """The lines before that of the result."""
-    named, last = node.op in ("leaf", "frozen"), explanation.node(explanation.result).statement
-    return (
-        None
-        if named or node.statement is None or node.statement == last
-        else ("line", node.statement)
-    )
+    last = explanation.node(explanation.result).statement
+    return None if node.op in ("leaf", "frozen") or node.statement == last else node.statement
 
 
 def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Groups:
@@ -496,9 +488,9 @@ class _Picture:
             + _MARGIN
             + (0 if self.embedded else 20)
         )
+        size = f'width="{width:.0f}" height="{height:.0f}"'
         lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" width="{width:.0f}" '
-            f'height="{height:.0f}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" {size} '
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
             f"<title>{title}</title>",
             f"<desc>The graph of an expression: {self.drawn.count}, operands above their users, "
@@ -506,15 +498,13 @@ class _Picture:
             f"<style>{_style()}</style>",
         ]
         if not self.embedded:
-            lines.append(f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>')
             shown = self.drawn.title if len(self.drawn.title) <= 90 else self.drawn.title[:89] + "…"
-            lines.append(
-                f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{xml_text(shown)}</text>'
-            )
-            lines.append(
-                f'<text class="legend" x="{_MARGIN}" '
-                f'y="{height - 12:.0f}">{xml_text(self._legend())}</text>'
-            )
+            lines += [
+                f'<rect class="paper" {size}/>',
+                f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{xml_text(shown)}</text>',
+                f'<text class="legend" x="{_MARGIN}" y="{height - 12:.0f}">'
+                f"{xml_text(self._legend())}</text>",
+            ]
         lines += map(self._edge, self.drawn.edges)
         lines += [part for box in self.drawn.boxes for part in self._box(box)]
         if len(self.drawn.edges) <= _LABELLED:

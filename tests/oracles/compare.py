@@ -62,7 +62,7 @@ def tolerance(place: str, name: str, arguments: str) -> Tolerance:
         _, entry, absolute = ROUGH[f"{place}.{name}"]
         return Tolerance(entry, 0.0, absolute)
     if isinstance(record, Op) and record.elementwise:
-        return Tolerance(max(1e-13, 4 * record.accuracy.ulps * _EPS), 0.0, _SUBNORMAL)
+        return Tolerance(max(1e-13, 4 * record.ulps * _EPS), 0.0, _SUBNORMAL)
     return Tolerance(1e-12, 0.0 if GRIDS.intersection(used(arguments)) else 1e-13, _SUBNORMAL)
 
 

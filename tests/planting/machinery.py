@@ -327,18 +327,6 @@ def _first_of_each(method: Any) -> Any:
     return wrong
 
 
-def _first_again(program: Any) -> Any:
-    """The first answer of a program, whatever it is asked afterwards."""
-    kept: list[Any] = []
-
-    def wrong(values: Any) -> Any:
-        if not kept:
-            kept.append(program(values))
-        return kept[0]
-
-    return wrong
-
-
 _PARSER: list[tuple[str, Plant]] = [
     ("-x**2 is (-x)**2", instead("parser:_Parser.join", _signs_first)),
     ("x - y - z is x - (y - z)", instead("parser:_Parser.binary", _from_the_right)),

@@ -68,8 +68,10 @@ def _changed(change: Change) -> Callable[[Rule], Rule]:
     return lambda rule: lambda *given, **static: change(rule(*given, **static))
 
 
-def _exchanged(rule: Rule) -> Rule:
+def _exchanged(rule: Any) -> Any:
     """A partial that takes its operands in the other order, or a VJP that gives its parts in it."""
+    if isinstance(rule, tuple):
+        return rule[::-1]
 
     def wrong(first: Any, *given: Any, **static: Any) -> Any:
         found = rule(first, *given, **static)
@@ -152,12 +154,17 @@ def _meaning(op: Op) -> dict[str, Any]:
         return {**fields, "partials": lambda rules: tuple(map(slope, rules))}
 
     def pulled(rule: Rule) -> Rule:
-        def vjp(wanted: Any, cotangent: Any, out: Any, *given: Any, **static: Any) -> Any:
-            return rule(wanted, cotangent * TWICE, out / TWICE, *given, **static)
+        def vjp(cotangent: Any, out: Any, *given: Any, **static: Any) -> Any:
+            return rule(cotangent * TWICE, out / TWICE, *given, **static)
 
         return vjp
 
-    return {**fields, "vjp": lambda rule: None if rule is None else pulled(rule)}
+    def every(rule: Any) -> Any:
+        if isinstance(rule, tuple):
+            return tuple(None if each is None else pulled(each) for each in rule)
+        return None if rule is None else pulled(rule)
+
+    return {**fields, "vjp": every}
 
 
 def values() -> Iterator[Mistake]:

@@ -342,16 +342,16 @@ def _overwrite(base: Any, new: Any, index: Any) -> Any:
     return whole
 
 
-def _overwrite_vjp(
-    wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, index: Any
-) -> tuple[Any, Any]:
-    return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(
-        cotangent, index=index
-    ) if wanted[1] else None
+def _outside(cotangent: Any, out: Any, base: Any, new: Any, index: Any) -> Any:
+    return overwrite(cotangent, 0.0, index=index)
 
 
 @function(
-    vjp=_overwrite_vjp, forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, dtype="float", public=False,
+    vjp=(
+        _outside,
+        lambda cotangent, out, base, new, index: getitem(cotangent, index=index),
+    ),
+    forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, dtype="float", public=False,
     backward="IndexPut",
 )
 def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:

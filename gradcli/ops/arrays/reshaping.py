@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -183,10 +183,8 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
 
 
 @function()
-def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
+def numpy_reshape(x: Any, *, shape: Any, order: Literal["C", "F", "A", "K"] = "C") -> Any:
     """np.reshape: the same entries in another shape, row by row or by columns (order='F')."""
-    if order not in ("C", "F", "A", "K"):
-        raise ArgumentError(f"the order must be 'C' or 'F', not {order!r}")
     if order != "F":
         return reshape(x, shape=shape)
     return transpose(reshape(transpose(x, axes=None), shape=shape[::-1]), axes=None)
@@ -253,20 +251,18 @@ def _roll(x: Any, shift: Any, axis: Any) -> Any:
     )
 
 
-def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> tuple[Any]:
-    return (
-        roll(
-            cotangent,
-            shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift,
-            axis=axis,
-        ),
+def _roll_vjp(cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> Any:
+    return roll(
+        cotangent,
+        shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift,
+        axis=axis,
     )
 
 
 @function(
     vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
     ulps=0, parts=None,
-    numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
+    numpy="np.roll({0}, {shift}, {axis})",
 )
 def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
     """The entries moved along axes (in order, if there is no axis), those beyond the end to the start.
@@ -313,7 +309,7 @@ def _triangle(part: Any) -> Function:
 
     def define(body: Function) -> Op:
         op: Op = function(
-            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
+            vjp=lambda cotangent, out, x, k: op(cotangent, k=k),
             forward=check,
             shape=shape_by_example(check),
             ulps=0,

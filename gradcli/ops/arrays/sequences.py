@@ -5,7 +5,7 @@ slopes and areas.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,9 +38,7 @@ from gradcli.ops.structure import to_int
 _WINDOWS = 1 << 18  # entries of a table of windows, at most
 
 
-def _vectors(name: str, mode: str, *arrays: Any) -> list[Any]:
-    if mode not in ("full", "same", "valid"):
-        raise ArgumentError(f"{name}: mode must be 'full', 'same' or 'valid', not {mode!r}")
+def _vectors(name: str, *arrays: Any) -> list[Any]:
     for x in arrays:
         if len(x.shape) > 1 or x.shape == (0,):
             raise ShapeError(
@@ -79,19 +77,19 @@ def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
 
 
 @function(numpy="a, v, mode")
-def convolve(a: Any, v: Any, *, mode: str = "full") -> Any:
+def convolve(a: Any, v: Any, *, mode: Literal["full", "same", "valid"] = "full") -> Any:
     """The convolution of two vectors: where they overlap at all ('full'), entirely ('valid'), or centred ('same').
 
     >>> convolve(x, [1, 2, 1])
     """
-    short, long = sorted(_vectors("convolve", mode, v, a), key=lambda x: x.shape[0])
+    short, long = sorted(_vectors("convolve", v, a), key=lambda x: x.shape[0])
     return _products_at_shifts(long, flip(short, axis=0), mode)
 
 
 @function(numpy="a, v, mode")
-def correlate(a: Any, v: Any, *, mode: str = "valid") -> Any:
+def correlate(a: Any, v: Any, *, mode: Literal["full", "same", "valid"] = "valid") -> Any:
     """The cross-correlation of two vectors: their inner products at every shift."""
-    a, v = _vectors("correlate", mode, a, v)
+    a, v = _vectors("correlate", a, v)
     if a.shape[0] < v.shape[0]:
         return flip(_products_at_shifts(v, a, mode), axis=0)
     return _products_at_shifts(a, v, mode)
@@ -216,10 +214,10 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
 
 
 @function()
-def torch_gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> tuple[Any, ...]:
+def torch_gradient(
+    f: Any, *spacing: Any, axis: Any = None, edge_order: Literal[1, 2] = 1
+) -> tuple[Any, ...]:
     """torch.gradient: slopes along axes, always a tuple."""
-    if edge_order not in (1, 2):
-        raise ArgumentError(f"gradient: edge_order must be 1 or 2, not {edge_order!r}")
     axes = axes_of(axis, len(f.shape))
     if len(spacing) <= 1:
         spacing = (spacing or (np.float64(1),)) * len(axes)
@@ -229,7 +227,7 @@ def torch_gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1)
 
 
 @function(numpy="f|x|input, ***spacing, axis, edge_order")
-def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> Any:
+def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Literal[1, 2] = 1) -> Any:
     """Slopes of sampled values along axes: central differences, one-sided at the ends (of order 1 or 2). Spacings are steps or
     coordinates, one for all axes or one for each. Of one axis an array, of several a tuple.
 

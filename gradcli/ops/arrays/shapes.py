@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.carrying import error_of_adding, error_of_taking
+from gradcli.ops.carrying import error_of_adding, error_of_taking, kept_shape
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.registry import (
     Op,
@@ -106,8 +106,8 @@ def _reshape(x: Any, shape: Any) -> Any:
     return x.reshape(shape) if type(x) is _Array else np.reshape(x, shape)
 
 
-def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> tuple[Any]:
-    return (reshape(cotangent, shape=x.shape),)
+def _reshape_vjp(cotangent: Any, out: Any, x: Any, shape: Any) -> Any:
+    return reshape(cotangent, shape=x.shape)
 
 
 reshape: Op = structural(
@@ -116,7 +116,7 @@ reshape: Op = structural(
     backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshape,
-    numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
+    numpy="np.reshape({0}, {shape})",
 )
 
 
@@ -141,24 +141,22 @@ def _broadcast(x: Any, shape: Shape) -> Any:
 
 broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("arrays.broadcast_to"),
-    vjp=lambda wanted, cotangent, out, x, shape: (record_named("sum_to_size")(cotangent, shape=x.shape),),
+    vjp=lambda cotangent, out, x, shape: record_named("sum_to_size")(cotangent, shape=x.shape),
     shape=_broadcast_shape, static={"shape": ()}, ulps=0,
     written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeat(x, shape),
     simpler=same_shape, backward="Expand", memory="view",
     doc="The entries repeated along new or one-entry axes. >>> broadcast_to(x, (3, 2))",
-    numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
+    numpy="np.broadcast_to({0}, {shape})",
 )
 
 
-def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:
-    return (
-        transpose(
-            cotangent,
-            axes=None
-            if axes is None
-            else tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes))),
-        ),
+def _transpose_vjp(cotangent: Any, out: Any, x: Any, axes: Any) -> Any:
+    return transpose(
+        cotangent,
+        axes=None
+        if axes is None
+        else tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes))),
     )
 
 
@@ -230,8 +228,8 @@ def _with_room(x: Any, index: Index) -> Any:
 indexed_shape = shape_by_example(_with_room)
 
 
-def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) -> tuple[Any]:
-    return (scatter_add(cotangent, index=index, shape=x.shape),)
+def _getitem_vjp(cotangent: Any, out: Any, x: Any, index: Index) -> Any:
+    return scatter_add(cotangent, index=index, shape=x.shape)
 
 
 def behind(lead: Shape, index: Index) -> Index:
@@ -276,7 +274,7 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
 
 scatter_add: Op = structural(
     "scatter_add", "x", _scatter_add, witness("arrays.scatter_add"),
-    vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
+    vjp=lambda cotangent, out, x, index, shape: getitem(cotangent, index=index),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
     axes=lambda m, x, index, shape: m.scatter(x, index, shape),
@@ -315,7 +313,7 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 
 take_along: Op = structural(
     "take_along", "x index:index", _take_along, witness("arrays.take_along"),
-    vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
+    vjp=(lambda cotangent, out, x, index, axis: add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, saves="index", dtype="same", ulps=0, carries=error_of_taking,
     backward="Gather", axes=lambda m, x, index, axis: m.pick(x, index, axis),
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = "
@@ -335,12 +333,12 @@ def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
 
 add_along: Op = structural(
     "add_along", "x index:index", _add_along, witness("arrays.add_along"),
-    vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
+    vjp=(lambda cotangent, out, x, index, axis, shape: take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, saves="index",
     public=False, ulps=4, rounding="terms", carries=error_of_adding,
     axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
     doc="Zeros with x added at indices along an axis: the transpose of take_along.",
-    numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
+    numpy="_add_along({0}, {1}, {axis}, {shape})",
 )
 
 
@@ -348,13 +346,9 @@ add_along: Op = structural(
 # ----------------------------------------------------------
 
 
-def _stack_vjp(
-    wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int
-) -> tuple[Any, ...]:
+def _stack_vjp(cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
     lead = (ALL,) * (axis % cotangent.ndim)
-    return tuple(
-        getitem(cotangent, index=(*lead, i)) if want else None for i, want in enumerate(wanted)
-    )
+    return tuple([getitem(cotangent, index=(*lead, i)) for i in range(len(arrays))])
 
 
 def _stack_shape(*shapes: Shape, axis: int) -> Shape:
@@ -384,17 +378,12 @@ def stack(*arrays: Any, axis: int = 0) -> Any:
     )
 
 
-def _flip_shape(old: Shape, axis: Any) -> Shape:
-    axes_of(axis, len(old))
-    return old
-
-
-def _flip_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    return (flip(cotangent, axis=axis),)
+def _flip_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
+    return flip(cotangent, axis=axis)
 
 
 @function(
-    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, ulps=0, parts=None,
+    vjp=_flip_vjp, forward=np.flip, shape=kept_shape, ulps=0, parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )
 def flip(x: Any, *, axis: Any = None) -> Any:

@@ -63,10 +63,10 @@ def _entries(shape: Shape, **region: Any) -> tuple[StaticArray]:
     return (StaticArray(memory[places]),)
 
 
-def _as_strided_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, **region: Any) -> tuple[Any]:
+def _as_strided_vjp(cotangent: Any, out: Any, x: Any, **region: Any) -> Any:
     n = math.prod(x.shape)
     sums = scatter_add(cotangent, index=_entries(x.shape, **region), shape=(n + 1,))
-    return (reshape(getitem(sums, index=((0, n, None),)), shape=tuple(x.shape)),)
+    return reshape(getitem(sums, index=((0, n, None),)), shape=tuple(x.shape))
 
 
 @function(vjp=_as_strided_vjp, shape=lambda old, size, **_: size, ulps=0, public=False)
@@ -90,14 +90,16 @@ def _sources(shape: Shape, size: Shape, **region: Any) -> Any:
     return memory[own]
 
 
-def _scatter_vjp(
-    wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, **region: Any
-) -> tuple[Any, Any]:
-    kept = _sources(base.shape, **region) < math.prod(base.shape)
-    return where(kept, cotangent, 0.0), as_strided(cotangent, **region) if wanted[1] else None
+def _kept(cotangent: Any, out: Any, base: Any, new: Any, **region: Any) -> Any:
+    """Return what flows back to the base: nothing where new entries are."""
+    return where(_sources(base.shape, **region) < math.prod(base.shape), cotangent, 0.0)
 
 
-@function(vjp=_scatter_vjp, shape=lambda base, new, **_: base, ulps=0, dtype="float", public=False)
+def _taken(cotangent: Any, out: Any, base: Any, new: Any, **region: Any) -> Any:
+    return as_strided(cotangent, **region)
+
+
+@function(vjp=(_kept, _taken), shape=lambda base, new, **_: base, ulps=0, dtype="float", public=False)
 def as_strided_scatter(
     base: Any,
     new: Any,

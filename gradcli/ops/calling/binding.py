@@ -7,6 +7,7 @@ operations.
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -149,6 +150,9 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
     Raises ArgumentError, TypeMismatchError for a text that is none.
     """
     value = _tuples(value)
+    listed = getattr(record.definition, "__annotations__", {}).get(key, "")
+    if listed.startswith("Literal["):
+        return _check_listed(key, value, literal_eval(f"({listed[8:-1]},)"))
     if isinstance(value, np.ndarray):
         value = StaticArray(value) if key == "mask" else _flat(key, value)
     default = record.static.get(key)
@@ -162,6 +166,14 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
     ):  # arrays in a row are joined as they stand
         return None
     return _check(kind, key, (value,) if key == "shape" and not isinstance(value, tuple) else value)
+
+
+def _check_listed(key: str, value: Any, known: tuple[Any, ...]) -> Any:
+    """Return a value that is one of those that a definition's annotation lists."""
+    if value not in known:
+        *others, last = map(repr, known)
+        raise ArgumentError(f"{key} must be {', '.join(others)} or {last}, not {value!r}")
+    return value
 
 
 def _check(kind: str, key: str, value: Any) -> Any:

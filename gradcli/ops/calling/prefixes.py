@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, get_args
 
 from gradcli.errors import UnknownNameError
-from gradcli.ops.constants import NAMED, PI, TAU, E
+from gradcli.ops.constants import NAMED, TAU
 
 NUMPY, TORCH, SCIPY, MATH, JAX = "numpy", "torch", "scipy", "math", "jax"
 
@@ -111,9 +111,7 @@ def named_constant(path: str, name: str) -> Any:
 
     Raises UnknownNameError.
     """
-    if name in ("pi", "e"):
-        return PI if name == "pi" else E
-    if name in ("inf", "nan"):
+    if name in ("pi", "e", "inf", "nan"):
         return NAMED[name]
     if name == "tau" and owner(path) == MATH:
         return TAU

@@ -206,7 +206,7 @@ def _exp_square(x: Any, c: float) -> Any:
     algebra="composed",
     carries=(0.0,),
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
-    numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",
+    numpy="np.exp({c} * {0:atom} ** 2)",
 )
 def exp_square(x: Any, *, c: float = -1.0) -> Any:
     """exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails."""

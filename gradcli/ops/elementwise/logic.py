@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops import extended
 from gradcli.ops.carrying import error_of_choice, no_number
 from gradcli.ops.constants import number_of, without_repeats
 from gradcli.ops.extended import Entrywise
@@ -112,16 +111,6 @@ def isneginf(x: Any) -> Any:
     return equal(x, -math.inf)
 
 
-def _where_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any
-) -> tuple[Any, ...]:
-    return (
-        None,
-        where(condition, cotangent, 0.0) if wanted[1] else None,
-        where(condition, 0.0, cotangent) if wanted[2] else None,
-    )
-
-
 _FLOATS = (float, np.float64)
 
 
@@ -179,12 +168,16 @@ def _guards_zero(condition: Any, product: Any) -> bool:
     return False
 
 
-where = piecewise(
+where: Op = piecewise(
     "where",
     "condition x y",
     _where,
     lambda m, c, x, y: x if c else y,
-    vjp=_where_vjp,
+    vjp=(
+        None,
+        lambda cotangent, out, condition, x, y: where(condition, cotangent, 0.0),
+        lambda cotangent, out, condition, x, y: where(condition, 0.0, cotangent),
+    ),
     dtype="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
@@ -280,30 +273,21 @@ minimum = _extreme(
 )
 
 
-def _clip_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any
-) -> tuple[Any, ...]:
-    inside: Any = True
-    if low is not None:
-        inside = greater_equal(x, low)
+def _inside(cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
+    within = True if low is None else greater_equal(x, low)
     if high is not None:
-        inside = (
-            logical_and(inside, less_equal(x, high)) if low is not None else less_equal(x, high)
-        )
-    below = above = None
-    if low is not None and wanted[1]:
-        below = where(
-            less(x, low) if high is None else logical_and(less(x, low), less(low, high)),
-            cotangent,
-            0.0,
-        )
-    if high is not None and wanted[2]:
-        above = where(
-            greater(x, high) if low is None else logical_or(greater(x, high), less(high, low)),
-            cotangent,
-            0.0,
-        )
-    return where(inside, cotangent, 0.0) if wanted[0] else None, below, above
+        within = less_equal(x, high) if low is None else logical_and(within, less_equal(x, high))
+    return where(within, cotangent, 0.0)
+
+
+def _below(cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
+    under = less(x, low)
+    return where(under if high is None else logical_and(under, less(low, high)), cotangent, 0.0)
+
+
+def _above(cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
+    over = greater(x, high)
+    return where(over if low is None else logical_or(over, less(high, low)), cotangent, 0.0)
 
 
 def _clip_in_jax(x: Any, low: Any, high: Any) -> Any:
@@ -317,28 +301,17 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
     return bounded if high is None else np.minimum(bounded, high)
 
 
-def _clip_reference(m: Any, x: Any, low: Any, high: Any) -> Any:
-    if low is not None and low > x:
-        x = low
-    return high if high is not None and high < x else x
-
-
-clip = piecewise(
+@function(
     "clip clamp",
-    "x low? high?",
-    _clip,
-    _clip_reference,
-    vjp=_clip_vjp,
-    extended=extended.CLIP,
-    symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
+    forward=_clip,
+    vjp=(_inside, _below, _above),
+    kind="piecewise",
     kinks=Kink(
-            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's "
-            "clamp)", Choice("1/2 for x", _clip_in_jax)
-        ),
+        lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_in_jax)
+    ),
     saves="x low high",
     dtype="number",
-    backward="Clamp", doc="x limited to the range from low to high; either bound may be None. >>> "
-    "clip(x, -1, 1)",
+    backward="Clamp",
     ulps=0,
     carries=((), (), ()),
     c={
@@ -351,6 +324,13 @@ clip = piecewise(
         (True, False, True): "np.minimum({0}, {1})",
     },
 )
+def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    """x limited to the range from low to high; either bound may be None.
+
+    >>> clip(x, -1, 1)
+    """
+    raised = x if low is None else where(less(x, low), low, x)
+    return raised if high is None else where(greater(raised, high), high, raised)
 
 
 @function()

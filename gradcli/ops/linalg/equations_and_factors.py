@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from gradcli.ops.linalg.matrices import (
     as_column,
     column_range,
     matrix,
+    need_finite,
     no_info,
     nothing,
     parts_of,
@@ -69,21 +70,13 @@ def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
 
 
 def _solve_triangular_vjp(
-    wanted: tuple[bool, ...],
-    cotangent: Any,
-    out: Any,
-    x: Any,
-    y: Any,
-    upper: bool,
-    unitriangular: bool,
+    cotangent: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool
 ) -> tuple[Any, Any]:
     back = solve_triangular(
         transpose_matrix(x), cotangent, upper=not upper, unitriangular=unitriangular
     )
-    by_x = None
-    if wanted[0]:
-        slope = -matmul(back, transpose_matrix(out))
-        by_x = triu(slope, k=int(unitriangular)) if upper else tril(slope, k=-int(unitriangular))
+    slope = -matmul(back, transpose_matrix(out))
+    by_x = triu(slope, k=int(unitriangular)) if upper else tril(slope, k=-int(unitriangular))
     return by_x, back
 
 
@@ -135,7 +128,7 @@ def scipy_solve_triangular(
     x: Any,
     y: Any,
     *,
-    trans: Any = None,
+    trans: Literal[None, 0, "N", 1, "T", 2, "C"] = None,
     lower: bool | None = None,
     unit_diagonal: bool = False,
     upper: bool | None = None,
@@ -146,8 +139,6 @@ def scipy_solve_triangular(
     above = upper if upper is not None else not lower
     if trans in (1, "T", 2, "C"):
         x, above = transpose_matrix(x), not above
-    elif trans not in (None, 0, "N"):
-        raise ArgumentError(f"solve_triangular: trans must be 0, 1 or 2, not {trans!r}")
     if len(y.shape) == 1:
         return reshape(
             solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal),
@@ -174,19 +165,14 @@ def _read(x: Any, upper: bool) -> Any:
     return with_values(x, (triu if upper else tril)(x))
 
 
-def _cholesky_solve_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool
-) -> tuple[Any, Any]:
+def _cholesky_solve_vjp(cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
     back = cholesky_solve(cotangent, x, upper=upper)
-    by_x = None
-    if wanted[1]:
-        factor = transpose_matrix(_read(x, True)) if upper else _read(x, False)
-        by_factor = -(
-            matmul(back, matmul(transpose_matrix(out), factor))
-            + matmul(out, matmul(transpose_matrix(back), factor))
-        )
-        by_x = transpose_matrix(by_factor) if upper else by_factor
-    return back, by_x
+    factor = transpose_matrix(_read(x, True)) if upper else _read(x, False)
+    by_factor = -(
+        matmul(back, matmul(transpose_matrix(out), factor))
+        + matmul(out, matmul(transpose_matrix(back), factor))
+    )
+    return back, transpose_matrix(by_factor) if upper else by_factor
 
 
 def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
@@ -235,12 +221,10 @@ def _solve(x: Any, y: Any) -> Any:
         raise LinAlgError("the matrix is singular: the equations have no single solution") from None
 
 
-def _solve_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
-) -> tuple[Any, Any]:
+def _solve_vjp(cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     vector = len(y.shape) == 1
     back = solve(transpose_matrix(x), as_column(cotangent) if vector else cotangent)
-    by_x = -matmul(back, transpose_matrix(as_column(out) if vector else out)) if wanted[0] else None
+    by_x = -matmul(back, transpose_matrix(as_column(out) if vector else out))
     return by_x, reshape(back, shape=cotangent.shape) if vector else back
 
 
@@ -307,14 +291,14 @@ def _cholesky(x: Any, upper: bool) -> Any:
     return np.swapaxes(factor, -1, -2) if upper else factor
 
 
-def _cholesky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
+def _cholesky_vjp(cotangent: Any, out: Any, x: Any, upper: bool) -> Any:
     factor, slope = (
         (out, transpose_matrix(cotangent)) if upper else (transpose_matrix(out), cotangent)
     )
     inner = tril(matmul(factor, slope))
     both = inner + transpose_matrix(tril(inner, k=-1))
     half = solve_triangular(factor, both, upper=True)
-    return (0.5 * transpose_matrix(solve_triangular(factor, transpose_matrix(half), upper=True)),)
+    return 0.5 * transpose_matrix(solve_triangular(factor, transpose_matrix(half), upper=True))
 
 
 def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
@@ -338,7 +322,7 @@ def cholesky_ex(x: Any, *, upper: Any = False, check_errors: Any = False) -> Any
     return (cholesky(x, upper=upper), no_info(x))
 
 
-def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
+def _qr_vjp(cotangent: tuple[Any, Any], out: Any, x: Any) -> Any:
     q, r = output(out, place=0), output(out, place=1)
     by_q, by_r = cotangent
     inner = 0.0 if by_r is None else matmul(by_r, transpose_matrix(r))
@@ -347,7 +331,7 @@ def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[
     slope = matmul(q, triu(inner) + transpose_matrix(triu(inner, k=1)))
     if by_q is not None:
         slope = slope + by_q
-    return (transpose_matrix(solve_triangular(r, transpose_matrix(slope), upper=True)),)
+    return transpose_matrix(solve_triangular(r, transpose_matrix(slope), upper=True))
 
 
 qr_of_columns: Op = structural(
@@ -360,14 +344,12 @@ qr_of_columns: Op = structural(
 
 
 @function(results="Q R", domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr")
-def qr(x: Any, *, mode: str = "reduced") -> Any:
+def qr(x: Any, *, mode: Literal["reduced", "economic", "complete", "full", "r"] = "reduced") -> Any:
     """Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple; with mode='r', R alone. Of a
     matrix with more rows than columns Q has as many columns as that.
 
     >>> qr(A)[1]
     """
-    if mode not in ("reduced", "economic", "complete", "full", "r"):
-        raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
     rows, columns = matrix(x.shape, "qr")[-2:]
     if mode in ("complete", "full") and rows > columns:
         raise ArgumentError(
@@ -383,7 +365,9 @@ def qr(x: Any, *, mode: str = "reduced") -> Any:
 
 
 @function(results="Q R", backward="LinalgQr")
-def torch_qr(x: Any, *, mode: str = "reduced") -> tuple[Any, Any]:
+def torch_qr(
+    x: Any, *, mode: Literal["reduced", "economic", "complete", "full", "r"] = "reduced"
+) -> tuple[Any, Any]:
     """torch.linalg.qr: Q and R; with mode='r', nothing and R."""
     found = qr(x, mode=mode)
     return (nothing(x), found) if mode == "r" else found
@@ -437,8 +421,7 @@ def _lu_shape(x: Shape) -> tuple[Shape, Shape, Shape]:
 def _lu(x: Any) -> tuple[Any, ...]:
     from scipy import linalg
 
-    if not np.isfinite(x).all():
-        raise EvaluationError("the matrix has entries that are not finite: it has no LU factors")
+    need_finite(x, "no LU factors")
     if x.size:
         p, lower, upper = linalg.lu(x)
         return p, lower, upper
@@ -447,13 +430,13 @@ def _lu(x: Any) -> tuple[Any, ...]:
     return parts
 
 
-def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> tuple[Any]:
+def _lu_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> Any:
     """With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU =
     G - W U.
     """
     _, by_l, by_u = cotangent
     if by_l is None and by_u is None:
-        return (None,)
+        return None
     p, lower, upper = (output(out, place=i) for i in range(3))
     rows, columns = x.shape[-2:]
     n, by_w, by_g = max(rows, columns), 0.0, 0.0
@@ -478,7 +461,7 @@ def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> t
             rows,
         ),
     )
-    return (column_range(slope, None, columns),)
+    return column_range(slope, None, columns)
 
 
 def _pad(x: Any, n: int) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ShapeError
+from gradcli.errors import EvaluationError, ShapeError
 from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes, transpose
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.sums import sum_
@@ -28,6 +28,12 @@ def matrix(shape: Shape, name: str) -> Shape:
     if len(shape) < 2:
         raise ShapeError(f"{name} needs a matrix, not an array of shape {shape}")
     return shape
+
+
+def need_finite(x: np.ndarray, lacks: str) -> None:
+    """Raise EvaluationError for matrices that have entries which are not finite."""
+    if not np.isfinite(x).all():
+        raise EvaluationError(f"the matrix has entries that are not finite: it has {lacks}")
 
 
 def parts_of(op: Op, *operands: Any, **static: Any) -> tuple[Any, ...]:

@@ -53,30 +53,29 @@ def _matmul_shape(x: Shape, y: Shape) -> Shape:
     return (*batch, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
 
 
-def _matmul_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
-) -> tuple[Any, Any]:
-    by_x = by_y = None
+def _by_left(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
+    """The derivative of a product by its first factor, shorter for vectors."""
     if len(x.shape) == len(y.shape) == 1:
-        return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
+        return cotangent * y
     if len(x.shape) == 1:
-        if wanted[0]:
-            by_x = matmul(y, cotangent) if len(y.shape) == 2 else matvec(y, cotangent)
-        if wanted[1]:
-            by_y = outer(x, cotangent) if len(y.shape) == 2 else as_column(x) * as_row(cotangent)
-    elif len(y.shape) == 1:
-        if wanted[0]:
-            by_x = outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y
-        if wanted[1]:
-            by_y = matmul(cotangent, x) if len(x.shape) == 2 else vecmat(cotangent, x)
-    else:
-        by_x = matmul(cotangent, transpose_matrix(y)) if wanted[0] else None
-        by_y = matmul(transpose_matrix(x), cotangent) if wanted[1] else None
-    return by_x, by_y
+        return matmul(y, cotangent) if len(y.shape) == 2 else matvec(y, cotangent)
+    if len(y.shape) == 1:
+        return outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y
+    return matmul(cotangent, transpose_matrix(y))
+
+
+def _by_right(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
+    if len(x.shape) == len(y.shape) == 1:
+        return cotangent * x
+    if len(x.shape) == 1:
+        return outer(x, cotangent) if len(y.shape) == 2 else as_column(x) * as_row(cotangent)
+    if len(y.shape) == 1:
+        return matmul(cotangent, x) if len(x.shape) == 2 else vecmat(cotangent, x)
+    return matmul(transpose_matrix(x), cotangent)
 
 
 matmul: Op = structural(
-    "matmul", "x y:alike", np.matmul, witness("arrays.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
+    "matmul", "x y:alike", np.matmul, witness("arrays.matmul"), vjp=(_by_left, _by_right), shape=_matmul_shape, saves="x: y; y: x",
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the "
     "others. "
     ">>> x @ w + b",
@@ -97,16 +96,13 @@ def dot(x: Any, y: Any) -> Any:
     return matmul(x, y) if len(y.shape) < 3 else tensordot(x, y, axes=(-1, -2))
 
 
-def _outer_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
-) -> tuple[Any, Any]:
-    by_x = reshape(matmul(cotangent, reshape(y, shape=(-1,))), shape=x.shape) if wanted[0] else None
-    by_y = reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape) if wanted[1] else None
-    return by_x, by_y
-
-
 @function(
-    "outer ger", vjp=_outer_vjp, forward=np.outer, saves="x: y; y: x", shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
+    "outer ger",
+    vjp=(
+        lambda cotangent, out, x, y: reshape(matmul(cotangent, reshape(y, shape=(-1,))), shape=x.shape),
+        lambda cotangent, out, x, y: reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape),
+    ),
+    forward=np.outer, saves="x: y; y: x", shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
     ulps=1, dtype="number",
     carries=multilinear,
     numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
@@ -123,20 +119,16 @@ def _trace_shape(x: Shape, offset: int, axis1: int, axis2: int) -> Shape:
     return tuple(x[axis] for axis in matrices_last(len(x), axis1, axis2)[:-2])
 
 
-def _trace_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int
-) -> tuple[Any]:
+def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
     order = matrices_last(len(x.shape), axis1, axis2)
     rows, columns = (x.shape[axis] for axis in order[-2:])
     room_for(rows, columns)
-    return (permute(as_matrix(cotangent) * np.eye(rows, columns, offset), inverse(order)),)
+    return permute(as_matrix(cotangent) * np.eye(rows, columns, offset), inverse(order))
 
 
 @function(
     vjp=_trace_vjp, shape=_trace_shape, dtype="number", rounding="terms", ulps=4,
-    numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
-    torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, "
-    f"{axis2}).sum(-1)",
+    numpy="np.trace({0}, {offset}, {axis1}, {axis2})", torch="torch.diagonal({0}, {offset}, {axis1}, {axis2}).sum(-1)",
 )
 def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The sum of a diagonal of a matrix, or of each one along two axes.
@@ -275,17 +267,17 @@ def _cross_shape(x: Shape, y: Shape) -> Shape:
     return np.broadcast_shapes(x, y)
 
 
-def _vector_product_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
-) -> tuple[Any, Any]:
-    return vector_product(y, cotangent) if wanted[0] else None, vector_product(
-        cotangent, x
-    ) if wanted[1] else None
+def _cross_with_right(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
+    return vector_product(y, cotangent)
+
+
+def _cross_with_left(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
+    return vector_product(cotangent, x)
 
 
 @function(
     shape=_cross_shape, saves="x y", core_dims=(1, 1), public=False,
-    vjp=_vector_product_vjp,
+    vjp=(_cross_with_right, _cross_with_left),
     backward="LinalgCross", ulps=4,
     numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
 )

@@ -5,13 +5,12 @@ axes; norms and condition numbers.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gradcli.errors import (
     ArgumentError,
-    EvaluationError,
     LinAlgError,
     MistypedArgumentError,
     ShapeError,
@@ -27,6 +26,7 @@ from gradcli.ops.linalg.matrices import (
     as_row,
     column_range,
     matrix,
+    need_finite,
     nothing,
     on_diagonal,
     parts_of,
@@ -64,10 +64,7 @@ def _in_double(forward: Function) -> Function:
     """LAPACK in double precision: so the signs of vectors depend on the numbers alone."""
 
     def run(x: Any, *settings: Any, **named: Any) -> tuple[Any, ...]:
-        if not np.isfinite(x).all():
-            raise EvaluationError(
-                "the matrix has entries that are not finite: it has no such decomposition"
-            )
+        need_finite(x, "no such decomposition")
         try:
             return tuple(
                 part.astype(x.dtype)
@@ -99,14 +96,14 @@ def _differences(row: Any, column: Any) -> Any:
     return with_unit_diagonal(as_row(row) - as_column(column))
 
 
-def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> tuple[Any]:
+def _eigh_vjp(cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> Any:
     values, vectors = output(out, place=0), output(out, place=1)
     by_values, by_vectors = cotangent
     inner = 0.0 if by_values is None else on_diagonal(by_values)
     if by_vectors is not None:
         turned = matmul(transpose_matrix(vectors), by_vectors)
         inner = inner + 0.5 * (turned - transpose_matrix(turned)) / _differences(values, values)
-    return (matmul(vectors, matmul(inner, transpose_matrix(vectors))),)
+    return matmul(vectors, matmul(inner, transpose_matrix(vectors)))
 
 
 eigh: Op = structural(
@@ -134,9 +131,7 @@ def _svd_shape(x: Shape, full_matrices: bool = True) -> tuple[Shape, Shape, Shap
     )
 
 
-def _svd_vjp(
-    wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool
-) -> tuple[Any]:
+def _svd_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool) -> Any:
     u, s, vh = (output(out, place=i) for i in range(3))
     by_u, by_s, by_vh = cotangent
     n, m, k = u.shape[-2], vh.shape[-1], s.shape[-1]
@@ -161,7 +156,7 @@ def _svd_vjp(
                 _orthogonal_part(transpose_matrix(vh), transpose_matrix(by_vh / as_column(s)))
             ),
         )
-    return (slope,)
+    return slope
 
 
 def _skew(x: Any) -> Any:
@@ -255,8 +250,7 @@ def _pinv_shape(x: Shape, **_: Any) -> Shape:
 
 
 def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
-    if not np.isfinite(x).all():
-        raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
+    need_finite(x, "no pseudoinverse")
     if rtol is None:
         rtol = 0.0 if atol else max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
     if atol and x.size:
@@ -265,7 +259,7 @@ def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
     return np.linalg.pinv(x, rtol)
 
 
-def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> tuple[Any]:
+def _pinv_vjp(cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> Any:
     g, pt = transpose_matrix(cotangent), transpose_matrix(out)
     k = matmul(out, g)
     pk = matmul(pt, k)
@@ -273,7 +267,7 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
         pk
         - matmul(pk, matmul(out, x))
         - transpose_matrix(matmul(k, out))
-        + matmul(matmul(g - matmul(x, k), out), pt),
+        + matmul(matmul(g - matmul(x, k), out), pt)
     )
 
 
@@ -304,16 +298,16 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
 
 @function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
 def torch_lstsq(
-    x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None
+    x: Any,
+    y: Any,
+    *,
+    rcond: float | None = None,
+    driver: Literal["gels", "gelsy", "gelsd", "gelss", None] = None,
 ) -> tuple[Any, Any, Any, Any]:
     """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's
     driver tells.
     """
     driver = driver or "gelsy"
-    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise ArgumentError(
-            f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}"
-        )
     vector = len(y.shape) == len(x.shape) - 1 and tuple(y.shape) == tuple(x.shape[:-1])
     tolerance = rcond if driver != "gels" else None
     solution, residuals, rank, sizes = _least_squares(x, y, tolerance, vector)

@@ -5,14 +5,14 @@ at kinks.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import repeat_interleave
 from gradcli.ops.arrays.shapes import part_of, reshape, swapaxes
-from gradcli.ops.carrying import reduced_shape
+from gradcli.ops.carrying import kept_shape, reduced_shape
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
@@ -39,9 +39,7 @@ from gradcli.ops.registry import (
     Kink,
     Number,
     Op,
-    Shape,
     Stated,
-    axes_of,
     composite,
     declare,
     function,
@@ -67,15 +65,12 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
     return np.reshape(total, reduced_shape(np.shape(x), axis, keepdims))[()]
 
 
-def _logsumexp_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
-) -> tuple[Any]:
+def _logsumexp_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     # exp(x - out) as shares of their sum: where all are large, rounding has left nothing of the
     # logarithm in out
     raised = exp(x - spread(out, x.shape, axis))
-    return (
-        spread(cotangent, x.shape, axis)
-        * chain(raised, 1 / sum_(raised, axis=axis, keepdims=True)),
+    return spread(cotangent, x.shape, axis) * chain(
+        raised, 1 / sum_(raised, axis=axis, keepdims=True)
     )
 
 
@@ -121,18 +116,13 @@ composite(
 )
 
 
-def _softmax_shape(shape: Shape, axis: Any) -> Shape:
-    axes_of(axis, len(shape))
-    return shape
-
-
 def _softmax(x: Any, axis: Any) -> Any:
     small = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
     return small / np.add.reduce(small, axis=axis, keepdims=True)
 
 
-def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    return (out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),)
+def _softmax_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
+    return out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True))
 
 
 def _softmax_of_entries(x: Any, axis: Any) -> Any:
@@ -143,7 +133,7 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
 @function(
     vjp=_softmax_vjp,
     forward=_softmax,
-    shape=_softmax_shape,
+    shape=kept_shape,
     saves="out",
     ulps=6,
     parts=_softmax_of_entries,
@@ -171,17 +161,17 @@ def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
     return apart - log1p(others + (sum_(where(ties, 1.0, 0.0), axis=axis, keepdims=True) - 1))
 
 
-def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+def _log_softmax_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
     # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and
     # exp(out) near 1
     rest = sum_(cotangent, axis=axis, keepdims=True) - cotangent
-    return (-(cotangent * expm1(out) + exp(out) * rest),)
+    return -(cotangent * expm1(out) + exp(out) * rest)
 
 
 @function(
     vjp=_log_softmax_vjp,
     forward=_log_softmax,
-    shape=_softmax_shape,
+    shape=kept_shape,
     saves="out",
     ulps=12,
     parts=_log_softmax_of_entries,
@@ -261,17 +251,21 @@ relu = piecewise(
 )
 
 
-def _hardtanh_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, min_val: float, max_val: float
-) -> tuple[Any]:
-    return (where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent),)
+def _hardtanh_vjp(cotangent: Any, out: Any, x: Any, min_val: float, max_val: float) -> Any:
+    return where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent)
+
+
+@function()
+def jax_hard_tanh(x: Any) -> Any:
+    """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
+    return where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x))
 
 
 def _hardtanh_in_jax(x: Any, min_val: float, max_val: float) -> Any:
-    """JAX's hard_tanh, of slope 1 at both ends; its relu6 and hard_sigmoid have 0 there."""
+    """JAX's hard_tanh; its relu6 and hard_sigmoid have the slope 0 at both ends."""
     if (min_val, max_val) != (-1, 1):
         return hardtanh(x, min_val=min_val, max_val=max_val)
-    return where(less(x, min_val), min_val, where(greater(x, max_val), max_val, x))
+    return jax_hard_tanh(x)
 
 
 @function(
@@ -308,8 +302,8 @@ def hardswish(x: Any) -> Any:
     return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
 
 
-def _leaky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, negative_slope: float) -> tuple[Any]:
-    return (where(greater(x, 0), cotangent, cotangent * negative_slope if negative_slope else 0.0),)
+def _leaky_vjp(cotangent: Any, out: Any, x: Any, negative_slope: float) -> Any:
+    return where(greater(x, 0), cotangent, cotangent * negative_slope if negative_slope else 0.0)
 
 
 def _leaky_in_jax(x: Any, negative_slope: float) -> Any:
@@ -330,16 +324,14 @@ def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any) -> Any:
     return where(positive, x * scale, expm1(where(positive, 0.0, x) / width) * alpha)
 
 
-def _exponential_slope(
-    cotangent: Any, x: Any, scale: float, alpha: float, width: float
-) -> tuple[Any]:
+def _exponential_slope(cotangent: Any, x: Any, scale: float, alpha: float, width: float) -> Any:
     positive = greater(x, 0)
     below = cotangent * exp(where(positive, 0.0, x) / width) * (alpha / width) if alpha else 0.0
-    return (where(positive, cotangent * scale, below),)
+    return where(positive, cotangent * scale, below)
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8,
+    vjp=lambda cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8,
     kinks=noted_kink("x = 0", "alpha", SAME),
 )
 def elu(x: Any, *, alpha: Number = 1.0) -> Any:
@@ -351,7 +343,7 @@ def elu(x: Any, *, alpha: Number = 1.0) -> Any:
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8,
+    vjp=lambda cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8,
 )
 def celu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
@@ -365,7 +357,7 @@ _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x: _exponential_slope(cotangent, x, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
+    vjp=lambda cotangent, out, x: _exponential_slope(cotangent, x, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
     kinks=noted_kink("x = 0", f"{_SLOPE}, the slope from below", SAME),
 )
 def selu(x: Any) -> Any:
@@ -386,13 +378,11 @@ def mish(x: Any) -> Any:
 
 
 @function(torch="x, *, approximate")
-def gelu(x: Any, *, approximate: str = "none") -> Any:
+def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     """x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it.
 
     >>> gelu(x, approximate='tanh')
     """
-    if approximate not in ("none", "tanh"):
-        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
     if approximate == "none":
         return x * ndtr(x)
     # 1 + tanh(u) is 2*sigmoid(2*u), with u = sqrt(2/pi)*(x + 0.044715*x**3)
@@ -437,7 +427,7 @@ def threshold(x: Any, *, threshold: Number, value: Number) -> Any:
     return where(less_equal(x, threshold), value, x)
 
 
-@function("logsigmoid log_sigmoid", backward="LogSigmoid")
+@function("logsigmoid log_sigmoid log_expit", backward="LogSigmoid")
 def logsigmoid(x: Any) -> Any:
     """log(sigmoid(x)), without overflow."""
     return -softplus(-x)

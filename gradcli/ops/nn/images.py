@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from functools import reduce
 from operator import add, mul
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -675,10 +675,6 @@ declare("""
 # back where they were found.
 
 
-_PADDINGS = ("zeros", "border")
-_SAMPLING_MODES = ("bilinear", "nearest")
-
-
 def _within(at: Any, length: int, padding: str) -> Any:
     """Coordinates brought back to the border of the image, as the padding says; constant on its
     border and beyond.
@@ -711,8 +707,8 @@ def grid_sample(
     input: Any,
     grid: Any,
     *,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
+    mode: Literal["bilinear", "nearest"] = "bilinear",
+    padding_mode: Literal["zeros", "border"] = "zeros",
     align_corners: bool | None = None,
 ) -> Any:
     """Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.
@@ -731,10 +727,6 @@ def grid_sample(
         raise ShapeError(
             f"grid_sample: an array of shape {tuple(x.shape)} and a grid of shape "
             f"{tuple(grid.shape)} do not fit"
-        )
-    if mode not in _SAMPLING_MODES or padding_mode not in _PADDINGS:
-        raise ArgumentError(
-            f"grid_sample: mode {mode!r} with padding_mode {padding_mode!r} is not supported"
         )
     corners, lengths = bool(align_corners), tuple(x.shape[2:])
     points = reshape(grid, shape=(grid.shape[0], math.prod(grid.shape[1:-1]), n))

@@ -15,7 +15,7 @@ from gradcli.ops.calling.meanings import declare_class, declare_classes, refuse_
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
-from gradcli.ops.elementwise.logic import greater, less, where
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.linalg.products import einsum, matmul
 from gradcli.ops.nn.activations import gelu
@@ -78,14 +78,12 @@ def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any
 # -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes ------------
 
 
-def _standardized_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, eps: float
-) -> tuple[Any]:
+def _standardized_vjp(cotangent: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:
     scale = rsqrt(
         mean(square(x - mean(x, axis=axis, keepdims=True)), axis=axis, keepdims=True) + eps
     )
     along = mean(cotangent * out, axis=axis, keepdims=True)
-    return (scale * (cotangent - mean(cotangent, axis=axis, keepdims=True) - out * along),)
+    return scale * (cotangent - mean(cotangent, axis=axis, keepdims=True) - out * along)
 
 
 def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:
@@ -412,12 +410,6 @@ or give the running mean and variance
 
 
 # -- What jax.nn and jax.lax call functions, and the few that no other library has ---------------
-
-
-@function()
-def jax_hard_tanh(x: Any) -> Any:
-    """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
-    return where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x))
 
 
 @function()

@@ -361,17 +361,13 @@ def _bernoulli(x: Any, y: Any) -> Any:
     return -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST))
 
 
-def _bernoulli_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
-) -> tuple[Any, Any]:
-    by_x = cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)) if wanted[0] else None
-    return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[
-        1
-    ] else None
-
-
 bernoulli_nll = structural(
-    "bernoulli_nll", "input target", _bernoulli, witness("arrays.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
+    "bernoulli_nll", "input target", _bernoulli, witness("arrays.bernoulli_nll"),
+    vjp=(
+        lambda cotangent, out, x, y: cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)),
+        lambda cotangent, out, x, y: cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)),
+    ),
+    shape=_same_shape,
     saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1",
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a "
     "logarithm is at least -100, and the "
@@ -399,17 +395,15 @@ def _bernoulli_of_logits(x: Any, y: Any) -> Any:
     return y * (np.maximum(-x, 0) + rest) + (1 - y) * (np.maximum(x, 0) + rest)
 
 
-def _bernoulli_of_logits_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any
-) -> tuple[Any, Any]:
-    """sigmoid(x) - y without its cancellation, for 1 - sigmoid(x) is sigmoid(-x); and softplus(-x)
-    - softplus(x), which is -x.
-    """
-    by_x = cotangent * (sigmoid(x) * (1 - y) - sigmoid(-x) * y) if wanted[0] else None
-    return by_x, -cotangent * x if wanted[1] else None
-
-
-@function(vjp=_bernoulli_of_logits_vjp, forward=_bernoulli_of_logits, shape=_same_shape, saves="input target", ulps=8, public=False)
+# sigmoid(x) - y without its cancellation, for 1 - sigmoid(x) is sigmoid(-x); and softplus(-x) -
+# softplus(x), which is -x
+@function(
+    vjp=(
+        lambda cotangent, out, x, y: cotangent * (sigmoid(x) * (1 - y) - sigmoid(-x) * y),
+        lambda cotangent, out, x, y: -cotangent * x,
+    ),
+    forward=_bernoulli_of_logits, shape=_same_shape, saves="input target", ulps=8, public=False,
+)
 def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
     """bernoulli_nll(sigmoid(x), y), stable for logits x of any size."""
     return target * softplus(-input) + (1 - target) * softplus(input)
@@ -528,9 +522,9 @@ def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
     return loss if reduction == "sum" else loss / loss.dtype.type(np.count_nonzero(kept))
 
 
-def _label_nll_vjp(
-    wanted: Any, cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str
-) -> tuple[Any, None]:
+def _label_nll_slope(
+    cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str
+) -> Any:
     axis = min(1, len(input.shape) - 1)
     skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
@@ -543,11 +537,11 @@ def _label_nll_vjp(
     )
     return reshape(where(skipped, 0.0, share), shape=column) * where(
         labels, expm1(logarithms), exp(logarithms)
-    ), None
+    )
 
 
 @function(
-    vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", public=False,
+    vjp=(_label_nll_slope, None), forward=_label_nll, shape=_label_nll_shape, saves="input target", public=False,
     rounding=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
 )
 def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any:

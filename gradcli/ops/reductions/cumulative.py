@@ -26,10 +26,10 @@ def _running_shape(old: Shape, axis: int | None) -> Shape:
     return (math.prod(old),) if axis is None or not old else old
 
 
-def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
+def _cumsum_vjp(cotangent: Any, out: Any, x: Any, axis: int | None) -> Any:
     place = 0 if axis is None else axis
     back = flip(cumsum(flip(cotangent, axis=place), axis=place), axis=place)
-    return (back if back.shape == x.shape else reshape(back, shape=x.shape),)
+    return back if back.shape == x.shape else reshape(back, shape=x.shape)
 
 
 def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
@@ -103,17 +103,15 @@ def _delay(x: Any, axis: int, first: Any) -> Any:
     return concatenate(first, part_of(x, axis, 0, x.shape[axis] - 1), axis=axis)
 
 
-def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
+def _cumprod_vjp(cotangent: Any, out: Any, x: Any, axis: int | None) -> Any:
     # Linear in the entries and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i = P_{i-1}
     # S_i, with P the running product; S is itself the registered operation `reversed_horner`.
     if axis is None or not x.shape:
         flat = vector_of(x)
-        return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
+        return reshape(_cumprod_vjp(cotangent, out, flat, 0), shape=x.shape)
     if not x.shape[axis]:
-        return (cotangent,)
-    return (
-        _delay(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis),
-    )
+        return cotangent
+    return _delay(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis)
 
 
 @function(
@@ -135,9 +133,7 @@ def _horner(c: Any, x: Any, axis: int) -> Any:
     return np.moveaxis(out, 0, axis)
 
 
-def _horner_vjp(
-    wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
-) -> tuple[Any, Any]:
+def _horner_vjp(cotangent: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
     # The transpose runs forwards: T_i = t_i + x_i T_{i-1}; dc = T and dx_i = T_{i-1} S_i.
     none = part_of(x, axis, 0, 1) * 0.0
     forwards = flip(
@@ -177,14 +173,14 @@ def _logcumsumexp_of_entries(x: Any, axis: int) -> Any:
     return top + log(cumsum(exp(x - top), axis=axis))
 
 
-def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
+def _logcumsumexp_vjp(cotangent: Any, out: Any, x: Any, axis: int) -> Any:
     # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is
     # positive.
     if not x.shape or not x.shape[axis]:
-        return (cotangent,)
+        return cotangent
     before = _delay(out, axis, part_of(out, axis, 0, 1))
     fall = where(equal(before, out), 0.0, before - out)
-    return (chain(reversed_horner(cotangent, exp(fall), axis=axis), exp(x - out)),)
+    return chain(reversed_horner(cotangent, exp(fall), axis=axis), exp(x - out))
 
 
 @function(

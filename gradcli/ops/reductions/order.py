@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops import carrying
 from gradcli.ops.arrays.shapes import part_of, reshape, take_along, transpose, vector_of
-from gradcli.ops.carrying import count, ordered_shape, reduced_shape
+from gradcli.ops.carrying import ordered_shape, reduced_shape
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, where
 from gradcli.ops.reductions.cumulative import rows_along
@@ -45,8 +45,6 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
     x = np.asarray(x)
     if isinstance(axis, tuple):
         axis = one_axis(axis, x.ndim)
-    if not x.size and not count(x.shape, axis):
-        raise EvaluationError("the largest or smallest of no entries does not exist")
     return best(x, axis=axis if x.ndim else None, keepdims=keepdims)
 
 
@@ -95,8 +93,7 @@ argsort = structural(
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not "
     "differentiated.",
     numpy=_argsort_text,
-    torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, "
-    f"descending={descending}, stable=True)",
+    torch="torch.argsort({0}, dim={axis}, descending={descending}, stable=True)",
 )
 
 
@@ -230,7 +227,7 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 lower_median = structural(
     "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
     public=False, dtype="number", static={"ignore_nan": False},
-    vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
+    vjp=lambda cotangent, out, x, ignore_nan: equal_to_result_vjp(cotangent, out, x, None, False), backward="Median",
     kinks=noted_kink("several entries equal to the median", "shared evenly among them"),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are "
     "numbers, if NaN is ignored.",
@@ -264,9 +261,6 @@ def torch_median(
     )
 
 
-METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
-
-
 @function(kinks=TIES)
 def quantile(
     x: Any,
@@ -274,7 +268,7 @@ def quantile(
     *,
     axis: Any = None,
     keepdims: bool = False,
-    interpolation: str = "linear",
+    interpolation: Literal["linear", "lower", "higher", "nearest", "midpoint"] = "linear",
     percent: bool = False,
     ignore_nan: bool = False,
 ) -> Any:
@@ -284,11 +278,6 @@ def quantile(
     >>> quantile(x, 0.5)
     """
     q = q / 100 if percent else q
-    if interpolation not in METHODS:
-        raise ArgumentError(
-            f"quantile: the interpolation must be one of {', '.join(METHODS)}, not "
-            f"{interpolation!r}"
-        )
     if len(q.shape) > 1:
         raise ArgumentError("quantile: q must be a number or an array of one axis")
     rows = rows_along(x, axes_of(axis, len(x.shape)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
+from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.ops import axes, carrying, extended, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
@@ -194,10 +194,8 @@ def reduction(
     )
 
 
-def _sum_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
-) -> tuple[Any]:
-    return (broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),)
+def _sum_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape)
 
 
 _total: Function = np.add.reduce
@@ -227,10 +225,8 @@ def sum_to(x: Any, *, shape: Shape) -> Any:
     return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
 
 
-def _mean_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
-) -> tuple[Any]:
-    return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
+def _mean_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape)
 
 
 @function(
@@ -248,13 +244,10 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 _with_keywords(mean, "x where?", partial(_average, "mean"))
 
 
-def _var_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float
-) -> tuple[Any]:
+def _var_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     n = count(x.shape, axis)
-    return (
-        spread(cotangent, x.shape, axis)
-        * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)),
+    return spread(cotangent, x.shape, axis) * (
+        2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)
     )
 
 
@@ -271,13 +264,11 @@ def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -
     return sum_(square(deviation), axis=axis, keepdims=keepdims) / max(difference(n, ddof), 0)
 
 
-def _std_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float
-) -> tuple[Any]:
+def _std_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     n = count(x.shape, axis)
     spread_out = spread(out, x.shape, axis)
     slope = (x - mean(x, axis=axis, keepdims=True)) / (max(difference(n, ddof), 0) * spread_out)
-    return (spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope),)
+    return spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope)
 
 
 @function(
@@ -294,10 +285,8 @@ _with_keywords(var, "x where?", partial(variation, "var", False), ddof=0)
 _with_keywords(std, "x where?", partial(variation, "std", True), ddof=0)
 
 
-def _prod_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
-) -> tuple[Any]:
-    return (spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis),)
+def _prod_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis)
 
 
 prod: Op = reduction(
@@ -312,15 +301,13 @@ prod: Op = reduction(
 _with_keywords(prod, "x where? initial?", partial(_begin_with, prod, 1.0, mul))
 
 
-def equal_to_result_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool
-) -> tuple[Any]:
+def equal_to_result_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """The gradient of a result that is one of the entries: shared evenly by the entries equal to
     it.
     """
     best = spread(out, x.shape, axis)
     chosen = logical_or(equal(x, best), logical_and(isnan(x), isnan(best)))
-    return (_share(spread(cotangent, x.shape, axis), chosen, axis),)
+    return _share(spread(cotangent, x.shape, axis), chosen, axis)
 
 
 def _share(cotangent: Any, chosen: Any, axis: Any) -> Any:
@@ -340,14 +327,9 @@ def _extreme(
     example: str = "",
     **record: Any,
 ) -> Op:
-    def check(x: Any, axis: Any, keepdims: bool) -> Any:
-        if not np.size(x) and not count(np.shape(x), axis):
-            raise EvaluationError("the largest or smallest of no entries does not exist")
-        return forward(x, axis=axis, keepdims=keepdims)
-
     made: Op = reduction(
         f"{name} a{name}",
-        check,
+        forward,
         witness(f"arrays.{name}_"),
         equal_to_result_vjp,
         saves="x out",
@@ -379,20 +361,18 @@ def _scaled_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return root if keepdims else reshape(root, shape=reduced_shape(x.shape, axis, False))
 
 
-def _norm_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool
-) -> tuple[Any]:
+def _norm_vjp(cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     best, scale = spread(out, x.shape, axis), spread(cotangent, x.shape, axis)
     if ord == 0:
-        return (None,)
+        return None
     if ord == 1:
-        return (scale * sign(x),)
+        return scale * sign(x)
     if ord in (math.inf, -math.inf):
-        return (_share(scale * sign(x), equal(abs_(x), best), axis),)
+        return _share(scale * sign(x), equal(abs_(x), best), axis)
     slope = x / best
     if ord not in (None, 2):
         slope = where(equal(x, 0), 0.0, sign(x) * abs_(slope) ** difference(ord, 1))
-    return (scale * where(equal(best, 0), 0.0, slope),)
+    return scale * where(equal(best, 0), 0.0, slope)
 
 
 @function(

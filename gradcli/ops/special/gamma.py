@@ -78,7 +78,7 @@ polygamma: Op = elementwise(
     ">>> polygamma(1, x)",
     ulps=16,
     carries=(-math.inf, 0.0),
-    numpy=lambda shapes, n: f"special.polygamma({n}, {{0}})",
+    numpy="special.polygamma({n}, {0})",
     torch=lambda shapes, n: f"_polygamma({n}, {{0}}, {float(math.factorial(n))!r})" if n else "torch.special.digamma({0})",
 )
 digamma = elementwise(
@@ -333,14 +333,6 @@ def _difference_of_powers(x: Any, y: Any, power: int) -> Any:
     return x ** -float(power) * np.expm1(-power * np.log1p(y / x))
 
 
-def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
-    if y == 0 and (x > 0 or not m.isint(x)):
-        return m.zero
-    with m.workprec(m.prec + 2 * abs(m.mag(x)) + 2 * abs(m.mag(y))):
-        value = m.psi(n, x + y) - m.psi(n, x)
-    return +value
-
-
 def _rise_errors(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, n: int) -> Any:
     """The change of what rises or falls with each operand, as far as both digammas are of positive
     numbers.
@@ -350,20 +342,22 @@ def _rise_errors(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, n: int) -> An
     return m.where(inside, m.max(corners, axis=0), math.inf)
 
 
-psi_rise: Op = elementwise(
-    "psi_rise", "x y", _rise, _rise_reference,
-    lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
-    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, public=False, ulps=16,
+def _rise_slope(out: Any, x: Any, y: Any, n: int) -> Any:
+    return psi_rise(x, y, n=n + 1)
+
+
+@function(
+    forward=_rise, partials=(_rise_slope, lambda out, x, y, n: polygamma(x + y, n=n + 1)),
+    public=False, ulps=16,
     written={
-        (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - "
-        "polygamma(1, {x}))",
+        (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
     },
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
-    doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
-    domain="x > 0 and x + y > 0",
-    algebra="composed", carries=_rise_errors,
-    definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
+    domain="x > 0 and x + y > 0", algebra="composed", carries=_rise_errors,
 )
+def psi_rise(x: Any, y: Any, *, n: int = 0) -> Any:
+    """polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x."""
+    return polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x)
 
 
 def _betaln(x: Any, y: Any) -> Any:
@@ -426,16 +420,16 @@ beta = elementwise(
 )
 
 
-betaln = elementwise(
-    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
-    lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
-    domain="x > 0 and y > 0",
-    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
-    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+@function(
+    forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40,
+    domain="x > 0 and y > 0", rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)),
     numpy="special.betaln({0}, {1})",
-    definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
 )
+def betaln(x: Any, y: Any) -> Any:
+    """The logarithm of beta(x, y), without overflow."""
+    return lgamma(x) + lgamma(y) - lgamma(x + y)
+
+
 binomial = elementwise(
     "binomial binom comb", "n k", _binomial, "binomial",
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),

@@ -60,24 +60,22 @@ def _erfcx(x: Any, n: int) -> Any:
     return np.where(x > 1, far, near)[()]
 
 
-def _erfcx_reference(m: Any, x: Any, n: int) -> Any:
-    with m.workprec(m.prec + (n + 1) * max(0, 4 * m.mag(x))):
-        before, value = 2 / m.sqrt(m.pi), m.exp(x * x) * m.erfc(x)
-        for k in range(1, n + 1):
-            before, value = value, before / (2 * k) - x / k * value
-    return +value
-
-
-def _erfcx_symbolic(s: Any, x: Any, n: int) -> Any:
-    before, value = 2 / s.sqrt(s.pi), s.exp(x * x) * s.erfc(x)
+def _erfcx_by_steps(m: Any, x: Any, n: int) -> Any:
+    before, value = 2 / m.sqrt(m.pi), m.exp(x * x) * m.erfc(x)
     for k in range(1, n + 1):
         before, value = value, before / (2 * k) - x / k * value
     return value
 
 
+def _erfcx_reference(m: Any, x: Any, n: int) -> Any:
+    with m.workprec(m.prec + (n + 1) * max(0, 4 * m.mag(x))):
+        value = _erfcx_by_steps(m, x, n)
+    return +value
+
+
 erfcx_integral: Op = elementwise(
     "erfcx_integral", "x", _erfcx, _erfcx_reference, lambda out, x, n: -2 * (n + 1) * erfcx_integral(x, n=n + 1),
-    symbolic=_erfcx_symbolic, static={"n": 1}, public=False, ulps=500,
+    symbolic=_erfcx_by_steps, static={"n": 1}, public=False, ulps=500,
     written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} "
     r"\operatorname{{erfcx}}\left({x}\right)\right)"},

@@ -419,7 +419,7 @@ class NestWriter(Body):
                 text = self.value(item.operands[0], slot)
             else:
                 operands = [self.value(operand, slot) for operand in item.operands]
-                text = item.op.text.in_c(item.present, **item.static).format(*operands)
+                text = item.op.in_c(item.present, **item.static).format(*operands)
             self.name(key, item, text)
             if item in self.layout.kept and key in self.buffers:
                 self.add(f"{self.buffer(item, slot)} = {self.names[key]};")

@@ -225,9 +225,7 @@ def traits_of(op: Op) -> _Traits:
         else op.index_places
     )
     new = isinstance(op.forward, np.ufunc) and op.outputs == 1
-    return _Traits(
-        forward, op.operator, op.torch.shares, new, op.elementwise, differentiable, free, name
-    )
+    return _Traits(forward, op.operator, op.shares, new, op.elementwise, differentiable, free, name)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -285,7 +283,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         out, static = view_of(op, given[0], static)
         if out.dtype is not dtype:
             out = as_array(op, out, dtype)
-        tensor = viewing(out, operands[0], op.torch.memory)
+        tensor = viewing(out, operands[0], op.memory)
         out = tensor.array
     else:
         out = compute_result(op, forward, scalars, given, static, dtype)
@@ -431,7 +429,7 @@ def promote(
     if common is None or common.kind not in FLOATS:
         common = None if op.result in ("bool", "int") else _common(op, operands, arrays)
         half = half or (common is not None and is_half(common))
-    if not half or op.torch.shares or op.always or op.torch.memory == "format":
+    if not half or op.shares or op.always or op.memory == "format":
         return arrays, common
     return computed_with(op, arrays, common), common
 
@@ -448,11 +446,11 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
     target, whole = dtypes.result_type(deciding), None
     if op.algebra == "square" and target.kind == "b":  # which is a power by the number 2
         target = dtypes.int64.numpy
-    error = None if op.torch.refuses is None else op.torch.refuses(target, arrays)
+    error = None if op.refuses is None else op.refuses(target, arrays)
     if error is not None:
         raise error
     if target.kind not in FLOATS:
-        if op.result == "same" or (op.integral and not op.text.transparent):
+        if op.result == "same" or (op.integral and not op.transparent):
             if not op.elementwise:
                 return None
             whole = target
@@ -544,7 +542,7 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     """The result of a function that PyTorch has as a view; None where it is none, or what it was
     given does not fit.
     """
-    view, x = record.torch.memory, operands[0] if operands else None
+    view, x = record.memory, operands[0] if operands else None
     if isinstance(view, str) or not isinstance(x, Tensor):
         return None
     levels = levels_of([x])

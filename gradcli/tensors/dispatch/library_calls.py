@@ -420,7 +420,7 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
                 if not kind
                 else parts[place].detach().to(getattr(dtypes, kind))
             )
-    if record.torch.memory == "parts":
+    if record.memory == "parts":
         for place, part in enumerate(parts):
             one_of_several(part, place)
     names = record.result_names if isinstance(record, Composite) else ()
@@ -437,16 +437,11 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start:
         return result
     result = result if isinstance(result, Tensor) else Tensor(np.asarray(result))
     if not isinstance(result, Batched):
-        if (
-            record.torch.shares
-            and isinstance(record, Composite)
-            and arguments
-            and result is arguments[0]
-        ):
+        if record.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
             result = apply(reshape, [result], {"shape": result.array.shape})
         if result._view is not None and not _shows(result, arguments):
             result._view = None  # of something that was made on the way
-        if record.torch.memory == "own":
+        if record.memory == "own":
             if any(
                 isinstance(a, Tensor) and np.may_share_memory(result.array, a.array)
                 for a in arguments
@@ -483,7 +478,7 @@ def _apply(
     if isinstance(record, Op) and host is HOST:
         return binding.apply(host, record, name, signature, operands, static)
     common = _float_among(operands)
-    if common is not None and is_half(common) and record.torch.memory in ("", "own"):
+    if common is not None and is_half(common) and record.memory in ("", "own"):
         wide = in_dtype(operands, float32, is_half)
         result = _apply(host, record, name, signature, wide, static)
         if not any(

@@ -150,7 +150,7 @@ def _record(cls: type[Any], inputs: int, outputs: int) -> tuple[Op, type[Any]]:
     passes: dict[str, Any] = {
         "forward": _refuse_unregistered,
         "reference": _refuse_unregistered,
-        "vjp": _pull_of(cls),
+        "vjp": _pull_of(cls, inputs),
         "saves": ("out",),
     }
     op = _Users(
@@ -159,8 +159,8 @@ def _record(cls: type[Any], inputs: int, outputs: int) -> tuple[Op, type[Any]]:
     return op, node_class(f"{cls.__name__}Backward", _FunctionNode)
 
 
-def _pull_of(cls: type[Any]) -> Any:
-    def vjp(wanted: Any, cotangent: Any, out: Any, *operands: Any, call: Any) -> tuple[Any, ...]:
+def _pull_of(cls: type[Any], inputs: int) -> Any:
+    def vjp(cotangent: Any, out: Any, *operands: Any, call: Any) -> tuple[Any, ...]:
         node = call()
         ctx = node.context
         single = not isinstance(node.dtype, tuple)
@@ -179,14 +179,14 @@ def _pull_of(cls: type[Any]) -> Any:
         if node.saved is FREED:
             ctx._saved, ctx._freed = (), True
         parts = returned if isinstance(returned, tuple) else (returned,)
-        if len(parts) < len(wanted) or any(part is not None for part in parts[len(wanted) :]):
+        if len(parts) < inputs or any(part is not None for part in parts[inputs:]):
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients "
-                f"(expected {len(wanted)}, got {len(parts)})"
+                f"(expected {inputs}, got {len(parts)})"
             )
         return tuple(
             _check_part(cls, i, part, node.inputs[i], state.recording)
-            for i, part in enumerate(parts[: len(wanted)])
+            for i, part in enumerate(parts[:inputs])
         )
 
     return vjp

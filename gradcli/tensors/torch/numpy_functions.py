@@ -66,7 +66,7 @@ def call_function(name: str, arguments: Any, keywords: dict[str, Any], function:
             out, call_function(name, arguments, {**keywords, "out": None}, function), True
         )
     arguments, named = tuple(map(strong, arguments)), {k: strong(v) for k, v in keywords.items()}
-    of_floats = isinstance(record, Op) and record.torch.refuses and not record.integral
+    of_floats = isinstance(record, Op) and record.refuses and not record.integral
     if of_floats and "dtype" in named and np.dtype(named["dtype"]).kind not in dtypes.FLOATS:
         refuse(name, dtype=named["dtype"])
     if of_floats or name in _IN_DOUBLES:

@@ -548,7 +548,7 @@ def _apart(x: Tensor) -> Tensor:
 
 _APART = Op(
     "apart", "x", "the same entries", forward=np.copy, reference=np.copy, kind="structural",
-    vjp=lambda wanted, cotangent, *_, **__: (None if state.pushing else cotangent,),
+    vjp=lambda cotangent, *_, **__: None if state.pushing else cotangent,
 )  # fmt: skip
 
 
