@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,11 +27,20 @@ from gradcli.exports.python import (
     OPERATORS,
     called_functions,
     functions,
+    number_text,
     operator_text,
     text_of,
     wrap,
 )
-from gradcli.exports.subject import Names, Subject, conventions, describe, lacking, writable
+from gradcli.exports.subject import (
+    Names,
+    Parameter,
+    Subject,
+    conventions,
+    describe,
+    lacking,
+    writable,
+)
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
 from gradcli.inert import printable
@@ -51,6 +60,7 @@ class Syntax:
     array                     how an array of a name and a size is declared
     constant, variable, loop  templates of a name and a text; of an index and how far it goes
     table                     of a type, a name and entries
+    leaf                      how an argument's entries are called, by its own name
     """
 
     name: str
@@ -62,11 +72,11 @@ class Syntax:
     variable: str
     loop: str
     table: str
+    reserved: Collection[str]
+    leaf: Callable[[Names, str, Parameter], str]
 
     def number(self, value: float) -> str:
-        if math.isfinite(value):
-            return repr(value)
-        return self.nan if value != value else "-" * (value < 0) + self.infinity
+        return number_text(value, self.nan, self.infinity)
 
 
 _OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
@@ -114,17 +124,26 @@ def _moves(node: Expr, op: Op) -> bool:
 
 
 class Loops:
-    """The statements of one function, and the arrays that they declare, with their sizes."""
+    """The statements of one function, and the arrays that they declare, with their sizes.
+
+    own      what the parameters are called, by the user's names
+    comment  what it computes, in words
+    """
 
     def __init__(
-        self,
-        syntax: Syntax,
-        functions: Mapping[str, str],
-        subject: Subject,
-        names: Names,
-        leaves: Mapping[Expr, str],
+        self, syntax: Syntax, functions: Mapping[str, str], subject: Subject, *, unicode: bool
     ) -> None:
-        self.syntax, self.functions, self.names, self.leaves = syntax, functions, names, leaves
+        kinks = conventions(subject)
+        subject = loopable(subject, syntax.name, functions)
+        reserved = {*syntax.reserved, *functions, *functions.values(), subject.function}
+        self.syntax, self.functions = syntax, functions
+        self.names = Names(reserved, unicode=unicode)
+        self.parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
+        self.own = {p.name: self.names.of(p.name) for p in self.parameters}
+        self.leaves = {
+            p.leaf: syntax.leaf(self.names, self.own[p.name], p) for p in self.parameters
+        }
+        self.comment = describe(subject, kinks, self.own)
         self.lines: list[str] = []
         self.arrays: list[tuple[str, int]] = []
         self._depth = 1
@@ -134,7 +153,7 @@ class Loops:
         self.reader = Reader(self.order, in_c=False, as_it_is=True)
         self.text: dict[Item, Piece] = {}
         self.stored: set[Item] = set()
-        self.whole: dict[Expr, str] = dict(leaves)
+        self.whole: dict[Expr, str] = dict(self.leaves)
         views = self.reader.views
         self.labels = {
             views[node].item: name for node, name in subject.labels.items() if node in views
@@ -549,7 +568,8 @@ def _array(name: str, size: int) -> str:
 
 _C = Syntax(
     "c", "(double)", "NAN", "INFINITY", _array, "const double {} = {};", "double {} = {};",
-    "for (int {0} = 0; {0} < {1}; {0}++) {{", "static const {} {}[] = {{{}}};",
+    "for (int {0} = 0; {0} < {1}; {0}++) {{", "static const {} {}[] = {{{}}};", _RESERVED_IN_C,
+    lambda names, own, parameter: own if parameter.shape else f"{own}[0]",
 )  # fmt: skip
 
 
@@ -567,23 +587,15 @@ class CFile:
         return "\n\n\n".join([heading, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
-        kinks = conventions(subject)
         known = {**{name: name for name in functions_in_c()}, **builtins("c.c.txt")}
-        subject = loopable(subject, "c", known)
-        names = Names({*_RESERVED_IN_C, *known, *known.values(), subject.function}, unicode=False)
-        parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
-        called_ = {parameter.name: names.of(parameter.name) for parameter in parameters}
-        leaves = {
-            p.leaf: called_[p.name] if p.shape else f"{called_[p.name]}[0]" for p in parameters
-        }
+        loops = Loops(_C, known, subject, unicode=False)
+        subject, own = loops.subject, loops.own
         gradients = {
-            name: names.of(called_[name], prefix="grad_") for name in sorted(subject.gradients)
+            name: loops.names.of(own[name], prefix="grad_") for name in sorted(subject.gradients)
         }
-        loops = Loops(_C, known, subject, names, leaves)
         loops.write()
-        arguments = [f"const double *{called_[p.name]}" for p in parameters] + [
-            f"double *{name}" for name in gradients.values()
-        ]
+        arguments = [f"const double *{name}" for name in own.values()]
+        arguments += [f"double *{name}" for name in gradients.values()]
         for name, pointer in gradients.items():
             loops.result(subject.gradients[name], pointer)
         total = loops.total(subject.value)
@@ -591,7 +603,7 @@ class CFile:
         if freed:
             freed = [f"    const double value = {total};", *freed]
             total = "value"
-        comment = [_inert(line) for line in describe(subject, kinks, called_)]
+        comment = [_inert(line) for line in loops.comment]
         comment += (
             ["", "Arrays are in C order; the sum of the value's entries is returned."]
             if subject.value.shape
@@ -647,7 +659,8 @@ _NESTED = """function nested(entries, shape) { // flat entries as a nested array
 
 _JAVASCRIPT = Syntax(
     "javascript", "Number", "NaN", "Infinity", "const {} = new Array({});".format, "const {} = {};", "let {} = {};",
-    "for (let {0} = 0; {0} < {1}; {0}++) {{", "const {1} = [{2}];",
+    "for (let {0} = 0; {0} < {1}; {0}++) {{", "const {1} = [{2}];", _RESERVED_IN_JAVASCRIPT,
+    lambda names, own, parameter: names.of(f"{own}_flat") if parameter.shape else own,
 )  # fmt: skip
 
 
@@ -695,18 +708,9 @@ class JavaScriptModule:
         return "\n\n\n".join([*made, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
-        kinks = conventions(subject)
         known = {**{name: name for name in _library()}, **builtins("javascript.js.txt")}
-        subject = loopable(subject, "javascript", known)
-        names = Names({*_RESERVED_IN_JAVASCRIPT, *known, subject.function}, unicode=True)
-        parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
-        own = {parameter.name: names.of(parameter.name) for parameter in parameters}
-        flat = {
-            p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters
-        }
-        loops = Loops(
-            _JAVASCRIPT, known, subject, names, {p.leaf: flat[p.name] for p in parameters}
-        )
+        loops = Loops(_JAVASCRIPT, known, subject, unicode=True)
+        subject, own = loops.subject, loops.own
         loops.write()
         value = self._argument_text(loops, subject.value)
         entries = [
@@ -714,14 +718,18 @@ class JavaScriptModule:
             for name, node in subject.gradients.items()
         ]
         keys = [name if own[name] == name else f"{_key(name)}: {own[name]}" for name in own]
-        comment = [printable(line).replace("*/", "* /") for line in describe(subject, kinks, own)]
+        comment = [printable(line).replace("*/", "* /") for line in loops.comment]
         lines = ["/**", *(f" * {line}".rstrip() for line in comment), " */"]
         lines += wrap(
             f"export function {subject.function}({{ {', '.join(keys)} }}) {{"
             if keys
             else f"export function {subject.function}() {{"
         )
-        lines += [f"    const {flat[p.name]} = flat({own[p.name]});" for p in parameters if p.shape]
+        lines += [
+            f"    const {loops.leaves[p.leaf]} = flat({own[p.name]});"
+            for p in loops.parameters
+            if p.shape
+        ]
         for line in [
             *loops.lines,
             f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};",

@@ -128,6 +128,13 @@ class Statements(Transcription[Any]):
         raise NotImplementedError
 
 
+def number_text(value: float, nan: str, infinity: str) -> str:
+    """A float, as languages write it that have these names for what is not finite."""
+    if math.isfinite(value):
+        return repr(value)
+    return nan if value != value else "-" * (value < 0) + infinity
+
+
 def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
     """An operation by its sign, where all languages have that."""
     sign = op.sign
@@ -209,6 +216,86 @@ def called_functions(text: str, available: dict[str, str]) -> list[str]:
     return [name for name in available if name in wanted]
 
 
+# -- Modules of Python, with a function for each query -------------------------------------------
+
+
+class PythonModule:
+    """A target of which files are modules of Python; `numpy` and the like, and sympy.
+
+    decorated  the line before a function
+    notes      lines at the end of its docstring
+    """
+
+    name: str
+    decorated = ""
+    notes: Sequence[str] = ()
+
+    def function(self, subject: Subject) -> str:
+        """The text of a function. Raises UnsupportedInTargetError."""
+        kinks = conventions(subject)
+        subject = writable(subject, self.name, self.writes)
+        names = Names(self.reserved_names, unicode=True)
+        known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
+        text = self.statements(subject.precision, subject.roots, names, subject.labels, known)
+        value, *gradients = [
+            self.result(node, piece, subject.precision)
+            for node, piece in zip(subject.roots, text.texts(), strict=True)
+        ]
+        entries = (
+            f"{quote(name)}: {piece}"
+            for name, piece in zip(subject.gradients, gradients, strict=True)
+        )
+        told = describe(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters})
+        taken = [
+            f"{name} = {self.taken(name, leaf, subject.precision)}" for leaf, name in known.items()
+        ]
+        lines = [self.decorated] if self.decorated else []
+        takes = ", ".join(["*", *known.values()]) if known else ""
+        lines += wrap(f"def {subject.function}({takes}):")
+        lines += docstring([*told, *self.notes])
+        results = [f"value = {value}", "return value, {" + ", ".join(entries) + "}"]
+        for line in [*taken, *text.lines, *results]:
+            lines += wrap("    " + line)
+        return "\n".join(lines)
+
+    # -- what libraries differ in
+    # ---------------------------------------------------------------------------------
+
+    @property
+    def reserved_names(self) -> set[str]:
+        return {*keyword.kwlist, *keyword.softkwlist, "value"}
+
+    def writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
+        """Return whether there is a text for an operation, the node, on operands."""
+        raise NotImplementedError
+
+    def statements(self, precision: str, *arguments: Any) -> Statements:
+        raise NotImplementedError
+
+    def taken(self, name: str, leaf: Expr, precision: str) -> str:
+        """The text of an argument as the library computes with it."""
+        raise NotImplementedError
+
+    def result(self, node: Expr, text: str, precision: str) -> str:
+        """The text of a result."""
+        raise NotImplementedError
+
+
+def is_operator(op: Op) -> bool:
+    """Return whether Python writes an operation by a sign."""
+    return (op.sign in OPERATORS and op.algebra != "chain") or op.sign == "**"
+
+
+def quote(name: str) -> str:
+    return repr(name) if name.isprintable() else ascii(name)
+
+
+def docstring(lines: Sequence[str]) -> list[str]:
+    """Lines between triple quotes, which nothing of the user's text ends."""
+    safe = [printable(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+    return [f'    """{safe[0]}', *(f"    {line}".rstrip() for line in safe[1:]), '    """']
+
+
 # -- Exports to libraries of arrays in Python: NumPy (with SciPy), PyTorch and JAX, whose functions
 # have nearly the same names.
 
@@ -225,7 +312,7 @@ def _with_parameters(text: str, static: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class ArrayTarget:
+class ArrayTarget(PythonModule):
     """A library of arrays.
 
     field     of an operation's texts, its own; None where it has NumPy's, or those of PyTorch that
@@ -251,21 +338,27 @@ class ArrayTarget:
 
     @property
     def reserved_names(self) -> set[str]:
-        words = {*keyword.kwlist, *keyword.softkwlist, "value", *self._functions, "_tensor"}
-        return words | {
-            "np",
-            "numpy",
-            "special",
-            "linalg",
-            "torch",
-            "jax",
-            "jnp",
-            "float",
-            "range",
-            "list",
-            "tuple",
-            "slice",
-        }
+        return (
+            super().reserved_names
+            | self._functions.keys()
+            | {
+                *[
+                    "_tensor",
+                    "np",
+                    "numpy",
+                    "special",
+                    "linalg",
+                    "torch",
+                    "jax",
+                    "jnp",
+                    "float",
+                    "range",
+                    "list",
+                    "tuple",
+                    "slice",
+                ]
+            }
+        )
 
     def template(
         self, op: Op, given: Sequence[bool], shapes: Sequence[Any], static: Mapping[str, Any]
@@ -330,6 +423,50 @@ class ArrayTarget:
         lines = [line for word, line in self.imports if re.search(word, text)]
         return list(dict.fromkeys(part for line in lines for part in line.split("\n")))
 
+    def file(self, subjects: Sequence[Subject]) -> str:
+        """The text of a module. Raises UnsupportedInTargetError."""
+        code = "\n\n\n".join(map(self.function, subjects))
+        precision = subjects[0].precision if subjects else "float64"
+        library = self.library(code)
+        head = self.heading(code + library)
+        if self.name == "jax" and precision == "float64":
+            head += [
+                "",
+                'jax.config.update("jax_enable_x64", True)  # without it, JAX computes in float32',
+            ]
+        parts = ["\n".join(head), library, code]
+        if self.tensor and "_tensor(" in code + library:
+            parts.insert(
+                1,
+                'def _tensor(x):\n    """What PyTorch\'s functions take."""\n    return '
+                "torch.as_tensor(x, dtype=torch.float64)",
+            )
+        text = "\n\n\n".join(filter(None, parts)) + "\n"
+        return text.replace(self.dtype(FLOAT, "float64"), self.dtype(FLOAT, precision))
+
+    def writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
+        return is_operator(op) or bool(self.text_of_call(op, operands, node.static))
+
+    def text_of_call(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
+        """The text of an operation on nodes; empty if there is none."""
+        shapes = [None if operand is None else operand.shape for operand in operands]
+        return self.template(op, [o is not None for o in operands], shapes, static)
+
+    def statements(self, precision: str, *arguments: Any) -> Statements:
+        return _Text(self, precision, *arguments)
+
+    def taken(self, name: str, leaf: Expr, precision: str) -> str:
+        make = f"{self.prefixes['np']}{'as_tensor' if self.tensor else 'asarray'}"
+        return f"{make}({name}, dtype={self.dtype(leaf.kind, precision)})"
+
+    def result(self, node: Expr, text: str, precision: str) -> str:
+        """A result, which is an array also where nothing was computed."""
+        if not node.is_constant or node.shape:
+            return text
+        if self.tensor:
+            return f"_tensor({text})"
+        return self.array(f"{text}, dtype={self.dtype(FLOAT, precision)}")
+
 
 NUMPY = ArrayTarget(
     "numpy", "numpy", {"np": "np.", "special": "special.", "linalg": "linalg."}, False,
@@ -362,8 +499,7 @@ class _Text(Statements):
         self.target, self.precision = target, precision
 
     def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
-        shapes = [None if operand is None else operand.shape for operand in node.operands]
-        text = self.target.template(op, [o is not None for o in operands], shapes, node.static)
+        text = self.target.text_of_call(op, node.operands, node.static)
         if self.target.tensor:
             if (
                 node.operands
@@ -381,13 +517,7 @@ class _Text(Statements):
 
     def number(self, value: float) -> str:
         np_ = self.target.prefixes["np"]
-        return (
-            repr(value)
-            if math.isfinite(value)
-            else f"{np_}nan"
-            if value != value
-            else f"{'-' if value < 0 else ''}{np_}inf"
-        )
+        return number_text(value, f"{np_}nan", f"{np_}inf")
 
     def array(self, value: np.ndarray) -> str:
         dtype = self.target.dtype(
@@ -404,113 +534,6 @@ class _Text(Statements):
         if isinstance(value, list):
             return f"[{', '.join(map(self._nested_text, value))}]"
         return self.number(value) if isinstance(value, float) else repr(value)
-
-
-class PythonModule:
-    """A target of which files are modules of Python."""
-
-    def __init__(self, target: ArrayTarget) -> None:
-        self.target = target
-
-    def file(self, subjects: Sequence[Subject]) -> str:
-        """The text of a module. Raises UnsupportedInTargetError."""
-        code = "\n\n\n".join(map(self._function, subjects))
-        precision = subjects[0].precision if subjects else "float64"
-        library = self.target.library(code)
-        head = self.target.heading(code + library)
-        if self.target.name == "jax" and precision == "float64":
-            head += [
-                "",
-                'jax.config.update("jax_enable_x64", True)  # without it, JAX computes in float32',
-            ]
-        parts = ["\n".join(head), library, code]
-        if self.target.tensor and "_tensor(" in code + library:
-            parts.insert(
-                1,
-                'def _tensor(x):\n    """What PyTorch\'s functions take."""\n    return '
-                "torch.as_tensor(x, dtype=torch.float64)",
-            )
-        text = "\n\n\n".join(filter(None, parts)) + "\n"
-        return text.replace(
-            self.target.dtype(FLOAT, "float64"), self.target.dtype(FLOAT, precision)
-        )
-
-    def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
-        shapes = [None if operand is None else operand.shape for operand in operands]
-        return is_operator(op) or bool(
-            self.target.template(op, [o is not None for o in operands], shapes, node.static)
-        )
-
-    def _function(self, subject: Subject) -> str:
-        target = self.target
-        kinks = conventions(subject)
-        subject = writable(subject, target.name, self._writes)
-        names = Names(target.reserved_names, unicode=True)
-        known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
-        text = _Text(target, subject.precision, subject.roots, names, subject.labels, known)
-        results = [
-            self._result(node, piece, subject.precision)
-            for node, piece in zip(subject.roots, text.texts(), strict=True)
-        ]
-        take = f"{target.prefixes['np']}{'as_tensor' if target.tensor else 'asarray'}"
-        taken = [
-            f"{name} = {take}({name}, dtype={target.dtype(leaf.kind, subject.precision)})"
-            for leaf, name in known.items()
-        ]
-        lines = function_lines(
-            subject,
-            known,
-            describe(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}),
-            [*taken, *text.lines],
-            results,
-        )
-        return "\n".join([*([target.decorated] if target.decorated else []), *lines])
-
-    def _result(self, node: Expr, text: str, precision: str) -> str:
-        """A result, which is an array also where nothing was computed."""
-        if not node.is_constant or node.shape:
-            return text
-        return (
-            f"_tensor({text})"
-            if self.target.tensor
-            else self.target.array(f"{text}, dtype={self.target.dtype(FLOAT, precision)}")
-        )
-
-
-def is_operator(op: Op) -> bool:
-    """Return whether Python writes an operation by a sign."""
-    return (op.sign in OPERATORS and op.algebra != "chain") or op.sign == "**"
-
-
-def function_lines(
-    subject: Subject,
-    known: Mapping[Expr, str],
-    told: Sequence[str],
-    body: Sequence[str],
-    results: Sequence[str],
-) -> list[str]:
-    """A function of Python with its docstring; its results are the value and a dictionary of
-    gradients.
-    """
-    value, *gradients = results
-    entries = (
-        f"{quote(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True)
-    )
-    lines = wrap(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
-    lines += docstring(told)
-    for line in [*body, f"value = {value}", "return value, {" + ", ".join(entries) + "}"]:
-        lines += wrap("    " + line)
-    return lines
-
-
-def quote(name: str) -> str:
-    return repr(name) if name.isprintable() else ascii(name)
-
-
-def docstring(lines: Sequence[str]) -> list[str]:
-    """Lines between triple quotes, which nothing of the user's text ends."""
-    safe = [printable(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines]
-    return [f'    """{safe[0]}', *(f"    {line}".rstrip() for line in safe[1:]), '    """']
 
 
 # -- The languages and libraries that functions are exported to, by name; what each needs is
@@ -543,4 +566,4 @@ def target_of(name: str) -> Target:
         module, kind = _MADE[name]
         found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()
         return found
-    return PythonModule({"numpy": NUMPY, "torch": TORCH, "jax": JAX}[name])
+    return {"numpy": NUMPY, "torch": TORCH, "jax": JAX}[name]

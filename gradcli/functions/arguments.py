@@ -142,34 +142,23 @@ def products_in(arguments: Mapping[str, Any], wrt: list[str], result: Any, along
     a tuple of tuples in the order of ``wrt``. Raises ArgumentError for what is missing or of
     another shape.
     """
-    names = list(along)
-    if names != wrt:
+    if list(along) != wrt:
         raise ArgumentError(
             "second derivatives are by arguments that are numbers or arrays, not structures of them"
         )
     found: Floats = {}
-    for i, name in enumerate(names):
+    for name, row in _by_argument(arguments, wrt, result).items():
         shape = along[name].shape
-        product = np.zeros(shape)
-        for j, other in enumerate(names):
-            block = _numbers(f"{name},{other}", _block(result, names, i, j))
-            if block.shape != (*shape, *along[other].shape):
+        found[name] = np.zeros(shape)
+        for other, block in _by_argument(arguments, wrt, row).items():
+            part, wanted = _numbers(f"{name},{other}", block), (*shape, *along[other].shape)
+            if part.shape != wanted:
                 raise ArgumentError(
                     f"the second derivative by '{name}' and '{other}' has the shape "
-                    f"{block.shape}, not {(*shape, *along[other].shape)}"
+                    f"{part.shape}, not {wanted}"
                 )
-            product = product + np.tensordot(block, along[other], axes=along[other].ndim)
-        found[name] = product
+            found[name] = found[name] + np.tensordot(part, along[other], axes=along[other].ndim)
     return found
-
-
-def _block(result: Any, names: list[str], i: int, j: int) -> Any:
-    try:
-        if isinstance(result, Mapping):
-            return result[names[i]][names[j]]
-        return result[i][j] if isinstance(result, (tuple, list)) else result
-    except (LookupError, TypeError):
-        raise ArgumentError(f"the Hessian has nothing for '{names[i]}' and '{names[j]}'") from None
 
 
 def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> dict[str, Any]:
@@ -186,6 +175,7 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
         return {name: result[name] for name in wrt}
     if result is None:
         raise ArgumentError("the gradient is None")
+    several = isinstance(result, (tuple, list))
     if len(wrt) == 1:
         argument = arguments[wrt[0]]
         several = (
@@ -193,9 +183,7 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
             and not isinstance(argument, (tuple, list))
             and _shape(result) != np.shape(argument)
         )
-        parts = list(result) if several else [result]
-    else:
-        parts = list(result) if isinstance(result, (tuple, list)) else [result]
+    parts = list(result) if several else [result]
     if len(parts) != len(wrt):
         each = "argument" if len(wrt) == len(arguments) else f"of {', '.join(wrt)}"
         wanted = "one array" if len(wrt) == 1 else f"{len(wrt)} arrays, one for each {each}"
@@ -251,8 +239,9 @@ def of_torch(tensor: Any) -> np.ndarray:
     return found
 
 
-def to_torch(torch: Any, array: np.ndarray) -> Any:
+def to_torch(array: np.ndarray) -> Any:
     """An array as a tensor of PyTorch's, of its own memory."""
+    torch = import_module("torch")
     if is_bfloat16(array.dtype):
         return torch.from_numpy(array.astype(np.float32)).to(torch.bfloat16)
     return torch.from_numpy(np.array(array))
@@ -451,7 +440,7 @@ class Parameters:
     @contextmanager
     def _place(self, torch: Any, values: tuple[Any, ...]) -> Iterator[None]:
         pairs = [*zip(self._slots, values, strict=True)]
-        pairs += [(places, to_torch(torch, self._cast(tensor))) for places, tensor in self._others]
+        pairs += [(places, to_torch(self._cast(tensor))) for places, tensor in self._others]
         before = [(table, key, table[key]) for places, _ in pairs for table, key in places]
         try:
             for places, value in pairs:

@@ -8,7 +8,7 @@ import ast
 import importlib
 import inspect
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from gradcli.errors import EvaluationError, UnknownNameError, UsageError, one_of
 from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
-from gradcli.functions.checking import Question
+from gradcli.functions.checking import Question, names_to_differentiate
 from gradcli.functions.differences import JVP
 from gradcli.functions.frameworks import FORWARD, FRAMEWORKS
 from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL, is_operator
@@ -124,25 +124,13 @@ def definition_of(function: Any) -> Definition:
     if is_operator(function):
         return Definition()
     with suppress(Exception):  # a function may be any object
-        if is_module(function):
-            forward = definition_of(type(function).forward)
-            return (
-                forward
-                if forward.file is not None and not is_installed(forward.file)
-                else Definition()
-            )
-        code = getattr(inspect.unwrap(function), "__code__", None)
-        if code is not None:
-            return Definition(code.co_filename, code.co_firstlineno)
-        if inspect.isclass(function):
-            return Definition(
-                inspect.getsourcefile(function), inspect.getsourcelines(function)[1] or 1
-            )
-        return (
-            definition_of(type(function).__call__)
-            if hasattr(type(function).__call__, "__code__")
-            else Definition()
-        )
+        module = is_module(function)
+        target = type(function).forward if module else inspect.unwrap(function)
+        if not (inspect.isclass(target) or hasattr(target, "__code__")):
+            target = type(target).__call__
+        file, (_, line) = inspect.getsourcefile(target), inspect.getsourcelines(target)
+        if not (module and is_installed(file or "")):
+            return Definition(file, line or 1)
     return Definition()
 
 
@@ -235,37 +223,6 @@ def _as_argument(value: Any, dtype: str) -> Any:
         rounded = in_format(array, dtype)
         return rounded if array.ndim else rounded[()]
     return array.item() if not array.ndim else array
-
-
-def names_to_differentiate(
-    names: list[str],
-    wrt: Sequence[str] | None,
-    freeze: Sequence[str],
-    by: str | None,
-    spelled: Callable[[str], str],
-) -> list[str]:
-    """Return the names that the gradient is by, of which PyTorch's modules may have more than the
-    arguments.
-
-    Raises UsageError for a name that is none of them, and where none is left.
-    """
-    for option, given in (("wrt", wrt or ()), ("freeze", freeze)):
-        for name in given if by != "torch" else ():
-            if name not in names:
-                close = suggestion(name, names)
-                help = (
-                    f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
-                )
-                raise UsageError(f"{spelled(option)}: {spelled('at')} has no '{name}'", help=help)
-    left = [name for name in dict.fromkeys(names if wrt is None else wrt) if name not in freeze]
-    if names and not left and by != "torch":
-        help = f"the arguments are {', '.join(names)}"
-        if freeze:
-            raise UsageError(
-                f"{spelled('freeze')} leaves nothing to differentiate with respect to", help=help
-            )
-        raise UsageError(f"{spelled('wrt')}: no argument to differentiate by", help=help)
-    return left
 
 
 # -- What is asked about a function, in Python and on the command line: whose gradient, JVP or

@@ -8,7 +8,7 @@ times a seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.errors import ArgumentError, EvaluationError, UsageError
+from gradcli.errors import ArgumentError, EvaluationError, UsageError, suggestion
 from gradcli.functions.arguments import (
     DIRECTIONS,
     NoValue,
@@ -133,13 +133,8 @@ class Question:
 
         Raises UsageError for others.
         """
-        unknown = next((name for name in (*self.wrt, *self.frozen) if name not in names), None)
-        if unknown is not None:
-            raise UsageError(
-                f"there is no '{unknown}' to differentiate by", help=f"there are {', '.join(names)}"
-            )
-        wanted = names if self.by_default else self.wrt
-        return replace(self, wrt=[name for name in wanted if name not in self.frozen])
+        wrt = None if self.by_default else self.wrt
+        return replace(self, wrt=names_to_differentiate(names, wrt, self.frozen, None, str))
 
     def _by(
         self,
@@ -302,6 +297,37 @@ class Question:
                 raise EvaluationError("the reference has no second derivative of this function")
             checks.append(Check(max(part.verdict for part in parts.values()), parts))
         return checks
+
+
+def names_to_differentiate(
+    names: list[str],
+    wrt: Sequence[str] | None,
+    freeze: Sequence[str],
+    by: str | None,
+    spelled: Callable[[str], str],
+) -> list[str]:
+    """Return the names that the gradient is by, of which PyTorch's modules may have more than the
+    arguments.
+
+    Raises UsageError for a name that is none of them, and where none is left.
+    """
+    for option, given in (("wrt", wrt or ()), ("freeze", freeze)):
+        for name in given if by != "torch" else ():
+            if name not in names:
+                close = suggestion(name, names)
+                help = (
+                    f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
+                )
+                raise UsageError(f"{spelled(option)}: {spelled('at')} has no '{name}'", help=help)
+    left = [name for name in dict.fromkeys(names if wrt is None else wrt) if name not in freeze]
+    if names and not left and by != "torch":
+        help = f"the arguments are {', '.join(names)}"
+        if freeze:
+            raise UsageError(
+                f"{spelled('freeze')} leaves nothing to differentiate with respect to", help=help
+            )
+        raise UsageError(f"{spelled('wrt')}: no argument to differentiate by", help=help)
+    return left
 
 
 def _widest(arguments: Mapping[str, Any]) -> np.dtype[Any]:

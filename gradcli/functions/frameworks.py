@@ -53,14 +53,9 @@ def framework(name: str) -> Framework:
 # ------------------------------------------------------------------------------------------------------
 
 
-def _tensor(name: str, value: Any, numbers: np.ndarray) -> Any:
-    torch = import_module("torch")
-    return to_torch(torch, numbers)
-
-
 def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     torch = import_module("torch")
-    leaves = {name: to_torch(torch, x).requires_grad_() for name, x in subject.floats.items()}
+    leaves = {name: to_torch(x).requires_grad_() for name, x in subject.floats.items()}
     result = subject(instead=leaves)
     pairs = [
         (part, _seed_like(torch, part, seed))
@@ -76,7 +71,7 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     found = torch.autograd.grad(*ends, allow_unused=True, create_graph=along is not None)
     if along is not None:
         slopes = [
-            (g * to_torch(torch, along[name])).sum()
+            (g * to_torch(along[name])).sum()
             for name, g in zip(leaves, found, strict=True)
             if _requires_grad(g)
         ]
@@ -92,10 +87,10 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
 
 
 def _pushed_by_torch(subject: Subject, along: Floats) -> list[np.ndarray]:
-    torch, dual = import_module("torch"), import_module("torch.autograd.forward_ad")
+    dual = import_module("torch.autograd.forward_ad")
     with dual.dual_level():
         moving = {
-            name: dual.make_dual(*(to_torch(torch, part) for part in (x, along[name])))
+            name: dual.make_dual(*(to_torch(part) for part in (x, along[name])))
             for name, x in subject.floats.items()
         }
         ends = [dual.unpack_dual(part) for part in subject(instead=moving)]
@@ -199,7 +194,9 @@ def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats
 
 
 FRAMEWORKS = {
-    "torch": Framework("torch", _tensor, _by_torch, push=_pushed_by_torch),
+    "torch": Framework(
+        "torch", lambda *given: to_torch(given[-1]), _by_torch, push=_pushed_by_torch
+    ),
     "jax": Framework("jax", _jax_array, _by_jax, _doubles, _pushed_by_jax),
     "autograd": Framework("autograd", as_given, _by_autograd),
 }

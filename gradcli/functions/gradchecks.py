@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.functions.arguments import Seeds, Subject
+from gradcli.functions.arguments import Subject
 from gradcli.functions.differences import by_differences
 from gradcli.report.records import Record
 from gradcli.report.verdicts import VariableCheck, Verdict
@@ -231,18 +231,14 @@ class _Function:
 
     def gradients(
         self, outputs: Sequence[Tensor], cotangents: Sequence[np.ndarray]
-    ) -> tuple[Tensor | None, ...]:
-        """Return the products of cotangents of some results with the Jacobian; the graph is kept.
+    ) -> list[np.ndarray]:
+        """Return the products of cotangents of some results with the Jacobian by the inputs; the
+        graph is kept.
 
         A rule may write into its cotangent, which is a copy.
         """
-        if not outputs:
-            return ()
         copies = [Tensor(cotangent.copy()) for cotangent in cotangents]
-        return grad(outputs, self.inputs, copies, retain_graph=True, allow_unused=True)
-
-    def fill(self, found: Sequence[Tensor | None]) -> list[np.ndarray]:
-        """Return gradients by the inputs as arrays, zeros where there are none."""
+        found = grad(outputs, self.inputs, copies, retain_graph=True, allow_unused=True)
         return [
             np.zeros_like(x.array) if g is None else g.array.copy()
             for x, g in zip(self.inputs, found, strict=True)
@@ -318,18 +314,6 @@ class _Tolerance(NamedTuple):
     step: float | None
     sums: bool
 
-    def fault(
-        self, subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, weight: float | None
-    ) -> str:
-        """Return what differences find wrong; "" if it is nothing.
-
-        weight  of the sum whose derivative it is; None where nothing is allowed
-        """
-        rtol, atol = (_SURE, 0.0) if weight is None else (self.relative, self.absolute * weight)
-        return _wrong_derivative(
-            by_differences(subject, name, seeds, claimed, rtol, atol, self.step)
-        )
-
 
 def _wrong_derivative(part: VariableCheck | None, how: str = "") -> str:
     """Return which derivative is wrong ("" if none is), or cannot be known, for the function has no
@@ -390,13 +374,17 @@ def _rows_fault(
             None if trace is None or allowed else _by_reference(function, trace, y, weights, slopes)
         )
         seeds = [weights if z is y else np.zeros(z.shape) for z in floats]
-        weight = float(np.abs(weights).sum()) if allowed else None
+        rtol, atol = _SURE, 0.0
+        if allowed:
+            rtol, atol = tolerance.relative, tolerance.absolute * float(np.abs(weights).sum())
         for i, name, claimed in zip(function.chosen, function.names, slopes, strict=True):
-            said = (
-                tolerance.fault(function.subject, name, seeds, claimed, weight)
-                if parts is None
-                else _wrong_derivative(parts.get(name), "exactly")
-            )
+            if parts is None:
+                part = by_differences(
+                    function.subject, name, seeds, claimed, rtol, atol, tolerance.step
+                )
+                said = _wrong_derivative(part)
+            else:
+                said = _wrong_derivative(parts.get(name), "exactly")
             if said:
                 where = f"output {number} with respect to input {i}{entry}"
                 return f"Jacobian mismatch for {where}{said}"
@@ -406,37 +394,32 @@ def _rows_fault(
     found, again = (function.gradients([y], [weights]) for _ in range(2))
     noise = tolerance.noise
     for part, other in zip(found, again, strict=True):
-        if (
-            part is not None
-            and other is not None
-            and not np.allclose(part.array, other.array, rtol=0, atol=noise, equal_nan=True)
-        ):
+        if not np.allclose(part, other, rtol=0, atol=noise, equal_nan=True):
             return (
                 "Backward is not reentrant: it gives different values each time. The "
                 f"tolerance for nondeterminism was {noise}."
             )
-    fault = wrong(weights, function.fill(found), False)
+    fault = wrong(weights, found, False)
     allows = bool(tolerance.absolute or tolerance.relative)
     if not fault or (not allows and weights.size > _MOST_ROWS):
         return fault
     if allows and tolerance.sums:
-        return wrong(weights, function.fill(function.gradients([y], [weights])), True) or None
+        return wrong(weights, function.gradients([y], [weights]), True) or None
     rows = np.eye(weights.size, dtype=weights.dtype).reshape(weights.size, *shape)
     for place, row in zip(np.ndindex(shape), rows, strict=True):
         entry = f", output entry {list(place)}" if place else ""
-        if said := wrong(row, function.fill(function.gradients([y], [row])), allows, entry):
+        if said := wrong(row, function.gradients([y], [row]), allows, entry):
             return said
     return None if allows else fault
 
 
 def _fault_of_zeros(function: _Function) -> str | None:
     """Return what is wrong in gradients of zeros as cotangents, which are zeros."""
-    for found in function.gradients(
-        function.outputs, [np.zeros_like(y.array) for y in function.outputs]
-    ):
-        if found is not None and found.array.any():
+    zeros = [np.zeros_like(y.array) for y in function.outputs]
+    for found in function.gradients(function.outputs, zeros) if zeros else ():
+        if found.any():
             return (
                 "backward not multiplied by grad_output: "
-                f"{float(np.max(np.abs(found.array)))!r} of a cotangent of zeros"
+                f"{float(np.max(np.abs(found)))!r} of a cotangent of zeros"
             )
     return None

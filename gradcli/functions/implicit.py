@@ -12,15 +12,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, InputTypeError
 from gradcli.functions.arguments import Floats, NoValue, Seeds, Subject, claims_in
 from gradcli.functions.calls import call_guarded
-from gradcli.functions.differences import derivative, hold_claims
-from gradcli.functions.extrapolation import Slope
+from gradcli.functions.differences import Slope, derivative, hold_claims
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import Exact
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
@@ -32,18 +31,9 @@ _SINGULAR = 1e13  # the condition number from which the solution is no function 
 _MOST = 1_000  # unknowns
 
 
-class Decider(Protocol):
-    """Verdicts on gradients of one function, with room for what they may be off by."""
-
-    atol: float
-
-    def check(self, seeds: Seeds, claims: Floats) -> Check:
-        """The verdict on a gradient of the result's sum with these seeds."""
-
-
 def check_solution(
     subject: Subject, equation: Callable[..., Any], solves: str, trace: Callable[[Subject], Exact | None],
-    truth_of: Callable[[Subject], Decider], directions: list[Seeds], claims: list[Floats], rtol: float,
+    truth_of: Callable[[Subject], Any], directions: list[Seeds], claims: list[Floats], rtol: float,
 ) -> list[Check]:  # fmt: skip
     """The verdicts on gradients of the solution of an equation times seeds: those on gradients of
     the residual at a fixed solution.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
-from importlib.util import find_spec
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -145,33 +146,13 @@ def _origin(name: str, folder: Path) -> Path | None:
     return Path(places[0]) if places else None
 
 
-def _imported_modules(path: Path, package: str) -> list[str]:
+def _imported_modules(path: Path, package: str) -> Iterator[str]:
     """The modules that a file of a package names in its imports, by their full names."""
-    try:
-        return list(_names(ast.parse(path.read_bytes()), package))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-
-
-def _names(tree: ast.AST, package: str) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = (
-                package.split(".")[: package.count(".") + 2 - node.level]
-                if node.level and package
-                else []
-            )
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            yield from filter(
-                None,
-                [
-                    base,
-                    *(
-                        f"{base}.{alias.name}".lstrip(".")
-                        for alias in node.names
-                        if alias.name != "*"
-                    ),
-                ],
-            )
+    with suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                with suppress(ImportError):  # beyond the outermost package
+                    base = resolve_name("." * node.level + (node.module or ""), package)
+                    yield from (base, *(f"{base}.{alias.name}" for alias in node.names))

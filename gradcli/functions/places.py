@@ -48,22 +48,18 @@ def is_theirs(path: str) -> bool:
     """
     if path.startswith(("<frozen", "<string>", "<__array_function__", _OWN)):
         return False
-    if (
-        path.startswith(_STANDARD)
-        and not path.startswith(_INSTALLED)
-        and not {"site-packages", "dist-packages"} & set(Path(path).parts)
-    ):
+    if path.startswith(_STANDARD) and not _is_of_packages(path):
         return False
     return not path.startswith(tuple(_folders()))
 
 
 def is_installed(path: str) -> bool:
     """Return whether a file is of Python itself, or of a package that was installed."""
-    return (
-        path.startswith((*_STANDARD, *_INSTALLED))
-        or "site-packages" in path
-        or "dist-packages" in path
-    )
+    return path.startswith(_STANDARD) or _is_of_packages(path)
+
+
+def _is_of_packages(path: str) -> bool:
+    return path.startswith(_INSTALLED) or "site-packages" in path or "dist-packages" in path
 
 
 def _folders() -> Iterator[str]:
@@ -137,7 +133,8 @@ def name_called(code: CodeType, instruction: int) -> str | None:
     """The last part of the name that an instruction calls; None where the source does not say.
 
     Compiled code that is called there has no frame of its own: whatever it calls on seems to be
-    called by the instruction, too.
+    called by the instruction, too. It may take for an array what is none without looking, and
+    crash.
     """
     span = next(islice(code.co_positions(), instruction // 2, None), None)
     for node in _nodes(code.co_filename):

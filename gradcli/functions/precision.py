@@ -3,23 +3,480 @@ the traced function.
 
 The arguments are taken as they are, exactly; the derivative there is exact; and what the code may
 be off by is computed, not chosen: the roundings of every step of function and gradient in the
-code's precision (stochastic.py).
+code's precision, by stochastic arithmetic.
+
+Every result is moved by as much as its own rounding may move it, up or down at random, entry by
+entry, on top of what the operands were moved (D. S. Parker, Monte Carlo Arithmetic, 1997). How far
+a gradient gets in several passes tells how far code of that precision may be off, of whatever order
+its steps are, with their correlations, which bounds that are carried along forget; so few bits have
+one.
+
+A sum of n terms in one precision is moved by the square root of n times the rounding of its terms'
+sum of magnitudes: roundings of partial sums are independent enough for that to hold but with tiny
+probability (N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41, 2019).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.rounding import roots_each_way
+from gradcli.check.rounding import (
+    Arithmetic,
+    Carried,
+    Names,
+    error_bounds,
+    is_float,
+    plus,
+    roots_each_way,
+)
 from gradcli.functions.arguments import Subject, as_given, leaves_of, rebuilt
-from gradcli.functions.stochastic import Format, Reach, reaches, spreads
-from gradcli.graph.nodes import Expr
+from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.nodes import Expr, constant_value, reachable
+from gradcli.graph.sweep import contributions, depending, scale_guarded, sweep
+from gradcli.ops.constants import Constant
+from gradcli.ops.spec import Op
+from gradcli.ops.special import gamma
 from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
+
+PASSES = 16
+NO_FORMATS: Mapping[Expr, Format] = {}
+FACTOR = 2  # times the farthest of the passes
+_SINGLE = 2.0**-24
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of floats: its name, its unit roundoff, the least of its normal numbers and the
+    largest of all.
+
+    accumulates  whether sums of 16 bits round each partial sum to these, as loops in Python do
+    """
+
+    name: str
+    unit: float
+    least: float
+    largest: float
+    accumulates: bool = False
+
+
+class Moved(Carried):
+    """A value, and where rounding has moved it to; what of that is its own operation's rounding."""
+
+    __slots__ = ("moved", "own")
+    arithmetic: Stochastic
+
+    def __init__(self, value: Any, moved: Any, arithmetic: Stochastic, own: Any = None) -> None:
+        self.value, self.moved, self.arithmetic, self.own = value, moved, arithmetic, own
+
+    def is_zero(self) -> bool:
+        return not np.any(self.value) and not np.any(
+            self.moved
+        )  # what is zero by luck is moved, too
+
+    def without_nothing(self) -> Moved:
+        """The same, of which entries are not moved that are no larger than that."""
+        nothing = np.abs(self.value) <= np.abs(np.subtract(self.moved, self.value))
+        return Moved(self.value, np.where(nothing, self.value, self.moved)[()], self.arithmetic)
+
+
+class Stochastic(Arithmetic):
+    """Floats of a format, of which each operation rounds once; functions, and sums that do not
+    accumulate, compute in float32 inside.
+
+    formats  of nodes that are computed in another format
+    """
+
+    def __init__(self, kind: Format, formats: Mapping[Expr, Format] = NO_FORMATS) -> None:
+        super().__init__("float32")
+        self.kind, self.formats = kind, formats
+        self.overflows = False
+        self._set(kind)
+        self.random = np.random.default_rng(0)
+
+    def at(self, node: Expr) -> Format:
+        """Compute from here on in the format of a node."""
+        found = self.formats.get(node, self.kind)
+        if found is not self.format:
+            self._set(found)
+        return found
+
+    def _set(self, kind: Format) -> None:
+        self.format, self.unit, self.smallest_normal, self.narrow = (
+            kind,
+            kind.unit,
+            kind.least,
+            kind.unit > _SINGLE,
+        )
+        self.smallest = 2 * kind.unit * kind.least
+
+    def cast(self, x: Any, given: Format, wanted: Format) -> Any:
+        """A number that is handed to what has fewer bits, which rounds it."""
+        if wanted.unit <= given.unit or not isinstance(x, Moved):
+            return x
+        return self._round(x.value, x.moved, wanted.unit * np.abs(x.value))
+
+    def own(
+        self,
+        op: Op,
+        out: Any,
+        values: Sequence[Any],
+        static: Mapping[str, Any],
+        additions: Callable[[], float],
+    ) -> Any:
+        found = super().own(op, out, values, static, lambda: math.sqrt(additions()))
+        if found is None or not self.narrow:
+            return found
+        if self.kind.accumulates and op.rounding == "terms":
+            at = Names(self, op, static).at
+            return found + self.unit * math.sqrt(additions()) * at(
+                *[np.abs(x) if is_float(x) else x for x in values]
+            )
+        return found + self.unit * np.abs(out)
+
+    def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
+        """Return what is lost beneath the normal numbers: of 16 bits by the result alone, since
+        what is inside of an operation has more.
+        """
+        return (
+            np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0)
+            if self.narrow
+            else super().underflow(op, out, values)
+        )
+
+    def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        if (
+            self.narrow and op.definition is not None and not op.elementwise and not op.public
+        ):  # each operation of its definition rounds
+            return op.definition(*operands, **static)
+        values = [o.value if isinstance(o, Moved) else o for o in operands]
+        out = op.forward(*values, **static)
+        noise = self._own_rounding(op, out, values, static)
+        decides = (
+            not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"
+        )  # what is near a limit may be decided otherwise
+        there = op.forward(*map(self._apart if decides else self._move, operands), **static)
+        if isinstance(out, tuple):
+            return tuple(map(self._round, out, there, noise))
+        return self._round(out, there, noise)
+
+    def _own_rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
+        """Return how far a result is rounded by its own operation; for each part of several."""
+        parts = out if isinstance(out, tuple) else (out,)
+        self.overflows = self.overflows or any(
+            is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts
+        )
+        if isinstance(out, tuple):
+            return [
+                (self.unit + 8 * self.total) * np.abs(part) if is_float(part) else None
+                for part in out
+            ]
+        return self.rounding(op, out, values, static)
+
+    def _round(self, out: Any, there: Any, noise: Any) -> Moved:
+        if noise is None:
+            return Moved(out, there, self)
+        own = self._either_way(np.where(np.isfinite(out), noise, 0.0))
+        return Moved(out, there + own, self, own)
+
+    def _either_way(self, x: Any) -> Any:
+        """Each entry with one of both signs."""
+        bits = np.unpackbits(
+            np.frombuffer(self.random.bytes(np.size(x) // 8 + 1), np.uint8), count=np.size(x)
+        )
+        return np.where(bits.reshape(np.shape(x)), x, np.negative(x))[()]
+
+    def _move(self, operand: Any) -> Any:
+        if isinstance(operand, Moved):
+            return operand.moved
+        rounded = isinstance(operand, Constant) or (
+            isinstance(operand, float) and float(np.float32(operand)) != operand
+        )
+        return operand * (1 + float(self._either_way(_SINGLE))) if rounded else operand
+
+    def _apart(self, operand: Any) -> Any:
+        if not isinstance(operand, Moved) or not is_float(operand.value):
+            return operand.moved if isinstance(operand, Moved) else operand
+        return operand.value + FACTOR * (operand.moved - operand.value)
+
+
+class _Passing(Domain[Moved]):
+    """One pass forwards."""
+
+    def __init__(self, leaves: Mapping[Expr, Any], arithmetic: Stochastic) -> None:
+        self.leaves, self.arithmetic = leaves, arithmetic
+
+    def leaf(self, node: Expr) -> Moved:
+        value = np.asarray(self.leaves[node])[()]
+        return Moved(value, value, self.arithmetic)
+
+    def constant(self, node: Expr) -> Moved:
+        value = constant_value(node.payload, np.dtype(np.float64), node.kind)
+        if node.kind != "float":
+            return Moved(value, value, self.arithmetic)
+        unit = self.arithmetic.unit
+        off = (
+            unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
+        )  # unless the format has it
+        return self.arithmetic._round(value, value, off if np.any(off) else None)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        arithmetic = self.arithmetic
+        kind = arithmetic.at(node)
+        out = arithmetic.apply(op, operands, node.static)
+        given = [
+            arithmetic.formats.get(x, arithmetic.kind)
+            for x in node.operands
+            if x is not None and not x.is_constant
+        ]
+        return (
+            arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind)
+            if op.leaves_unchanged
+            else out
+        )
+
+
+class Reach(NamedTuple):
+    """Distance to which rounding may take the gradients of a number.
+
+    rooms      of each entry
+    terms      the size of what each entry is the sum of, which may cancel
+    overflows  whether something is larger than the format's largest number
+    """
+
+    rooms: dict[str, np.ndarray]
+    terms: dict[str, np.ndarray]
+    overflows: bool
+
+
+def reaches(
+    root: Expr,
+    wrt: Mapping[str, Expr],
+    leaves: Mapping[Expr, Any],
+    kind: Format,
+    formats: Mapping[Expr, Format] = NO_FORMATS,
+) -> Reach:
+    """Return how far rounding may take each gradient of a number that is computed in a format, but
+    for nodes that have others.
+    """
+    arithmetic = Stochastic(kind, formats)
+    order = reachable([root])
+    needed = depending(order, set(wrt.values()))
+    farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
+    steps, forwards = _unshare_steps(order, needed, set(wrt.values())), list[dict[Expr, Any]]()
+    with np.errstate(all="ignore"):
+        for number in range(PASSES):  # each of which draws the same at any time
+            arithmetic.random = np.random.default_rng(number)
+            table = interpret(order, _Passing(leaves, arithmetic))
+            forwards = [*forwards[-1:], table | _read_back(order, needed, table)]
+            found = _gradients(steps, set(wrt.values()), forwards, arithmetic)
+            for name, x in wrt.items():
+                if x in found:
+                    farthest[name] = np.maximum(farthest[name], _distance(found[x]))
+        terms = _terms(steps, wrt, {node: _without_rounding(x) for node, x in table.items()})
+    for name, x in wrt.items():
+        if x in found:
+            farthest[name] = (
+                FACTOR * farthest[name]
+                + 2 * kind.unit * np.abs(found[x].value)
+                + 2 * kind.unit * kind.least
+            )
+    return Reach(farthest, terms, arithmetic.overflows)
+
+
+def _distance(x: Moved) -> Any:
+    """Return how far a value is moved: infinitely far, where it has become none."""
+    far = np.where(
+        np.equal(x.moved, x.value), 0.0, np.abs(np.subtract(x.moved, x.value, dtype=np.float64))
+    )
+    return np.where(np.isnan(far), np.inf, far)
+
+
+def _terms(
+    steps: Sequence[_Step], wrt: Mapping[str, Expr], values: Mapping[Expr, Any]
+) -> dict[str, np.ndarray]:
+    """The sizes of what the entries of gradients are sums of: the root of the mean square, where
+    all terms have signs at random.
+    """
+    squares = {name: np.zeros(x.shape) for name, x in wrt.items()}
+    for number in range(PASSES):
+        random = np.random.default_rng(number)
+
+        def parts_of(
+            step: _Step, wanted: tuple[bool, ...], cotangent: Any, random: Any = random
+        ) -> Sequence[Any]:
+            given = [
+                values.get(step.node),
+                *(None if x is None else values.get(x) for x in step.node.operands),
+            ]
+            return [
+                _signed_at_random(x, random)
+                for x in contributions(step, wanted, cotangent, given, scale_guarded)
+            ]
+
+        found = _sweep(steps, set(wrt.values()), np.float64(1), parts_of)
+        for name, x in wrt.items():
+            squares[name] += np.square(found.get(x, 0.0))
+    return {name: np.sqrt(square / PASSES) for name, square in squares.items()}
+
+
+def _without_rounding(x: Any) -> Any:
+    """The value of a number, or of several results, without rounding."""
+    return (
+        tuple(map(_without_rounding, x))
+        if isinstance(x, tuple)
+        else x.value
+        if isinstance(x, Moved)
+        else x
+    )
+
+
+def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
+    """A contribution, or one to several results, each entry with one of both signs."""
+    if isinstance(x, tuple):
+        signed = type(x)(_signed_at_random(part, random) for part in x)
+        vars(signed).update(vars(x))
+        return signed
+    return None if x is None else np.asarray(x) * random.choice([-1.0, 1.0], np.shape(x))
+
+
+class _Step:
+    """A node on the way back; one of several that stand for it, if it is linear and more than one
+    reads it.
+
+    is_summed  whether it is one of several, and what flows back to it is summed
+    """
+
+    __slots__ = ("is_summed", "node", "op", "operands", "shape", "static")
+
+    def __init__(self, node: Expr, is_summed: bool) -> None:
+        self.node, self.is_summed = node, is_summed
+        self.op, self.static, self.shape = node.op, node.static, node.shape
+        self.operands: list[_Step | None] = [None for _ in node.operands]
+
+
+def _unshare_steps(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> list[_Step]:
+    """The steps that a sweep from the last node goes through, each after its operands.
+
+    A linear node is met once for each that reads it, as long as that does not make twice as many
+    steps as there are nodes: code may take what flows back through it apart. Operands by which no
+    derivative is wanted are left out.
+    """
+    readers: dict[Expr, list[tuple[_Step, int]]] = {
+        node: [] for node in order[-1:] if node in needed
+    }
+    steps: list[_Step] = []
+    for node in reversed(order):
+        met = readers.pop(node, None)
+        if met is None:
+            continue
+        linear = node.op is not None and node.op.linear and node not in targets
+        apart = linear and len(met) > 1 and len(steps) + len(met) <= 2 * len(order)
+        for some in [[one] for one in met] if apart else [met]:
+            step = _Step(node, apart and math.prod(node.shape) < math.prod(some[0][0].shape))
+            steps.append(step)
+            for reader, place in some:
+                reader.operands[place] = step
+            for place, operand in enumerate(node.operands):
+                if operand in needed:
+                    readers.setdefault(operand, []).append((step, place))
+    return steps[::-1]
+
+
+def _gradients(
+    steps: Sequence[_Step],
+    targets: set[Expr],
+    forwards: Sequence[Mapping[Expr, Any]],
+    arithmetic: Stochastic,
+) -> dict[Expr, Any]:
+    """Return the gradients of one sweep backwards, of which each rule reads one of the forward
+    passes.
+
+    What a rule reads need not be what went on: kernels go on with more bits than they keep, as
+    PyTorch's normalisations do with the mean, and gradients that people write make it anew. A sum
+    that is no larger than its rounding may be nothing, which code leaves out that knows it: the
+    derivative of a variance by the mean is.
+    """
+
+    def parts_of(step: _Step, wanted: tuple[bool, ...], cotangent: Any) -> Sequence[Any]:
+        if step.is_summed and isinstance(cotangent, Moved) and arithmetic.random.integers(2):
+            cotangent = cotangent.without_nothing()
+        node, kind = step.node, arithmetic.at(step.node)
+        read = forwards[int(arithmetic.random.integers(len(forwards)))]
+        parts = contributions(
+            step,
+            wanted,
+            cotangent,
+            [read[node], *(None if x is None else read[x] for x in node.operands)],
+            scale_guarded,
+        )
+        kinds = [
+            arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind
+            for x in node.operands
+        ]
+        return [
+            arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)
+        ]
+
+    return _sweep(steps, targets, Moved(np.float64(1), np.float64(1), arithmetic), parts_of)
+
+
+def _sweep(
+    steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Callable[..., Sequence[Any]]
+) -> dict[Expr, Any]:
+    """Return what reaches some nodes in a sweep from the last step, by what steps hand to their
+    operands.
+    """
+    found: dict[Expr, Any] = {}
+
+    def pull(step: _Step, cotangent: Any) -> Sequence[Any]:
+        if step.node in targets:
+            found[step.node] = cotangent
+        wanted = tuple([operand is not None for operand in step.operands])
+        return parts_of(step, wanted, cotangent) if True in wanted else ()
+
+    sweep(steps, dict.fromkeys(steps[-1:], seed), pull)
+    return found
+
+
+def _read_back(
+    order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]
+) -> dict[Expr, Moved]:
+    """Return the values, moved further, that code takes from what was made of them and rounded: 1 -
+    y*y from y = tanh(x).
+    """
+    shifts: dict[Expr, Any] = {}
+    for node in reversed(order):
+        op = node.op
+        if (
+            op is None
+            or op not in gamma.BY_RESULT
+            or op.partials is None
+            or node not in needed
+            or table[node].own is None
+        ):
+            continue
+        x, made = node.operand, table[node]
+        assert op.partials[0] is not None
+        slope = op.partials[0](made.value, table[x].value, **node.static)
+        shift = np.where(
+            np.equal(slope, 0), 0.0, made.own / np.where(np.equal(slope, 0), 1.0, slope)
+        )
+        # derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
+        shift = np.sign(shift) * np.log1p(np.abs(shift))
+        shifts[x] = plus(shifts.get(x), np.where(np.isfinite(shift), shift, 0.0))
+    return {
+        x: Moved(table[x].value, table[x].moved + shift, table[x].arithmetic)
+        for x, shift in shifts.items()
+    }
+
+
+# -- What rounding explains of a claim --------------------------------------------------------
 
 
 def format_of(kind: np.dtype[Any]) -> Format:
@@ -33,10 +490,7 @@ def format_of(kind: np.dtype[Any]) -> Format:
     )
 
 
-_SINGLE, _DOUBLE = format_of(np.dtype(np.float32)), format_of(np.dtype(np.float64))
-_FLOAT32 = replace(
-    _DOUBLE, name="float32", unit=_SINGLE.unit
-)  # what is small, or large, is so in float64
+_FLOAT32 = format_of(np.dtype(np.float32))
 _BOUNDED = {"bfloat16": "float16"}  # of the formats that NumPy has no type for
 _FLOAT32_ALONE = {np.dtype(np.float32)}
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
@@ -88,8 +542,8 @@ def room_of(
     kinds  the dtypes of the nodes of the trace, in which a framework computes them; a gradient of
            somebody's may use fewer bits
     """
-    own = not kind.accumulates and kind.unit > _SINGLE.unit
-    formats = {node: _SINGLE for node, met in kinds.items() if own and met == _FLOAT32_ALONE}
+    own = not kind.accumulates and kind.unit > _FLOAT32.unit
+    formats = {node: _FLOAT32 for node, met in kinds.items() if own and met == _FLOAT32_ALONE}
     ways = [
         reaches(way, wrt, leaves, kind, formats)
         for way in roots_each_way(root, leaves, bounded_in(kind.name))
@@ -110,23 +564,13 @@ def room_at_zeros(
     """Return how far claims in float64 may be off where terms cancel: as far as their roundings go.
 
     Where a derivative is no larger than that, as at a stationary point, its formula says something
-    that is no larger, either; other entries get no room. To first order roundings are proportional
-    to those of float32, which are propagated.
+    that is no larger, either; other entries get no room.
     """
-    room = reaches(root, wrt, leaves, _FLOAT32).rooms
-    rounding = {name: room[name] * (_DOUBLE.unit / _SINGLE.unit) for name in wrt}
+    _, bounds, _ = error_bounds(root, list(wrt.values()), leaves, 1.0, "float64")
     return {
-        name: np.where(np.abs(right[name]) <= there, there, 0.0) for name, there in rounding.items()
+        name: np.where(np.isfinite(there) & (np.abs(right[name]) <= there), there, 0.0)
+        for name, there in zip(wrt, bounds, strict=True)
     }
-
-
-def rounding_of(results: Sequence[Expr], leaves: Mapping[Expr, Any], epsilon: float) -> list[Any]:
-    """Return how far rounding takes results of operations between numbers with this distance, which
-    may cancel.
-
-    To first order it is proportional to that of float32, which is propagated.
-    """
-    return [far * (epsilon / (2 * _SINGLE.unit)) for far in spreads(results, leaves, _FLOAT32)]
 
 
 def epsilon_of(kind: np.dtype[Any]) -> float:

@@ -22,13 +22,12 @@ from gradcli.functions.asking import (
     OPTIONS,
     Asked,
     definition_of,
-    names_to_differentiate,
     questions_of,
     set_place,
     smallest_of,
 )
 from gradcli.functions.calls import call_guarded
-from gradcli.functions.checking import Question
+from gradcli.functions.checking import Question, names_to_differentiate
 from gradcli.functions.implicit import is_operator
 from gradcli.functions.points import Arguments, gravest
 from gradcli.query.bindings import Programs, by_form, names_given, option_of
@@ -134,15 +133,11 @@ def assert_gradient(
     `check_gradient` with its options.
     """
     __tracebackhide__ = True  # pytest shows the line that asks
-    strange = next((name for name in options if name not in _DEFAULTS), None)
-    if strange is not None:
-        raise TypeError(
-            f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes "
-            f"{', '.join(_DEFAULTS)}"
-        )
-    given: dict[str, Any] = {"gradient": gradient, **_DEFAULTS, **options}
-    check, arguments, what = _check(function, given)
-    title = f"{_name(function)} with {what.title(given['by'], given['order'], _name)}"
+    given = _ALL.bind_partial(function, gradient, **options)
+    given.apply_defaults()
+    named = given.arguments
+    check, arguments, what = _check(function, named)
+    title = f"{_name(function)} with {what.title(named['by'], named['order'], _name)}"
     record = Record(title, id=_name(function), check=check)
     set_place(record, definition_of(function))
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
@@ -201,11 +196,7 @@ def heard_by(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-_DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and are asked for in words
-    name: None if parameter.default is parameter.empty else parameter.default
-    for name, parameter in signature(check_gradient).parameters.items()
-    if parameter.kind is parameter.KEYWORD_ONLY
-}
+_ALL = signature(check_gradient)
 
 
 def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, Asked]:
@@ -215,7 +206,7 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
     by, order, at, wrt, points = (
         given["by"],
         given["order"],
-        given["at"],
+        given.get("at"),
         given["wrt"],
         option_of("points", given["points"]),
     )

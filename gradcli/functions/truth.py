@@ -24,7 +24,6 @@ from gradcli.functions.implicit import ADJOINT, by_units
 from gradcli.functions.precision import precision_of, widen
 from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import Claims, Exact, exact
-from gradcli.functions.tracing.runs import runs_of
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
@@ -211,12 +210,8 @@ def trace_subject(subject: Subject, by: str | None, held: dict[str, None]) -> Ex
     held  is told where the code declares values to be constants
     """
     wide = widen(subject)
-    found = exact(wide, runs_of(wide, by), held)
-    return (
-        found
-        if found is not None or wide is subject
-        else exact(subject, runs_of(subject, by), held)
-    )
+    found = exact(wide, by, held)
+    return found if found is not None or wide is subject else exact(subject, by, held)
 
 
 def in_float64(subject: Subject) -> Subject:
@@ -239,6 +234,4 @@ def _open(part: VariableCheck) -> VariableCheck:
     if part.verdict is not Verdict.MISMATCH:
         return part
     reason = "differences move what the code detaches"
-    return VariableCheck(
-        Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason
-    )
+    return replace(part, verdict=Verdict.UNDETERMINED, reason=reason, wrong=0)

@@ -19,8 +19,7 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.functions.arguments import Floats, Seeds
-from gradcli.functions.differences import JVP, along, derivative, hold_claims
-from gradcli.functions.extrapolation import Slope, slope
+from gradcli.functions.differences import JVP, Slope, along, derivative, hold_claims, slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import REFUSED, TRACED, Claims, Exact, part_of, run_at
 from gradcli.functions.tracing.passage import Exit, Passage

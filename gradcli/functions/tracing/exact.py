@@ -4,21 +4,22 @@ everything that the function does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.claims import Given
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.rounding import is_unsure, roots_each_way
+from gradcli.check.rounding import error_bounds, is_unsure, roots_each_way
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
-from gradcli.functions.precision import bounded_in, epsilon_of, room_at_zeros, room_of, rounding_of
-from gradcli.functions.stochastic import Format
+from gradcli.functions.precision import Format, bounded_in, epsilon_of, room_at_zeros, room_of
+from gradcli.functions.tracing.numpy_arrays import Traced, new_arrays, new_tensors
 from gradcli.functions.tracing.passage import Passage
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -30,7 +31,7 @@ from gradcli.ops.structure import clone
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.modes import enable_grad
+from gradcli.tensors.core.modes import enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, trace_call
 
@@ -201,6 +202,14 @@ class Exact:
         kinds = [kind for kind in self.trace.kinds if kind.kind in FLOATS]
         return bounded_in(str(max(kinds, key=epsilon_of)))
 
+    def rounding(self, node: Expr, floats: Floats) -> np.ndarray:
+        """Return how far rounding takes a result at these numbers of the arguments; nothing of one
+        that may be anything.
+        """
+        leaves = self.scope(floats).values
+        bound, _, _ = error_bounds(node, [], leaves, 1.0, self._precision)
+        return np.where(np.isfinite(bound), bound, 0.0)
+
     def turns(self, node: Expr, floats: Floats, wanted: np.ndarray) -> bool:
         """Return True if a result is what is wanted on another way, between which and its own
         rounding decides.
@@ -262,13 +271,13 @@ class Exact:
         return total
 
 
-def exact(subject: Subject, runs: Sequence[Run], held: dict[str, None]) -> Exact | None:
+def exact(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
     """The function's graph at its arguments, by the first way to run it in which it can be traced.
 
     It can, if it gives tensors what it gives its own libraries, here and nearby.
     held  is told where the code declares values to be constants, whatever becomes of the trace
     """
-    for run in runs:
+    for run in _runs_of(subject, by):
         try:
             found = _exact(subject, run, held)
         except REFUSED:
@@ -358,14 +367,14 @@ def _believe(
         for x, right in zip(arrays, wanted, strict=True)
     ):
         return None
-    rounding = cache(
-        lambda: rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds)))
-    )  # asked where it decides
 
     def fits(i: int) -> bool:
         x, right = arrays[i], wanted[i]
-        near = _alike(x, right, trace.kinds, 0.0) or _alike(x, right, trace.kinds, rounding()[i])
-        return near or found.turns(nodes[i], floats, right)
+        return (
+            _alike(x, right, trace.kinds, 0.0)
+            or _alike(x, right, trace.kinds, found.rounding(nodes[i], floats))
+            or found.turns(nodes[i], floats, right)
+        )
 
     return found if all(map(fits, range(len(nodes)))) else None
 
@@ -406,3 +415,73 @@ def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> Var
         if claim.verdict is Verdict.UNDETERMINED and part.reason is None:
             part.reason = engine.reason
     return part
+
+
+# -- How a function of each library runs on tensors of ours --------------------------------------
+
+
+def _runs_of(subject: Subject, by: str | None) -> list[Run]:
+    """A function that takes the libraries' own arrays, as one of tensors: ways to run it, the one
+    that says most first.
+    """
+    if by == "jax":
+        return [_jax(subject)]
+    run, making = (_torch(subject), new_tensors) if by == "torch" else (_numpy(subject), new_arrays)
+
+    def with_new_arrays(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
+        with making(passage):  # arrays that the function makes can hold what is traced
+            return run(tensors, passage)
+
+    return [with_new_arrays, run]
+
+
+def _numpy(subject: Subject) -> Run:
+    """NumPy's functions take traced arrays, and so do autograd's, which call them."""
+
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
+        return [
+            _tensor_of(part)
+            for part in subject(instead={name: Traced(x, passage) for name, x in tensors.items()})
+        ]
+
+    return run
+
+
+def _tensor_of(part: Any) -> Any:
+    return part.tensor if isinstance(part, Traced) else part
+
+
+def _torch(subject: Subject) -> Run:
+    from gradcli.functions.tracing.torch_functions import numbers_of, torch_functions
+
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
+        with torch_functions(passage) as chosen:
+            result = [numbers_of(part) for part in subject(instead=tensors)]
+        if state.recorder is not None:
+            state.recorder.further |= chosen
+        return result
+
+    return run
+
+
+def _jax(subject: Subject) -> Run:
+    from gradcli.functions.tracing.jaxprs import evaluate_jaxpr
+
+    programs: list[Any] = []
+
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
+        jax = import_module("jax")
+        if not programs:  # which is the same for all numbers
+            flat = jax.make_jaxpr(lambda given: subject(instead=given))
+            programs.append(flat({name: jax.numpy.asarray(x.array) for name, x in tensors.items()}))
+        (program,) = programs
+        # JAX sorts a dictionary by its names
+        found = evaluate_jaxpr(
+            program.jaxpr,
+            program.consts,
+            [Traced(tensors[name], passage) for name in sorted(tensors)],
+            passage,
+        )
+        return [_tensor_of(part) for part in found]
+
+    return run

@@ -3,8 +3,8 @@ and its parameters.
 
 A primitive that the catalogue has, as a function of ``jax.lax`` or entry by entry, is that. The
 other rules are functions of NumPy's and PyTorch's on traced arrays. What only moves entries is told
-by JAX itself, which is asked where it puts the numbers of places. Where mathematics leaves a sign
-open, JAX's own result says which: columns of factors are turned as they are there.
+by JAX itself, which is asked where it puts the numbers of places. Signs that mathematics leaves
+open are LAPACK's in both.
 """
 
 from __future__ import annotations
@@ -83,20 +83,18 @@ def _on_tensors(call: Callable[..., Any], *operands: Any, **static: Any) -> Any:
 # -- Places of entries ---------------------------------------------------------------------------
 
 
-def _take(x: Any, places: np.ndarray, absent: Any) -> Any:
-    """Entries of an array by their places in its order; ``absent`` where the place is -1."""
-    found = np.ravel(x)[np.maximum(places, 0)]
-    return found if (places >= 0).all() else np.where(places >= 0, found, absent)
+def _take(entries: Any, places: np.ndarray) -> Any:
+    """Entries by their places; not a number where the place is -1."""
+    found = entries[np.maximum(places, 0)]
+    return found if (places >= 0).all() else np.where(places >= 0, found, np.nan)
 
 
-def _windows(shape: Sequence[int], *settings: Any) -> np.ndarray:
-    """Places of the entries of windows, those of each along one last axis; -1 for padding and
-    holes.
-    """
-    numbered = 1.0 + np.arange(np.prod(shape)).reshape(1, 1, *shape)
-    found = np.asarray(import_module("jax").lax.conv_general_dilated_patches(numbered, *settings))
-    places: np.ndarray = np.moveaxis(found[0], 0, -1).astype(int) - 1
-    return places
+def _spread(x: Any, absent: float, dilation: Sequence[int], padding: Any) -> Any:
+    """An array with holes between its entries, and with padding, along its last axes."""
+    kept = [(0, 0, 0)] * (np.ndim(x) - len(dilation))
+    around = [(low, high, step - 1) for (low, high), step in zip(padding, dilation, strict=True)]
+    pad = import_module("jax").lax.pad_p
+    return ASKING["pad"](pad, x, np.asarray(absent, x.dtype), padding_config=(*kept, *around))
 
 
 def _window(reduce: Callable[..., Any], absent: float) -> Rule:
@@ -111,10 +109,15 @@ def _window(reduce: Callable[..., Any], absent: float) -> Rule:
         window_dilation: Any,
         **_: Any,
     ) -> Any:
-        places = _windows(
-            np.shape(x), window_dimensions, window_strides, padding, base_dilation, window_dilation
-        )
-        return reduce(_take(x, places, absent), axis=-1)
+        x = _spread(x, absent, base_dilation, padding)
+        extents = [
+            (size - 1) * step + 1
+            for size, step in zip(window_dimensions, window_dilation, strict=True)
+        ]
+        places = np.arange(x.size).reshape(x.shape)
+        windows = np.lib.stride_tricks.sliding_window_view(places, extents)
+        steps = [slice(None, None, step) for step in (*window_strides, *window_dilation)]
+        return reduce(np.ravel(x)[windows[tuple(steps)]], axis=tuple(range(-len(extents), 0)))
 
     return rule
 
@@ -123,60 +126,57 @@ def _convolution(
     x: Any, w: Any, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any,
     feature_group_count: int, batch_group_count: int, **_: Any,
 ) -> Any:  # fmt: skip
-    if batch_group_count != 1:
-        raise Untraceable("no rule for a convolution with groups of a batch")
+    if batch_group_count != 1 or not 1 <= len(padding) <= 3:
+        raise Untraceable("no rule for a convolution with groups of a batch, or of many axes")
     x, w = np.transpose(x, dimension_numbers.lhs_spec), np.transpose(w, dimension_numbers.rhs_spec)
-    (batch, channels, *extents), (filters, depth, *size), groups = (
-        np.shape(x),
-        np.shape(w),
-        feature_group_count,
+    found = _on_tensors(
+        function(f"conv{len(padding)}d", "torch.nn.functional"),
+        _spread(x, 0.0, lhs_dilation, padding),
+        w,
+        stride=window_strides,
+        dilation=rhs_dilation,
+        groups=feature_group_count,
     )
-    places = _windows(extents, size, window_strides, padding, lhs_dilation, rhs_dilation)
-    flat = places.reshape(-1, places.shape[-1])
-    starts = np.arange(batch * channels)[:, None, None] * int(np.prod(extents, dtype=int))
-    taken = _take(x, np.where(flat < 0, -1, starts + flat), 0.0)
-    taken = np.reshape(taken, (batch, groups, channels // groups, *flat.shape))
-    found = np.einsum(
-        "ngcpk,gock->ngop", taken, np.reshape(w, (groups, filters // groups, depth, -1))
-    )
-    found = np.reshape(found, (batch, filters, *places.shape[:-1]))
     return np.transpose(found, np.argsort(dimension_numbers.out_spec))
 
 
 def _moving_rule(*sources: int) -> Rule:
-    """The rule of a primitive that moves entries of these operands; what is outside of all of them
-    is not a number.
+    """The rule of a primitive that moves entries of these operands, or of all; what is outside of
+    them is not a number.
     """
 
     def rule(primitive: Any, *operands: Any, **parameters: Any) -> Any:
         numbered, count = list(operands), 0
-        for i in sources:
+        moved = sources or range(len(operands))
+        for i in moved:
             size = int(np.prod(np.shape(operands[i]), dtype=int))
             numbered[i] = count + np.arange(size).reshape(np.shape(operands[i]))
             count += size
         if "fill_value" in parameters:
             parameters["fill_value"] = -1
-        (places,) = _own(primitive, *numbered, **parameters)
-        return _take(np.concatenate([np.ravel(operands[i]) for i in sources]), places, np.nan)
+        entries = np.concatenate([np.ravel(operands[i]) for i in moved])
+        found = [_take(entries, places) for places in _own(primitive, *numbered, **parameters)]
+        return found if primitive.multiple_results else found[0]
 
     return rule
 
 
 def _add_at(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -> Any:
-    """An array with entries added to some of its own."""
-    size, count = int(np.prod(np.shape(x), dtype=int)), int(np.prod(np.shape(new), dtype=int))
-    if size * count > _MOST:
-        raise Untraceable(f"no rule for a scatter of {count} entries into {size}")
-    # column j of the matrix is where an addition of 1 at entry j arrives
-    ones = np.eye(count).reshape(count, *np.shape(new))
-    columns = [
-        np.ravel(_own(primitive, np.zeros(np.shape(x)), indices, one, **parameters)[0])
-        for one in ones
-    ]
-    return x + np.reshape(np.stack(columns, axis=1) @ np.ravel(new), np.shape(x))
-
-
-_MOST = 1_000_000  # entries of the matrix of an addition
+    """An array with entries added to some of its own; what flows back from numbered entries says
+    where.
+    """
+    jax, size = import_module("jax"), int(np.prod(np.shape(x), dtype=int))
+    add = partial(primitive.bind, np.zeros(np.shape(x)), np.asarray(indices))
+    _, pull = jax.vjp(lambda given: add(given, **parameters), np.zeros(np.shape(new)))
+    (places,) = pull(1.0 + np.arange(size).reshape(np.shape(x)))  # 0 is for what is added nowhere
+    index = Tensor(np.ravel(places).astype(int))
+    scatter_add = function("scatter_add")
+    found = _on_tensors(
+        lambda entries, added: scatter_add(entries, 0, index, added),
+        np.concatenate([np.zeros(1), np.ravel(x)]),
+        np.ravel(new),
+    )
+    return np.reshape(found[1:], np.shape(x))
 
 
 def _sort(*xs: Any, dimension: int, num_keys: int = 1, **_: Any) -> list[Any]:
@@ -223,32 +223,27 @@ def _lu(primitive: Any, a: Any, **parameters: Any) -> list[Any]:
     return [_on_tensors(function("lu_factor", "torch.linalg"), a)[0], *pivots]
 
 
-def _eigh(primitive: Any, a: Any, **parameters: Any) -> list[Any]:
-    theirs, _ = _own(primitive, a, **parameters)
-    values, vectors = np.linalg.eigh(a, "L" if parameters.get("lower", True) else "U")
-    return [vectors * _signs(vectors, theirs), values]
+def _eigh(a: Any, lower: bool = True, **_: Any) -> list[Any]:
+    values, vectors = np.linalg.eigh(a, "L" if lower else "U")
+    return [vectors, values]
 
 
-def _svd(
-    primitive: Any, a: Any, compute_uv: bool, full_matrices: bool, **parameters: Any
-) -> list[Any]:
+def _svd(a: Any, compute_uv: bool, full_matrices: bool, **_: Any) -> list[Any]:
     if not compute_uv:
         return [np.linalg.svd(a, compute_uv=False)]
-    _, theirs, *_ = _own(
-        primitive, a, compute_uv=compute_uv, full_matrices=full_matrices, **parameters
-    )
     u, s, vt = np.linalg.svd(a, full_matrices=False)
-    sign = _signs(u, theirs)
-    return [s, u * sign, vt * np.swapaxes(sign, -1, -2)]
+    _refuse_bases(full_matrices and a.shape[-2] != a.shape[-1])
+    return [s, u, vt]
 
 
-def _qr(primitive: Any, a: Any, **parameters: Any) -> list[Any]:
-    theirs, *_ = _own(primitive, a, **parameters)
-    q, r = np.linalg.qr(a)
-    if parameters.get("pivoting"):
-        raise Untraceable("no rule for columns in another order")
-    sign = _signs(q, theirs)
-    return [q * sign, r * np.swapaxes(sign, -1, -2)]
+def _qr(a: Any, full_matrices: bool, pivoting: bool = False, **_: Any) -> list[Any]:
+    _refuse_bases(pivoting or (full_matrices and a.shape[-2] > a.shape[-1]))
+    return list(np.linalg.qr(a))
+
+
+def _refuse_bases(further: bool) -> None:
+    if further:
+        raise Untraceable("no rule for bases of a whole space, and columns in another order")
 
 
 def _own(primitive: Any, *operands: Any, **parameters: Any) -> list[np.ndarray]:
@@ -259,13 +254,6 @@ def _own(primitive: Any, *operands: Any, **parameters: Any) -> list[np.ndarray]:
     return [np.asarray(part) for part in (found if primitive.multiple_results else [found])]
 
 
-def _signs(ours: Any, theirs: np.ndarray) -> np.ndarray:
-    """The signs that make columns of ours theirs."""
-    if np.shape(ours) != np.shape(theirs):
-        raise Untraceable("no rule for bases of a whole space")
-    return np.where(np.sum(np.asarray(ours) * theirs, axis=-2, keepdims=True) < 0, -1.0, 1.0)
-
-
 # -- Shapes, totals and choices ------------------------------------------------------------------
 
 
@@ -274,13 +262,6 @@ def _broadcast(x: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
     for place, axis in enumerate(broadcast_dimensions):
         kept[axis] = np.shape(x)[place]
     return np.broadcast_to(np.reshape(x, kept), shape)
-
-
-def _slice(x: Any, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Any:
-    steps = strides or (None,) * len(start_indices)
-    return x[
-        tuple(slice(*place) for place in zip(start_indices, limit_indices, steps, strict=True))
-    ]
 
 
 def _select(which: Any, *cases: Any, **_: Any) -> Any:
@@ -308,17 +289,16 @@ def _running(name: str) -> Rule:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(words("copy copy_p name reduce_precision"), lambda x, **_: x), "optimization_barrier": lambda *xs, **_: list(xs),
     "select_n": _select, "convert_element_type": lambda x, new_dtype, **_: x.astype(new_dtype),
-    "broadcast_in_dim": _broadcast, "slice": _slice, "tile": lambda x, reps, **_: np.tile(x, reps),
-    "concatenate": lambda *xs, dimension, **_: np.concatenate(xs, dimension), "stack": lambda *xs, axis=0, **_: np.stack(xs, axis),
-    "split": lambda x, sizes, axis, **_: np.split(x, np.cumsum(sizes)[:-1], axis),
+    "broadcast_in_dim": _broadcast,
     "reduce_and": lambda x, axes, **_: np.all(x, tuple(axes)), "reduce_or": lambda x, axes, **_: np.any(x, tuple(axes)),
     "reduce_window_max": _window(np.max, -np.inf), "reduce_window_min": _window(np.min, np.inf), "reduce_window_sum": _window(np.sum, 0.0),
     **{name: _running(name) for name in words("cumsum cumprod cummax cummin")}, "cumlogsumexp": _running("logcumsumexp"),
     "sort": _sort, "top_k": _top, "conv_general_dilated": _convolution, "dot_general": _dot,
     "cholesky": lambda x, **_: np.linalg.cholesky(x), "triangular_solve": _triangular_solve,
+    "eigh": _eigh, "svd": _svd, "qr": _qr,
 }  # fmt: skip
 ASKING: dict[str, Rule] = {  # which get the primitive, too, to ask JAX with it
-    "gather": _moving_rule(0), "dynamic_slice": _moving_rule(0), "pad": _moving_rule(0, 1), "dynamic_update_slice": _moving_rule(0, 1),
-    "scatter": _moving_rule(0, 2),
-    "scatter-add": _add_at, "lu": _lu, "eigh": _eigh, "svd": _svd, "qr": _qr,
+    **dict.fromkeys(words("slice concatenate stack split tile"), _moving_rule()),
+    **dict.fromkeys(words("gather dynamic_slice"), _moving_rule(0)), **dict.fromkeys(words("pad dynamic_update_slice"), _moving_rule(0, 1)),
+    "scatter": _moving_rule(0, 2), "scatter-add": _add_at, "lu": _lu,
 }  # fmt: skip

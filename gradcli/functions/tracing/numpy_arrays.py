@@ -32,6 +32,7 @@ _IN_PLACE = (
     "sort",
 )  # methods of arrays that are not NumPy's function of their name
 
+_OF_FORM = ("shape", "ndim", "size", "dtype")
 _ORDERED = ("ravel", "reshape")  # which take an order, as methods do
 
 
@@ -40,6 +41,10 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     __slots__ = ("passage", "tensor")
     __array_priority__ = 2000
+    shape: tuple[int, ...]
+    ndim: int
+    size: int
+    dtype: np.dtype[Any]
 
     def __init__(self, tensor: Tensor, passage: Passage) -> None:
         self.tensor = tensor
@@ -139,22 +144,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     # --------------------------------------------------------------------------------
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.tensor.array.shape
-
-    @property
-    def ndim(self) -> int:
-        return self.tensor.array.ndim
-
-    @property
-    def size(self) -> int:
-        return self.tensor.array.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.tensor.array.dtype
-
-    @property
     def real(self) -> Traced:
         return self
 
@@ -207,8 +196,12 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def transpose(self, *axes: Any) -> Any:
         return np.transpose(self, axes if len(axes) > 1 else axes[0] if axes else None)
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """The other methods of arrays are NumPy's functions of their names."""
+    def __getattr__(self, name: str) -> Any:
+        """Return what tells the form of an array; the other methods of arrays are NumPy's functions
+        of their names.
+        """
+        if name in _OF_FORM:
+            return getattr(self.tensor.array, name)
         if name in _IN_PLACE or not (hasattr(np.ndarray, name) and hasattr(np, name)):
             raise AttributeError(name)
         return partial(getattr(np, name), self)
