@@ -109,7 +109,10 @@ def bind_values(
 
 
 def by_names(option: str, given: Any, what: str, example: str) -> Mapping[Any, Any]:
-    """What an option has by names, or nothing. Raises InputTypeError for what has no names."""
+    """Return what an option has by names, or nothing.
+
+    Raises InputTypeError for what has no names.
+    """
     if given is not None and not isinstance(given, Mapping):
         raise InputTypeError(
             f"'{option}' must map names to {what}, not {type(given).__name__}",
