@@ -37,7 +37,6 @@ _NAMES = {
     **{name: name for name in textbook.GREEK}, **{f"var{name}": name for name in textbook.GREEK},
     **{name: name for name in words("Gamma Delta Theta Lambda Xi Sigma Upsilon Phi Psi Omega")},
 }  # fmt: skip
-_FUNCTIONS = {"Gamma": "gamma", "zeta": "zeta", "max": "max", "min": "min", "det": "det"}
 _ONE_NAME = words("mathrm operatorname text textrm mathit mathsf mathcal mathbb")
 _VECTORS = words("vec mathbf boldsymbol bm")
 _WORDS = frozenset((*RESERVED, *PYTHON_WORDS, "assert"))
@@ -301,10 +300,12 @@ class _Reader:
             )
         elif name in _SYMBOLS:
             self.add(SYMBOL, _SYMBOLS[name], start)
-        elif textbook.is_bare(name) or (name in _FUNCTIONS and self.is_applied()):
-            self.add(NAME, _FUNCTIONS.get(name, name), start)
+        elif name == "Gamma" and self.is_applied():
+            self.add(NAME, "gamma", start)
         elif name in _NAMES:
             self.add(NAME, _NAMES[name], start)
+        elif name not in _HELPS and (textbook.is_bare(name) or lookup(name, NUMPY)):
+            self.add(NAME, name, start)
         else:
             self.fail(f"\\{name} has no meaning here", start, self.at, _HELPS.get(name))
 
