@@ -1,4 +1,6 @@
-"""``--format csv``: rows that a spreadsheet or a plot takes as they are."""
+"""``--format csv``: rows that a spreadsheet or a plot takes as they are; and numbers alone, for
+scripts.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +37,30 @@ ROWS = {
 def test_rows(call_cli, arguments, rows):
     done = call_cli("eval", "--no-check", "--format", "csv", *arguments)
     assert (done.returncode, done.stdout.splitlines(), done.stderr) == (0, [HEADER, *rows], "")
+
+
+ALONE = {
+    "a number": (["x**2", "x=3", "value"], 0, "9.0", ""),
+    "an array": (["3*a**3 - b**2", "a=2,3", "b=6,4", "value"], 0, "[-12.0, 65.0]", ""),
+    "a truth": (["x > 2", "x=3", "value"], 0, "true", ""),
+    "infinite": (["1/x", "x=0", "value"], 0, "inf", ""),
+    "a gradient": (["x**2", "x=3", "grad"], 0, "6.0", ""),
+    "one of two": (["3*a**3 - b**2", "a=2,3", "b=6,4", "grad", "--wrt", "a"], 0, "[36.0, 81.0]", ""),
+    "two gradients": (["x*y", "x=1", "y=2", "grad"], 2, "", "--wrt NAME"),
+    "no gradient": (["1 + 2", "grad"], 2, "", "there is no gradient"),
+    "an error": (["sqr(x)", "x=1", "value"], 2, "", "did you mean 'sqrt'?"),
+    "a false assert": (["assert x > 2", "x=1", "value"], 1, "false", "an assert is false"),
+    "a Hessian": (["x**2", "x=1", "grad", "--hessian"], 2, "", "exclude each other"),
+    "rounded": (["x**2", "x=1", "value", "--digits", "3"], 2, "", "exclude each other"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "code", "out", "said"), ALONE.values(), ids=ALONE)
+def test_a_number_alone(call_cli, arguments, code, out, said):
+    place = next(i for i, word in enumerate(arguments) if word in ("value", "grad"))
+    done = call_cli("eval", *arguments[:place], "--format", *arguments[place:])
+    assert (done.returncode, done.stdout.strip()) == (code, out)
+    assert said in done.stderr
 
 
 def test_a_stream_has_one_heading_and_a_row_for_what_is_wrong(call_cli):

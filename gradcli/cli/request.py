@@ -285,8 +285,9 @@ class EvalRequest(Request):
         str,
         typer.Option(
             "--format",
-            metavar="text|json|jsonl|csv|latex",
-            help="The form of the output. In csv, text that a spreadsheet would calculate has an "
+            metavar="text|json|jsonl|csv|latex|value|grad",
+            help="The form of the output. value is the value alone, grad the gradient by the one "
+            "name that --wrt leaves. In csv, text that a spreadsheet would calculate has an "
             "apostrophe before it.",
         ),
         WORDS,

@@ -35,10 +35,11 @@ _EXCLUSIVE = {
     "modes": "jacobian hessian jvp hvp | jacobian hessian jvp hvp seed precision backend threads",
     "evaluate": "jvp hvp | latex; formula=False | latex",
     "all": """
-        check=False | timeout; output_format=json,jsonl | digits
-        output_format=csv,json,jsonl,latex,mermaid,svg,html,junit,github,gitlab,sarif,markdown | color=always""",
+        check=False | timeout; output_format=json,jsonl,value,grad | digits
+        output_format=csv,json,jsonl,latex,value,grad,mermaid,svg,html,junit,github,gitlab,sarif,markdown | color=always""",
     "eval": """
-        jvp | formula wrt freeze; output_format=csv | formula; output_format=csv,latex | precision
+        jvp | formula wrt freeze; output_format=csv,value,grad | formula; output_format=csv,latex,value,grad | precision
+        output_format=grad | jacobian hessian jvp hvp
         on | jacobian hessian jvp hvp cov formula precision freeze timeout backend""",
     "explain": """
         output_format=mermaid,svg | steps why; output_format=latex latex | why; output_format=text,mermaid,svg | latex

@@ -183,6 +183,10 @@ class Writer:
         elif self.form in _PICTURES:
             if self.form == "html" or result.error is None:
                 self._take_picture(result)
+        elif result.error is None and self.form in ("value", "grad"):
+            self.put(_alone(result, self.form))
+            if result.failed:
+                say("the cross-check does not agree, or an assert is false: see --format text")
         elif result.error is None and self.form == "latex":
             self.put(inert_lines(result.to_latex(self.digits)))
         elif result.error is None:
@@ -229,9 +233,32 @@ class Writer:
 
 
 def _encode(result: Any, indent: int | None = None) -> str:
+    return _encode_data(result.to_dict(), indent)
+
+
+def _encode_data(data: Any, indent: int | None = None) -> str:
     from gradcli.report.data import encode
 
-    return encode(result.to_dict(), indent)
+    return encode(data, indent)
+
+
+def _alone(record: Record, field: str) -> str:
+    """The value alone, or the only gradient, as a line of JSON; a number as it is.
+
+    Raises UsageError for several gradients.
+    """
+    found = record.to_dict().get(field)
+    if field == "grad" and isinstance(found, dict):
+        if len(found) != 1:
+            names = ", ".join(found)
+            raise UsageError(
+                f"--format grad prints one gradient, not those by {names}"
+                if found
+                else "there is no gradient",
+                help="write --wrt NAME" if found else None,
+            )
+        (found,) = found.values()
+    return _encode_data(found).strip('"') + "\n"
 
 
 def writer_for(request: Request, **how: Any) -> Writer:
