@@ -29,7 +29,6 @@ from gradcli.check.rounding import (
     Arithmetic,
     Carried,
     Names,
-    error_bounds,
     is_float,
     plus,
     roots_each_way,
@@ -564,12 +563,13 @@ def room_at_zeros(
     """Return how far claims in float64 may be off where terms cancel: as far as their roundings go.
 
     Where a derivative is no larger than that, as at a stationary point, its formula says something
-    that is no larger, either; other entries get no room.
+    that is no larger, either; other entries get no room. To first order roundings are proportional
+    to those of float32, which are propagated.
     """
-    _, bounds, _ = error_bounds(root, list(wrt.values()), leaves, 1.0, "float64")
+    room = reaches(root, wrt, leaves, _FLOAT32).rooms
+    rounding = {name: room[name] * (2.0**-53 / _FLOAT32.unit) for name in wrt}
     return {
-        name: np.where(np.isfinite(there) & (np.abs(right[name]) <= there), there, 0.0)
-        for name, there in zip(wrt, bounds, strict=True)
+        name: np.where(np.abs(right[name]) <= there, there, 0.0) for name, there in rounding.items()
     }
 
 

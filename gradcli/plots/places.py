@@ -35,11 +35,14 @@ def evenly(begin: float, end: float, count: int, log: bool = False) -> np.ndarra
     return np.array([float(low + step * i) for i in range(count)])
 
 
+_NOTHING = 1e-150  # whose squares are no floats: a kink of sqrt(x**2) is beside such a number
+
+
 def roundest(low: float, high: float) -> float:
     """The number between two, both included, that is written most shortly: in a few digits, as a
     fraction, or with pi.
     """
-    if low <= 0 <= high:
+    if low <= 0 <= high or max(abs(low), abs(high)) < _NOTHING:
         return 0.0
     for digits in range(1, 17):
         for number in (float(f"{low:.{digits}g}"), float(f"{high:.{digits}g}")):
@@ -334,9 +337,8 @@ def _join(probe: Probe, entry: int, one: Place, other: Place, flank: float) -> P
     heights that only a pole reaches; None for two.
     """
     kinds = {one.kind, other.kind}
-    if len(kinds) == 1 and other.low <= max(
-        math.nextafter(one.high, math.inf), one.high + 4 * math.ulp(one.high)
-    ):
+    reach = max(math.nextafter(one.high, math.inf), one.high + 4 * math.ulp(one.high))
+    if len(kinds) == 1 and (other.low <= reach or one.at == other.at):
         high = max(one.high, other.high)
         return one._replace(high=high, at=roundest(one.low, high))
     steep = all(p.kind == "pole" or max(abs(p.left), abs(p.right)) > _STEEP for p in (one, other))

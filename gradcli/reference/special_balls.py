@@ -161,7 +161,6 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
     "lambertw": lambda x, branch=_FIRST: x.lambertw(_whole(branch)),
     "expint": lambda order, x: x.expint(order),
     "zeta": _zeta,
-    "polylog": lambda order, x: acb(x).polylog(acb(order)).real,
     "psi": _psi,
     "beta": lambda x, y: x.gamma() * y.gamma() * (x + y).rgamma(),
     "binomial": lambda n, k: (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma(),

@@ -170,7 +170,7 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
 
 def _check_listed(key: str, value: Any, known: tuple[Any, ...]) -> Any:
     """Return a value that is one of those that a definition's annotation lists."""
-    if value not in known:
+    if isinstance(value, np.ndarray) or value not in known:
         *others, last = map(repr, known)
         raise ArgumentError(f"{key} must be {', '.join(others)} or {last}, not {value!r}")
     return value
