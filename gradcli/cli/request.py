@@ -358,6 +358,21 @@ class DiffRequest(Request):
         str | None,
         typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression."),
     ] = None
+    implicit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The name that an equation gives: 'x^2 + y^2 = 25' --implicit y is dy/dx.",
+        ),
+    ] = None
+    of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The rate by NAME, on which the names after the expression depend: "
+            "'pi r^2 h' --of t r h, where dr_dt is the rate of r.",
+        ),
+    ] = None
     latex: Annotated[
         bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")
     ] = False

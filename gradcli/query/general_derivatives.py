@@ -161,7 +161,7 @@ class Judging:
             self._leave_open(path, "it has no short formula")
             return None
         spread = f"ones({self.shape})*({text})" if self.shape else text
-        return _query(spread, self.program)
+        return query_of(spread, self.program)
 
     def hold(self, path: Path, below: Query) -> None:
         """Hold the derivatives of what stands at a path, by all names from its last one on."""
@@ -298,6 +298,8 @@ class Asked:
     observer: Callable[[General, DerivativeRecord], None] | None = (
         None  # is shown each expression whose formulas a record has
     )
+    # what is differentiated in place of each query, such as an equation's slope
+    related: Callable[[Program, Query, Asked, Any], DerivativeRecord] | None = None
 
     @property
     def options(self) -> Options:
@@ -322,7 +324,9 @@ def derivatives(
     found = False
     for statement in parsed:
         record = None
-        if isinstance(statement, Query):
+        if isinstance(statement, Query) and asked.related is not None:
+            record = asked.related(program, statement, asked, id)
+        elif isinstance(statement, Query):
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)
         elif not isinstance(statement, Assertion):
             several = statement.bindings if isinstance(statement, Several) else [statement]
@@ -339,14 +343,18 @@ def derivatives(
             if isinstance(part, Definition):
                 text, names = f"{part.name}({', '.join(part.parameters)})", tuple(part.parameters)
             names = names if asked.names is None else asked.names
-            yield derivative(program, Subject(_query(text, program), part, names), asked, id)
+            if asked.related is not None:
+                yield asked.related(program, query_of(text, program), asked, id)
+                continue
+            yield derivative(program, Subject(query_of(text, program), part, names), asked, id)
 
 
 def _nothing(program: Program, lowered: Lowered, record: DerivativeRecord) -> None:
     """Leave the record of a statement that asks for nothing as it is."""
 
 
-def _query(text: str, program: Program) -> Query:
+def query_of(text: str, program: Program) -> Query:
+    """The query that a text is."""
     (query,) = statements([text], None, program.scope.limits)
     assert isinstance(query, Query)
     return query

@@ -48,11 +48,13 @@ class DerivativeRecord(Answer):
     order: int = 1
     formulas: dict[Path, Formula] = field(default_factory=dict)  # also those of lower orders
     picture: str | None = None  # the expression itself in LaTeX
+    # the name that an equation gives, whose derivatives these are; "" for a rate
+    dependent: str | None = None
 
     def equations(self, digits: int | None = None) -> list[str]:
         """The formulas of the order that was asked for."""
-        picture = self.picture or "f"
-        operand = picture if picture == "f" else f"\\left({picture}\\right)"
+        picture = self.picture or (self.dependent and spelled(self.dependent)) or "f"
+        operand = picture if self.picture is None else f"\\left({picture}\\right)"
         rows = [
             f"{_fraction(path, self.partial)} {operand} &= {formula.latex or _LONGER}"
             for path, formula in self.formulas.items()
@@ -63,7 +65,7 @@ class DerivativeRecord(Answer):
     @property
     def partial(self) -> bool:
         """Return whether the derivatives are partial ones: the expression has several names."""
-        return len({*self.names, *self.known}) > 1
+        return self.dependent != "" and len({*self.names, *self.known} - {self.dependent}) > 1
 
     @property
     def derivative(self) -> dict[str, Any]:
@@ -114,7 +116,7 @@ class DerivativeRecord(Answer):
             if len(path) == self.order:
                 lines.append(
                     labelled_line(
-                        printable(operator(path, self.partial)),
+                        printable(operator(path, self.partial, self.dependent or "")),
                         formula.text or _TOO_LONG,
                         "formula",
                     )
@@ -126,11 +128,11 @@ class DerivativeRecord(Answer):
         return [*lines, *notes(self.warnings)]
 
 
-def operator(path: Path, partial: bool) -> str:
-    """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``."""
+def operator(path: Path, partial: bool, of: str = "") -> str:
+    """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``, ``dy/dx`` of a name."""
     d, order = "∂" if partial else "d", len(path)
     below = "".join(f"{d}{name}{_raise(count)}" for name, count in Counter(path).items())
-    return f"{d}{_raise(order)}/{below}"
+    return f"{d}{_raise(order)}{of}/{below}"
 
 
 def _raise(exponent: int) -> str:

@@ -35,6 +35,7 @@ from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 from gradcli.query.general_formulas import General
 from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
+from gradcli.query.related import Implicit, Rates
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
@@ -62,11 +63,22 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
         if _NAMES.match(text) and (expressions or beside):
             names += _list_of(text)
         else:
-            expressions.append((text, beside))
+            is_equation = request.implicit is not None and len(_EQUALS.findall(text)) == 1
+            expressions.append((_EQUALS.sub("==", text) if is_equation else text, beside))
     found = found._replace(others=expressions)
     help = "quote the expression as a whole; after it come the names to differentiate by"
     inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
     return inputs, tuple(dict.fromkeys(names)) if names else None
+
+
+def related_of(request: DiffRequest) -> Implicit | Rates | None:
+    """Return what takes the place of the expressions: an equation's slope, or a rate."""
+    if request.implicit is not None:
+        return Implicit(request.implicit)
+    return None if request.of is None else Rates(request.of)
+
+
+_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
 
 
 def _list_of(text: str) -> tuple[str, ...]:
@@ -86,11 +98,11 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
     """
     if request.latex and request.output_format == "text":
         request = request.but(output_format="latex")
-    options_of(request)
+    options_of(request, "diff")
     inputs, names = diff_inputs(request)
     asked = Asked(
         names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
-        request.random_state, request.timeout,
+        request.random_state, request.timeout, related=related_of(request),
     )  # fmt: skip
     differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
     return differentiation.write(writer_for(request), request.fail_fast)

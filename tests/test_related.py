@@ -1,0 +1,59 @@
+"""Slopes of what an equation or a curve gives, and rates of names that depend on another."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+FOUND = {  # what is asked, and the derivatives
+    "a circle": (["x^2 + y^2 = 25", "--implicit", "y"], {"x": "-x/y"}),
+    "of second order": (["x^2 + y^2 = 25", "--implicit", "y", "--order", "2"], {"x": {"x": "-(x**2 + y**2)/y**3"}}),
+    "an expression is zero": (["x*y - 1", "--implicit", "y"], {"x": "-y/x"}),
+    "an equation of the language": (["x*y == 1", "--implicit", "y"], {"x": "-y/x"}),
+    "Descartes's leaf": (["x^3 + y^3 = 6x*y", "--implicit", "y"], {"x": "(2*y - x**2)/(y**2 - 2*x)"}),
+    "a sphere": (["x^2 + y^2 + z^2 = 1", "--implicit", "z"], {"x": "-x/z", "y": "-y/z"}),
+    "by one of two": (["x^2 + y^2 + z^2 = 1", "--implicit", "z", "y"], {"y": "-y/z"}),
+    "with a constant": (["x^2/a^2 + y^2 = 1", "a=2", "--implicit", "y"], {"x": "-x/(a**2*y)"}),
+    "in LaTeX": ([r"\sqrt{x} + y^{3} = 1", "--implicit", "y"], {"x": "-1/(6*sqrt(x)*y**2)"}),
+    "a curve": (["x = cos(t); y = sin(t)", "--implicit", "y"], {"x": "-cot(t)"}),
+    "a curve's second": (["x = cos(t); y = sin(t)", "--implicit", "y", "--order", "2"], {"x": {"x": "-csc(t)**3"}}),
+    "a curve by one name": (["x = t^2; y = t^3; y", "x", "--implicit", "y"], {"x": "1.5*t"}),
+    "a cylinder": (["pi r^2 h", "--of", "t", "r", "h"], {"t": "pi*r*(dh_dt*r + 2*dr_dt*h)"}),
+    "all depend": (["a*b", "--of", "t"], {"t": "a*db_dt + b*da_dt"}),
+    "and it depends itself": (["r^2 t", "--of", "t", "r"], {"t": "r*(2*dr_dt*t + r)"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "derivative"), FOUND.values(), ids=FOUND)
+def test_a_formula(call_cli, arguments, derivative):
+    done = call_cli("diff", *arguments, "--format", "json")
+    record = json.loads(done.stdout)
+    assert (done.returncode, record["derivative"]) == (0, derivative)
+    assert record["check"]["verdict"] == "agree"
+
+
+REFUSED = {
+    "no such name": (["x^2 + y^2 = 1", "--implicit", "z"], "the equation has no name 'z'"),
+    "by no name of it": (["x^2 + y^2 = 1", "q", "--implicit", "y"], "'y' does not depend on 'q'"),
+    "a curve of two names": (["x = t; y = t*u", "--implicit", "y"], "a curve depends on one name, and 'y' on t, u"),
+    "a second by two": (["x*y*z = 1", "--implicit", "z", "--order", "2"], "a higher derivative is by one name"),
+    "a second rate": (["r^2", "--of", "t", "--order", "2"], "--of gives first derivatives"),
+    "both": (["r^2 = t", "--of", "t", "--implicit", "r"], "exclude each other"),
+    "what cannot be read": (["x^2 + = 1", "--implicit", "x"], "expected a value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused(call_cli, arguments, said):
+    done = call_cli("diff", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "factor0" not in done.stderr
+
+
+def test_lines_say_whose_derivatives_they_are(call_cli):
+    done = call_cli("diff", "x^2 + y^2 = 25", "--implicit", "y", "--order", "2")
+    assert done.stdout.splitlines()[1] == "  d²y/dx²  -(x**2 + y**2)/y**3"
+    done = call_cli("diff", "x^2 + y^2 = 25", "--implicit", "y", "--latex")
+    assert r"\frac{d}{dx} y &= " in done.stdout
