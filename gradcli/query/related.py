@@ -8,12 +8,11 @@ derivative by a factor before it, and so it is held to the reference as those ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import EvaluationError, UnknownNameError, UsageError
+from gradcli.errors import EvaluationError, ShapeError, UnknownNameError, UsageError
 from gradcli.graph.nodes import reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Program
@@ -38,7 +37,8 @@ class Implicit:
     ) -> DerivativeRecord:
         y = self.dependent
         record = record_of(DerivativeRecord, statement, id, order=asked.order, dependent=y)
-        with _answered(program, statement, asked, record) as (text, names, formulas):
+
+        def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             bound = [name for name in program.scope.names if not program.scope.names[name].is_leaf]
             curve = y in bound
             if not curve and y not in names:
@@ -66,7 +66,8 @@ class Implicit:
                     slope = value if order == 1 else slope
                     rest = "" if curve else f" + grad({value}, {y})*({slope})"
                     value = f"grad({value}, {t}){by}{rest}"
-        return record
+
+        return _answer(program, statement, asked, record, fill)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class Rates:
     ) -> DerivativeRecord:
         t = self.by
         record = record_of(DerivativeRecord, statement, id, names=(t,), dependent="")
-        with _answered(program, statement, asked, record) as (text, names, formulas):
+
+        def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             if asked.order > 1:
                 raise UsageError("--of gives first derivatives")
             depending = asked.names or tuple(name for name in names if name != t)
@@ -90,15 +92,19 @@ class Rates:
                 record.warnings.append(", ".join(rates))
             terms += [f"grad({text}, {t})"] if t in names else []
             formulas.find(" + ".join(terms), (t,))
-        return record
+
+        return _answer(program, statement, asked, record, fill)
 
 
-@contextmanager
-def _answered(
-    program: Program, statement: Query, asked: Asked, record: DerivativeRecord
-) -> Iterator[tuple[str, list[str], _Formulas]]:
-    """An expression as text, an equation being the difference of its sides; its names without
-    values; and what finds formulas. An error becomes that of the record.
+def _answer(
+    program: Program,
+    statement: Query,
+    asked: Asked,
+    record: DerivativeRecord,
+    fill: Callable[[str, list[str], _Formulas], None],
+) -> DerivativeRecord:
+    """Fill a record by an expression as text, an equation being the difference of its sides; its
+    names without values; and what finds formulas. An error becomes the record's.
     """
     try:
         read = as_read(statement.expression, program.scope)
@@ -108,19 +114,25 @@ def _answered(
             return rewritten(Expression(node, []), own)
 
         root = read.root
-        is_equation = isinstance(root, Binary) and root.operator == "=="
-        said = f"{text(root.left)} - ({text(root.right)})" if is_equation else text(root)
+        said = text(root)
+        if isinstance(root, Binary) and root.operator == "==":
+            said = f"{text(root.left)} - ({text(root.right)})"
         lowered = lower_freely(program, query_of(said, program), asked.names or (), can_list=True)
         assert lowered is not None
+        if lowered.value.shape:
+            raise ShapeError(
+                f"this is for numbers, not for an array of shape {lowered.value.shape}"
+            )
         free = SampledPoints(program, lowered, asked.options).leaves
         here = [node.payload.name for node in reachable([lowered.value]) if node.is_leaf]
         names = [*free] or list(dict.fromkeys(here))
         record.read_as = text(root) if read.implied else None
         record.known = tuple(sorted({*names, *here}))
         record.absent = tuple(name for name in asked.names or () if name not in names)
-        yield said, names, _Formulas(program, asked, record, _unused(said))
+        fill(said, names, _Formulas(program, asked, record, _unused(said)))
     except Exception as error:
         record.fail(as_gradcli_error(error).at(statement.span, statement.source))
+    return record
 
 
 def _unused(text: str) -> str:
@@ -147,7 +159,7 @@ class _Formulas:
         plain = replace(self.asked, names=(self.factor,), order=1, related=None)
         found = derivative(self.program, Subject(query, query, plain.names), plain)
         if found.error is not None:
-            raise found.error
+            raise found.error.error
         formula = found.formulas[found.names]
         self.record.formulas[path] = formula
         self._take(found, ",".join(path))
@@ -160,11 +172,14 @@ class _Formulas:
         record.warnings += [text for text in found.warnings if self.factor not in text]
         if check is None:
             return
-        self.check.variables |= dict.fromkeys((of,), check.variables[self.factor])
+        for part in check.variables.values():
+            self.check.variables[of] = part
         for claim in check.claims:
             claim.of = of
         self.check.claims += check.claims
         if check.verdict > self.check.verdict:
-            self.check.verdict, self.check.reason = check.verdict, check.reason
+            reason = check.reason or ""
+            said = reason.partition(":")[0] if self.factor in reason else check.reason
+            self.check.verdict, self.check.reason = check.verdict, said
         record.check = self.check
         record.points = min(record.points or found.points, found.points)
