@@ -46,7 +46,7 @@ class Implicit:
             if curve and len(names) != 1:
                 said = ", ".join(names) or "no name"
                 raise UsageError(f"a curve depends on one name, and '{y}' on {said}")
-            others = [name for name in (bound if curve else names) if name != y]
+            others = [name for name in (bound if curve else names) if name != y] or names
             record.names, record.absent = asked.names or tuple(others), ()
             record.known = () if curve else record.known
             if asked.order > 1 and len(record.names) > 1:
@@ -57,7 +57,7 @@ class Implicit:
                 if x not in others:
                     raise UnknownNameError(f"'{y}' does not depend on '{x}'")
                 (t,) = names if curve else (x,)
-                by = f"/grad({x}, {t})" if curve else ""
+                by = f"/grad({x}, {t})" if curve and x != t else ""
                 slope = value = (
                     f"grad({y}, {t}){by}" if curve else f"-grad({text}, {x})/grad({text}, {y})"
                 )
@@ -91,6 +91,8 @@ class Rates:
                 rates = [f"d{name}_d{t} is the rate of {name}" for name in depending if name != t]
                 record.warnings.append(", ".join(rates))
             terms += [f"grad({text}, {t})"] if t in names else []
+            if not terms:
+                raise UsageError(f"nothing here depends on '{t}'")
             formulas.find(" + ".join(terms), (t,))
 
         return _answer(program, statement, asked, record, fill)
@@ -119,10 +121,9 @@ def _answer(
             said = f"{text(root.left)} - ({text(root.right)})"
         lowered = lower_freely(program, query_of(said, program), asked.names or (), can_list=True)
         assert lowered is not None
-        if lowered.value.shape:
-            raise ShapeError(
-                f"this is for numbers, not for an array of shape {lowered.value.shape}"
-            )
+        if lowered.value.shape or lowered.value.kind == "bool":
+            what = "a truth" if lowered.value.kind == "bool" else "an array"
+            raise ShapeError(f"this is for equations and numbers, not for {what}")
         free = SampledPoints(program, lowered, asked.options).leaves
         here = [node.payload.name for node in reachable([lowered.value]) if node.is_leaf]
         names = [*free] or list(dict.fromkeys(here))

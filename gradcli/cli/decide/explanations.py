@@ -63,8 +63,7 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
         if _NAMES.match(text) and (expressions or beside):
             names += _list_of(text)
         else:
-            is_equation = request.implicit is not None and len(_EQUALS.findall(text)) == 1
-            expressions.append((_EQUALS.sub("==", text) if is_equation else text, beside))
+            expressions.append((text if request.implicit is None else _equation(text), beside))
     found = found._replace(others=expressions)
     help = "quote the expression as a whole; after it come the names to differentiate by"
     inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
@@ -72,13 +71,28 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
 
 
 def related_of(request: DiffRequest) -> Implicit | Rates | None:
-    """Return what takes the place of the expressions: an equation's slope, or a rate."""
+    """Return what takes the place of the expressions: an equation's slope, or a rate.
+
+    Raises UsageError for what is no name.
+    """
+    for option, name in (("--implicit", request.implicit), ("--of", request.of)):
+        if name is not None and not name.isidentifier():
+            raise UsageError(f"{option} takes a name, not '{name}'")
     if request.implicit is not None:
         return Implicit(request.implicit)
     return None if request.of is None else Rates(request.of)
 
 
 _EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
+_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([^()]*\))?\s*")  # of a binding or a definition
+
+
+def _equation(text: str) -> str:
+    """A text whose last statement may be an equation as people write it, with one sign "="."""
+    before, mark, last = text.rpartition(";")
+    sides = _EQUALS.split(last)
+    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
+    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
 
 
 def _list_of(text: str) -> tuple[str, ...]:
