@@ -234,7 +234,14 @@ def read_latex(text, place, record, out, err):
     check_latex(out)
 
 
+def read_alone(text, place, record, out, err):
+    """A number or an array of numbers, and nothing of the text."""
+    assert out.count("\n") <= 1
+    assert isinstance(json.loads(out or "null"), (float, list, type(None)))
+
+
 READERS = {
+    "value": read_alone, "grad": read_alone,
     "text": read_text, "json": read_json, "jsonl": read_json, "csv": read_csv, "latex": read_latex,
 }  # fmt: skip
 CASES = [(command, kind) for command, (kinds, *_) in COMMANDS.items() for kind in kinds]

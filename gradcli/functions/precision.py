@@ -490,6 +490,8 @@ def format_of(kind: np.dtype[Any]) -> Format:
 
 
 _FLOAT32 = format_of(np.dtype(np.float32))
+# with its rounding, and the range of float64
+_WIDE_FLOAT32 = replace(format_of(np.dtype(np.float64)), name="float32", unit=_FLOAT32.unit)
 _BOUNDED = {"bfloat16": "float16"}  # of the formats that NumPy has no type for
 _FLOAT32_ALONE = {np.dtype(np.float32)}
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
@@ -566,7 +568,7 @@ def room_at_zeros(
     that is no larger, either; other entries get no room. To first order roundings are proportional
     to those of float32, which are propagated.
     """
-    room = reaches(root, wrt, leaves, _FLOAT32).rooms
+    room = reaches(root, wrt, leaves, _WIDE_FLOAT32).rooms
     rounding = {name: room[name] * (2.0**-53 / _FLOAT32.unit) for name in wrt}
     return {
         name: np.where(np.abs(right[name]) <= there, there, 0.0) for name, there in rounding.items()
