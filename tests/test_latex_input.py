@@ -21,6 +21,7 @@ READ = [  # a text, and what a person would type for it
     (r"\sin^{2}{x}", "sin(x)**2"),
     (r"\sin\frac{\pi x}{2}", "sin(pi*x/2)"),
     (r"\cos 2x \sin x", "cos(2*x)*sin(x)"),
+    (r"e^x t\pi", "e**x*t*pi"),
     (r"\sin\sqrt{x}", "sin(sqrt(x))"),
     (r"\ln x", "ln(x)"),
     (r"\log_{2} x", "log_2(x)"),

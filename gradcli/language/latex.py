@@ -62,6 +62,7 @@ _HELPS = {
 _SPACE = re.compile(
     r"(?:\s|~|\$|\#[^\n]*|\\[,;:!\s()\[\]]|\\(?:quad|qquad|displaystyle|textstyle|limits|nolimits)(?![A-Za-z]))+"
 )
+_RAISED = re.compile(r"\{?\s*\\(circ|top|intercal|prime)\s*\}?")  # signs in place of exponents
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _IN_BRACES = re.compile(r"\s*\{\s*([^\W_]+)\s*\}|\s*([^\W_])")
@@ -206,9 +207,7 @@ class _Reader:
         """Read ``^`` and what it raises to: a group, or one letter or digit."""
         self.at += 1
         self.skip()
-        if found := re.compile(r"\{?\s*\\(circ|top|intercal|prime)\s*\}?").match(
-            self.text, self.at
-        ):
+        if found := _RAISED.match(self.text, self.at):
             self.at = found.end()
             if found[1] == "circ":
                 self.add(SYMBOL, "°", start)
@@ -223,18 +222,7 @@ class _Reader:
         if here.isdigit():
             self.refuse_longer(start, "^", r"[0-9.]+")
         if here.isalnum() or here == "{":
-            self.one(here)
-
-    def one(self, here: str) -> None:
-        if here == "{":
-            start = self.at
-            self.at += 1
-            self.add(SYMBOL, "(", start)
-            self.inside("}")
-            self.add(SYMBOL, ")", self.at - 1)
-        else:
-            self.add(NUMBER if here.isdigit() else NAME, here, self.at)
-            self.at += 1
+            self.argument("^", start)
 
     def refuse_longer(self, start: int, sign: str, run: str) -> None:
         """Refuse ``x^10``: LaTeX raises to the 1."""
@@ -312,7 +300,7 @@ class _Reader:
     def is_applied(self) -> bool:
         """Tell whether a bracket comes next."""
         self.skip()
-        return re.compile(r"\(|\\left|\{").match(self.text, self.at) is not None
+        return self.text.startswith(("(", r"\left", "{"), self.at)
 
     def bracket(self, here: str, start: int, before: str) -> None:
         r"""Read what a bracket holds that a command opens, up to the one that closes it; after
