@@ -58,7 +58,7 @@ def hold_over(
     over: Mapping[str, Ends],
     timeout: float | None = None,
 ) -> Check | None:
-    """The verdicts over a box on a query's formula claims, or without claims on the derivatives of
+    """The verdicts over a box on a query's claims, or without claims on the derivatives of
     the engine's rules.
 
     None for a query that has nothing to do with the box.
@@ -85,11 +85,11 @@ def hold_over(
     check = Check(Verdict.SKIPPED, over=dict(over))
     with deadline(timeout):
         for claim in claims:
-            if claim.formula is not None:
-                found = subjects.decide(
-                    claim.formula, None if claim.of == "value" else wrt[claim.of]
-                )
-                check.claims.append(Claim(claim.of, claim.kind, *found))
+            said = claim.formula
+            if said is None:  # a number, at every point
+                said = scope.graph.constant(claim.numbers)
+            found = subjects.decide(said, None if claim.of == "value" else wrt[claim.of])
+            check.claims.append(Claim(claim.of, claim.kind, *found))
         if not check.claims:
             for name, x in wrt.items():
                 if x in everything:
