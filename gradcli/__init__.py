@@ -41,8 +41,9 @@ _PLACES = {
     "gradcli.report.verdicts": ("Check", "Claim", "Departure", "OneSided", "Rewrite", "VariableCheck", "Verdict", "Worst"),
     "gradcli.report.derivative_record": ("DerivativeRecord", "Formula"),
     "gradcli.report.explanation": (
-        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Step", "Why",
+        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Why",
     ),
+    "gradcli.report.steps": ("Step",),
     "gradcli.report.shown_explanation": ("ShownExplanation",),
     "gradcli.language.tree": ("ParsedProgram",),
     "gradcli.limits": ("Limits",),

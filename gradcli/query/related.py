@@ -8,7 +8,7 @@ derivative by a factor before it, and so it is held to the reference as those ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from gradcli.containment import as_gradcli_error
@@ -20,6 +20,7 @@ from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
 from gradcli.query.evaluate import record_of
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import Asked, Subject, derivative, query_of
+from gradcli.query.general_formulas import general
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.verdicts import Check, Verdict
 
@@ -66,6 +67,7 @@ class Implicit:
                     slope = value if order == 1 else slope
                     rest = "" if curve else f" + grad({value}, {y})*({slope})"
                     value = f"grad({value}, {t}){by}{rest}"
+                formulas.show(text if not curve else f"{y} - {x}" if by else y, [y, t])
 
         return _answer(program, statement, asked, record, fill)
 
@@ -94,6 +96,7 @@ class Rates:
             if not terms:
                 raise UsageError(f"nothing here depends on '{t}'")
             formulas.find(" + ".join(terms), (t,))
+            formulas.show(text, [t, *depending])
 
         return _answer(program, statement, asked, record, fill)
 
@@ -157,7 +160,9 @@ class _Formulas:
         Raises the error that the value has, and EvaluationError where it has no short formula.
         """
         query = query_of(f"{self.factor}*({value})", self.program)
-        plain = replace(self.asked, names=(self.factor,), order=1, related=None)
+        plain = replace(
+            self.asked, names=(self.factor,), order=1, related=None, observer=None
+        )
         found = derivative(self.program, Subject(query, query, plain.names), plain)
         if found.error is not None:
             raise found.error.error
@@ -167,6 +172,21 @@ class _Formulas:
         if formula.text is None:
             raise EvaluationError("the derivative has no short formula")
         return formula.text
+
+    def show(self, value: str, names: Collection[str]) -> None:
+        """Show the observer the expression that is differentiated by names, with its formulas."""
+        if self.asked.observer is None:
+            return
+        if self.asked.order > 1:
+            raise UsageError(
+                "--steps of a name that an equation or a curve gives are of the first derivative",
+                help="leave --order out",
+            )
+        lowered = lower_freely(self.program, query_of(value, self.program), names, can_list=True)
+        assert lowered is not None
+        leaves = [node for node in reachable([lowered.value]) if node.is_leaf]
+        wrt = {leaf.payload.name: leaf for leaf in leaves if leaf.payload.name in names}
+        self.asked.observer(general(self.program.scope, lowered.value, wrt, [], 1), self.record)
 
     def _take(self, found: DerivativeRecord, of: str) -> None:
         record, check = self.record, found.check

@@ -21,6 +21,7 @@ from gradcli.inert import (
     xml_text,
 )
 
+ENDLESS = 10_000  # columns of a file
 _LABELS = 9  # columns of labels, where they are short
 
 
