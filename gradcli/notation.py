@@ -1,12 +1,11 @@
-"""LaTeX of names, numbers and arrays, for formulas and for results alike, and LaTeX of ours as MathML,
-which browsers draw.
+"""LaTeX of names, numbers and arrays, for formulas and for results alike, and LaTeX of ours as
+MathML, which browsers draw.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator
+from html.entities import codepoint2name, html5
 from typing import Any
 
 import numpy as np
@@ -22,19 +21,26 @@ GREEK = words("""
 """)
 _CAPITALS = words("Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega")
 
+_RATE = re.compile(r"d([a-zA-Z]\w*)_d([a-zA-Z])")
+
 
 def name(text: str) -> str:
     """A variable's name:
 
-    Greek letters by name, digits and what follows an underscore as an index.
+    Greek letters by name, digits and what follows an underscore as an index, rates as ``dr_dt``.
     """
+    rate = _RATE.fullmatch(text)
+    if rate is not None:
+        return f"\\frac{{d{name(rate[1])}}}{{d{name(rate[2])}}}"
     stem, _, index = text.partition("_")
     if not index:
         stem = text.rstrip("0123456789")
         index = text[len(stem) :]
     if not stem:  # it begins with an underscore
         stem, index = text, ""
-    stem = stem if stem.isascii() or len(stem) > 1 else _spell(stem)
+    if len(stem) == 1:  # a Greek letter by its name
+        spelled = codepoint2name.get(ord(stem), "")
+        stem = spelled if spelled in GREEK or spelled in _CAPITALS else stem
     written = latex_text(stem)
     shown = (
         f"\\{stem}"
@@ -44,20 +50,6 @@ def name(text: str) -> str:
         else f"\\mathrm{{{written}}}"
     )
     return f"{shown}_{{{latex_text(index)}}}" if index else shown
-
-
-def _spell(letter: str) -> str:
-    """A Greek letter as LaTeX calls it; any other as it is."""
-    *words, last = unicodedata.name(letter, "").split(" ")
-    called = (
-        last.lower()
-        if words == ["GREEK", "SMALL", "LETTER"]
-        else last.capitalize()
-        if words == ["GREEK", "CAPITAL", "LETTER"]
-        else ""
-    )
-    called = "lambda" if called == "lamda" else "Lambda" if called == "Lamda" else called
-    return called if called in GREEK or called in _CAPITALS else letter
 
 
 def number(value: Any, digits: int | None = None) -> str:
@@ -86,92 +78,64 @@ def array(value: Any, digits: int | None) -> str:
 
 # -- MathML ---------------------------------------------------------------------------------------
 
-# The innermost group: between braces, or between brackets that grow.
-_GROUP = re.compile(
-    r"\{((?:(?!\\left\b|[{}]).)*)\}|\\left(\\lbrace|.)((?:(?!\\left\b|[{}]).)*?)\\right(.)"
-)
-_WORDS = re.compile(r"\\(text|mathrm|mathtt|operatorname)\{((?:\\.|[^{}])*)\}")
+# Environments, and brackets that grow, as groups between braces.
+_GROUPS = {
+    "\\begin{cases}": "{\\lbrace {", "\\end{cases}": "}}", "\\begin{pmatrix}": "{({", "\\end{pmatrix}": "})}", "\\left": "{",
+    "\\mathsf": "",
+}  # fmt: skip
+_CLOSING = re.compile(r"\\right(.)")
+_WORDS = re.compile(r"\\(?:text|math..|operatorname)\{((?:\\.|[^{}])*)\}")
+_INNERMOST = re.compile(r"\{([^{}]*)\}")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[\d.]+|\S")
-_ENVIRONMENTS = {
-    "\\begin{cases}": "\\left\\lbrace", "\\end{cases}": "\\right.", "\\begin{pmatrix}": "\\left(", "\\end{pmatrix}": "\\right)",
-}  # fmt: skip
-_SIGNS = {
-    "cdot": "⋅", "le": "≤", "ge": "≥", "ne": "≠", "land": "∧", "lor": "∨", "lnot": "¬", "partial": "∂", "infty": "∞", "times": "×",
-    "lbrace": "{", "backslash": "\\",
-}  # fmt: skip
+_ESCAPE = "\\"
+_SIGNS = {"cdot": "⋅", "infty": "∞"}
+_TAGS = {"^": "msup", "_": "msub", "\\frac": "mfrac", "\\sqrt": "msqrt"}
 
 
 def mathml(latex: str) -> str:
-    """A formula in the LaTeX that is printed here as MathML."""
-    made: dict[str, str] = {}  # by a character for private use, which no formula has
+    """A formula in the LaTeX that is printed here as MathML, from the innermost group outwards."""
+    made: dict[str, str] = {}  # by characters for private use, which no formula has
 
-    def keep(text: str) -> str:
-        made[chr(0xF0000 + len(made))] = text
+    def keep(markup: str) -> str:
+        made[chr(0xF0000 + len(made))] = markup
         return [*made][-1]
 
-    def words(match: re.Match[str]) -> str:
-        text = re.sub(r"\\(.)", r"\1", match[2])
-        return keep(_element("mtext" if match[1] == "text" else "mi", xml_text(text)))
+    def atom(token: str) -> str:
+        name = token.removeprefix("\\")
+        sign = name if name == token else _SIGNS.get(name) or html5.get(f"{name};", name)
+        tag = "mn" if sign[0].isdigit() else "mi" if sign.isalpha() else "mo"
+        return made.get(token) or f"<{tag}>{xml_text(sign)}</{tag}>"
 
-    def group(match: re.Match[str]) -> str:
-        content, opening, inside, closing = match.groups()
-        row = _row(content if opening is None else inside, made)
-        if opening is None:
-            return keep(row)
-        signs = [_element("mo", _sign(each)) if each != "." else "" for each in (opening, closing)]
-        return keep(_element("mrow", signs[0] + row + signs[1]))
+    def row(latex: str) -> str:
+        parts: list[str] = []
+        tokens = iter(_TOKEN.findall(latex))
+        for token in tokens:
+            tag = _TAGS.get(token)
+            if tag is None:
+                parts.append(atom(token))
+                continue
+            first = (
+                "" if tag == "msqrt" else parts.pop() if token in "^_" else atom(next(tokens))
+            )
+            parts.append(f"<{tag}>{first}{atom(next(tokens))}</{tag}>")
+        return f"<mrow>{''.join(parts)}</mrow>"
 
-    for written, said in _ENVIRONMENTS.items():
-        latex = latex.replace(written, said)
-    latex, more = _WORDS.sub(words, latex), 1
-    while more:
-        latex, more = _GROUP.subn(group, latex)
-    return f'<math display="block">{_row(latex, made)}</math>'
+    def table(latex: str) -> str:
+        if "&" not in latex and "\\\\" not in latex:
+            return row(latex)
+        cells = (
+            "".join(f"<mtd>{row(cell)}</mtd>" for cell in line.split("&"))
+            for line in latex.split("\\\\")
+        )
+        return f"<mtable>{''.join(f'<mtr>{line}</mtr>' for line in cells)}</mtable>"
 
-
-def _element(tag: str, content: str) -> str:
-    return f"<{tag}>{content}</{tag}>"
-
-
-def _sign(token: str) -> str:
-    return xml_text(_SIGNS.get(token.removeprefix("\\"), token))
-
-
-def _row(latex: str, made: dict[str, str]) -> str:
-    """What stands between brackets, whose inner groups are made; lines and columns as a table."""
-    lines = [
-        [_cell(_TOKEN.finditer(cell), made) for cell in re.split(r"(?<!\\)&", line)]
-        for line in latex.split("\\\\")
-    ]
-    if len(lines) == len(lines[0]) == 1:
-        return lines[0][0]
-    rows = ["".join(_element("mtd", cell) for cell in line) for line in lines]
-    return _element("mtable", "".join(_element("mtr", row) for row in rows))
-
-
-def _cell(tokens: Iterator[re.Match[str]], made: dict[str, str]) -> str:
-    parts: list[str] = []
-    for match in tokens:
-        token = match[0]
-        if token in ("^", "_"):
-            tag = "msup" if token == "^" else "msub"
-            parts.append(_element(tag, parts.pop() + _atom(next(tokens)[0], made)))
-        elif token == "\\frac":
-            parts.append(_element("mfrac", "".join(_atom(next(tokens)[0], made) for _ in range(2))))
-        elif token == "\\sqrt":
-            parts.append(_element("msqrt", _atom(next(tokens)[0], made)))
-        else:
-            parts.append(_atom(token, made))
-    return _element("mrow", "".join(parts))
-
-
-def _atom(token: str, made: dict[str, str]) -> str:
-    if token in made:
-        return made[token]
-    name = token.removeprefix("\\")
-    if name in GREEK or name in _CAPITALS:
-        size = "CAPITAL" if name in _CAPITALS else "SMALL"
-        spelled = "LAMDA" if name.lower() == "lambda" else name.upper()
-        return _element("mi", unicodedata.lookup(f"GREEK {size} LETTER {spelled}"))
-    tag = "mn" if name[:1].isdigit() else "mi" if name.isalpha() and name not in _SIGNS else "mo"
-    return _element(tag, _sign(token if name in _SIGNS else name))
+    for written, group in _GROUPS.items():
+        latex = latex.replace(written, group)
+    latex = _WORDS.sub(
+        lambda match: keep(f"<mtext>{xml_text(match[1].replace(_ESCAPE, ''))}</mtext>"),
+        _CLOSING.sub(r"\1}", latex),
+    )
+    found = 1
+    while found:
+        latex, found = _INNERMOST.subn(lambda match: keep(table(match[1])), latex)
+    return f'<math display="block">{table(latex)}</math>'

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import EvaluationError, ShapeError, UnknownNameError, UsageError
-from gradcli.graph.nodes import reachable
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Program
 from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
@@ -40,7 +40,7 @@ class Implicit:
         record = record_of(DerivativeRecord, statement, id, order=asked.order, dependent=y)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
-            bound = [name for name in program.scope.names if not program.scope.names[name].is_leaf]
+            bound = {name: node for name, node in program.scope.names.items() if not node.is_leaf}
             curve = y in bound
             if not curve and y not in names:
                 raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
@@ -67,7 +67,7 @@ class Implicit:
                     slope = value if order == 1 else slope
                     rest = "" if curve else f" + grad({value}, {y})*({slope})"
                     value = f"grad({value}, {t}){by}{rest}"
-                formulas.show(text if not curve else f"{y} - {x}" if by else y, [y, t])
+                formulas.show(bound[y] - bound[x] if by else formulas.root, [y, t])
 
         return _answer(program, statement, asked, record, fill)
 
@@ -96,7 +96,7 @@ class Rates:
             if not terms:
                 raise UsageError(f"nothing here depends on '{t}'")
             formulas.find(" + ".join(terms), (t,))
-            formulas.show(text, [t, *depending])
+            formulas.show(formulas.root, [t, *depending])
 
         return _answer(program, statement, asked, record, fill)
 
@@ -133,7 +133,7 @@ def _answer(
         record.read_as = text(root) if read.implied else None
         record.known = tuple(sorted({*names, *here}))
         record.absent = tuple(name for name in asked.names or () if name not in names)
-        fill(said, names, _Formulas(program, asked, record, _unused(said)))
+        fill(said, names, _Formulas(program, asked, record, _unused(said), lowered.value))
     except Exception as error:
         record.fail(as_gradcli_error(error).at(statement.span, statement.source))
     return record
@@ -152,6 +152,7 @@ class _Formulas:
     asked: Asked
     record: DerivativeRecord
     factor: str
+    root: Expr
     check: Check = field(default_factory=lambda: Check(Verdict.AGREE))
 
     def find(self, value: str, path: Path) -> str:
@@ -173,20 +174,15 @@ class _Formulas:
             raise EvaluationError("the derivative has no short formula")
         return formula.text
 
-    def show(self, value: str, names: Collection[str]) -> None:
-        """Show the observer the expression that is differentiated by names, with its formulas."""
+    def show(self, root: Expr, names: Collection[str]) -> None:
+        """Show the observer what is differentiated by names, when the record has its formulas."""
         if self.asked.observer is None:
             return
         if self.asked.order > 1:
-            raise UsageError(
-                "--steps of a name that an equation or a curve gives are of the first derivative",
-                help="leave --order out",
-            )
-        lowered = lower_freely(self.program, query_of(value, self.program), names, can_list=True)
-        assert lowered is not None
-        leaves = [node for node in reachable([lowered.value]) if node.is_leaf]
-        wrt = {leaf.payload.name: leaf for leaf in leaves if leaf.payload.name in names}
-        self.asked.observer(general(self.program.scope, lowered.value, wrt, [], 1), self.record)
+            raise UsageError("here --steps are of first derivatives", help="leave --order out")
+        leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf}
+        wrt = {name: leaves[name] for name in names if name in leaves}
+        self.asked.observer(general(self.program.scope, root, wrt, [], 1), self.record)
 
     def _take(self, found: DerivativeRecord, of: str) -> None:
         record, check = self.record, found.check

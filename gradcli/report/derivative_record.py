@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gradcli.characters import ByName, normalize
 from gradcli.inert import printable
 from gradcli.notation import name as spelled
-from gradcli.report.lines import ENDLESS, Line, Part, Table, labelled_line, notes
+from gradcli.report.lines import EMPTY, Line, Part, Table, labelled_line, notes
 from gradcli.report.records import Answer
 from gradcli.report.steps import Steps, step_lines, steps_in_latex
 
@@ -67,9 +67,7 @@ class DerivativeRecord(Answer):
 
     def to_latex(self, digits: int | None = None) -> str:
         """The steps, or else the formulas, as a part of a document in LaTeX."""
-        return "".join(
-            steps_in_latex(steps, f"{self.expr}, by {names}") for names, steps in self.steps.items()
-        ) or super().to_latex(digits)
+        return steps_in_latex(self.steps, self.expr) or super().to_latex(digits)
 
     @property
     def partial(self) -> bool:
@@ -125,11 +123,10 @@ class DerivativeRecord(Answer):
             steps = self.steps.get(",".join(path))
             name = printable(operator(path, self.partial, self.dependent or ""))
             if steps:
-                lines += [Line(None, [Part("")]), Line(None, [Part(name, "name")])]
-                lines += step_lines(steps, width or ENDLESS)
+                lines += [EMPTY, Line(None, [Part(name, "name")]), *step_lines(steps, width)]
             elif len(path) == self.order:
                 lines.append(labelled_line(name, formula.text or _TOO_LONG, "formula"))
-        lines += [Line(None, [Part("")])] if self.steps else []
+        lines += [EMPTY] if self.steps else []
         if self.check is not None:
             many = f"at {self.points} points" if self.points > 1 else "at one point"
             where = many if self.points else "at the given values and around them"

@@ -21,7 +21,6 @@ from gradcli.inert import (
     xml_text,
 )
 
-ENDLESS = 10_000  # columns of a file
 _LABELS = 9  # columns of labels, where they are short
 
 
@@ -51,6 +50,9 @@ class Line(NamedTuple):
     @property
     def text(self) -> str:
         return "".join(part.text for part in self.parts)
+
+
+EMPTY = Line(None, [Part("")])
 
 
 class Row(NamedTuple):

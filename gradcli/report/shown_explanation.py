@@ -22,7 +22,6 @@ from gradcli.report.explanation import (
     count_text,
 )
 from gradcli.report.lines import (
-    ENDLESS,
     Line,
     Part,
     Table,
@@ -34,6 +33,7 @@ from gradcli.report.pictures import drawing, svg
 from gradcli.report.results import GradientRecord
 from gradcli.report.steps import aligned, step_lines, steps_in_html, steps_in_latex
 
+_ENDLESS = 10_000  # columns of a file
 _NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
 _MOST_NODES = 150  # of a graph that is drawn beside the text
@@ -53,12 +53,7 @@ class ShownExplanation(Explanation):
 
     def to_latex(self, digits: int | None = None) -> str:
         """The derivation, or else the value and the gradient, as a part of a document in LaTeX."""
-        if not self.steps:
-            return self.record.to_latex(digits)
-        return "".join(
-            steps_in_latex(steps, f"{self.record.expr}, by {names}")
-            for names, steps in self.steps.items()
-        )
+        return steps_in_latex(self.steps, self.record.expr) or self.record.to_latex(digits)
 
     def to_html(self) -> str:
         """The graph, unless it is large, and the same in words."""
@@ -74,7 +69,7 @@ class ShownExplanation(Explanation):
     _repr_html_ = to_html
 
     def _repr_latex_(self) -> str:
-        lines = [row for steps in self.steps.values() for row in aligned(steps)]
+        lines = [row for steps in self.steps.values() for row, _ in aligned(steps)]
         return latex_in_notebook(lines or self.record.equations())
 
 
@@ -82,7 +77,7 @@ class _Sheet:
     """Lines that are shown of an explanation without an error."""
 
     def __init__(self, explanation: Explanation, digits: int, width: int | None) -> None:
-        self.explanation, self.digits, self.width = explanation, digits, width or ENDLESS
+        self.explanation, self.digits, self.width = explanation, digits, width or _ENDLESS
         self.rounded = False
 
     def lines(self) -> list[Line | Table]:

@@ -12,6 +12,7 @@ from gradcli.notation import mathml
 from gradcli.report.data import Data
 from gradcli.report.lines import Line, Part, latex_document
 
+_ENDLESS = 10_000  # columns of a file
 _NARROW = 16  # columns of the rules, at least
 _PIECE = re.compile(r"(?:\*\*|d/d|[^\s*/(])*(?:[*/(]|\s+|$)")  # what is not broken: no name, no number
 
@@ -37,12 +38,18 @@ class Step(Data):
         """The line as an equation, whose left side is empty where it is the derivative."""
         return printable(f"{self.left or ''} = {self.formula}".lstrip())
 
+    @property
+    def typeset(self) -> str:
+        """The same in LaTeX."""
+        return f"{'= ' if self.left is None else ''}{self.latex}"
+
 
 Steps = dict[str, list[Step]]  # by the names that something is differentiated by, with commas
 
 
-def step_lines(steps: list[Step], width: int) -> Iterator[Line]:
+def step_lines(steps: list[Step], width: int | None) -> Iterator[Line]:
     """Each rule with its equation beside it, both broken where they are wider than their column."""
+    width = width or _ENDLESS
     rules = [printable(step.rule) for step in steps]
     column = min(max(map(display_width, rules)), max(width * 2 // 5, _NARROW))
     for rule, step in zip(rules, steps, strict=True):
@@ -66,35 +73,27 @@ def _broken(text: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def steps_in_latex(steps: list[Step], title: str) -> str:
-    """The lines of one derivation as a part of a document; empty without LaTeX."""
-    rows = [
-        f"  {row} && \\text{{{latex_text(step.rule)}}}"
-        for step, row in zip(steps, aligned(steps), strict=True)
-    ]
-    return latex_document(title, rows) if rows else ""
+def steps_in_latex(steps: Steps, expr: str) -> str:
+    """The lines as parts of a document; empty without LaTeX."""
+    return "".join(
+        latex_document(f"{expr}, by {names}", rows)
+        for names, found in steps.items()
+        if (rows := [f"  {row} && \\text{{{latex_text(rule)}}}" for row, rule in aligned(found)])
+    )
 
 
-def aligned(steps: list[Step]) -> list[str]:
-    """The equations in LaTeX, with a mark before the sign of each."""
+def aligned(steps: list[Step]) -> list[tuple[str, str]]:
+    """The equations in LaTeX, with a mark before the sign of each, and their rules."""
     return [
-        step.latex.replace(" = ", " &= ", 1) if step.left is not None else f"&= {step.latex}"
-        for step in steps
-        if step.latex is not None
+        (step.typeset.replace("= ", "&= ", 1), step.rule) for step in steps if step.latex is not None
     ]
 
 
 def steps_in_html(steps: list[Step]) -> str:
     """The lines as a list, typeset where there is LaTeX."""
-    rows = "".join(
+    rows = (
         f"<li><span>{xml_text(step.rule)}</span>"
-        f"{_typeset(step)}</li>"
+        f"{mathml(step.typeset) if step.latex else f'<code>{xml_text(step.equation)}</code>'}</li>"
         for step in steps
     )
-    return f'<ol class="derived">{rows}</ol>'
-
-
-def _typeset(step: Step) -> str:
-    if step.latex is None:
-        return f"<code>{xml_text(step.equation)}</code>"
-    return mathml(step.latex if step.left is not None else f"= {step.latex}")
+    return f'<ol class="derived">{"".join(rows)}</ol>'
