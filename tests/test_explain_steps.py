@@ -98,12 +98,12 @@ d/dx
 x^2 if x > 1 else -cos(2 x)
 
 d/dx
-  case by case                   = where(x > 1, d/dx(x**2), d/dx(-cos(2*x)))
-  x > 1: power rule              = where(x > 1, 2*x, d/dx(-cos(2*x)))
-  else: constant multiple rule   = where(x > 1, 2*x, -d/dx(cos(2*x)))
-  else: chain rule, cosine rule  = where(x > 1, 2*x, sin(2*x)*d/dx(2*x))
-  else: constant multiple rule   = where(x > 1, 2*x, 2*sin(2*x)*d/dx(x))
-  variable                       = where(x > 1, 2*x, 2*sin(2*x))
+  case by case             = where(x > 1, d/dx(x**2), d/dx(-cos(2*x)))
+  power rule               = where(x > 1, 2*x, d/dx(-cos(2*x)))
+  constant multiple rule   = where(x > 1, 2*x, -d/dx(cos(2*x)))
+  chain rule, cosine rule  = where(x > 1, 2*x, sin(2*x)*d/dx(2*x))
+  constant multiple rule   = where(x > 1, 2*x, 2*sin(2*x)*d/dx(x))
+  variable                 = where(x > 1, 2*x, 2*sin(2*x))
 
   read as  x**2 if x > 1 else -cos(2*x)
 """),

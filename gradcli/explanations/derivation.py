@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,10 +21,9 @@ from operator import add, mul
 from typing import Any
 
 from gradcli.errors import LimitError
-from gradcli.formulas.powers import lean
+from gradcli.explanations.explaining import edge_formulas
 from gradcli.formulas.printing import formula, latex
 from gradcli.formulas.products import Fractions, quotient_of
-from gradcli.formulas.textbook import Textbook
 from gradcli.graph.interpret import Rebuilding, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import depending
@@ -54,13 +53,10 @@ class NoText(Exception):
 class Tidied(Rebuilding):
     """The same expressions as a person writes them down: in a product one sign, one number, names
     before other factors, and one fraction; no terms that are 0.
-
-    late  leaves that stand for derivatives, which are no names
     """
 
-    def __init__(self, graph: Graph, late: Container[Expr]) -> None:
+    def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
-        self.late = late
         self.fractions = Fractions(graph)
         self.products: dict[Expr, Product] = {}
 
@@ -92,22 +88,20 @@ class Tidied(Rebuilding):
 
     def _add(self, x: Product, y: Product, sign: int) -> Expr:
         number, factors = sign * y[0], y[1]
-        if not x[0]:
-            return self._write(number, factors)
-        if not x[1] and not factors:
-            return self._write(x[0] + number, {})
+        if not (x[0] and number and (x[1] or factors)):
+            return self._write(x[0] + number, x[1] if x[0] else factors)
         first, size = self._write(*x), self._write(abs(number), factors)
-        return first if not number else first - size if number < 0 else first + size
+        return first - size if number < 0 else first + size
 
     def _write(self, number: Fraction, factors: Mapping[Expr, Fraction]) -> Expr:
         """The product of a number and powers."""
         kept = {each: exponent for each, exponent in factors.items() if exponent and number}
         pieces = [
-            (int(not name), (name, i), each, lean(exponent))
+            (int(not name), (name, i), each, exponent)
             for i, (each, exponent) in enumerate(kept.items())
-            for name in [each.payload.name if each.is_leaf and each not in self.late else ""]
+            for name in [each.payload.name if each.is_leaf and each.payload.name.isidentifier() else ""]
         ]
-        written = self.fractions.fraction(lean(number), pieces)
+        written = self.fractions.fraction(number, pieces)
         self.products.setdefault(written, (number, kept))
         return written
 
@@ -133,13 +127,11 @@ class Derivation:
     pictures: dict[Expr, LatexPiece] = field(default_factory=dict)
     meanings: dict[Expr, Expr] = field(default_factory=dict)  # of leaves that stand for a part
     full: dict[Expr, Expr] = field(default_factory=dict)  # the same in x alone
-    branches: dict[Expr, str] = field(default_factory=dict)  # in which leaves stand
-    branch: str = ""
     found: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.graph, self.moving = self.made.graph, {self.x, *self.rates}
-        self.write, self.taken = Textbook(self.graph), {*self.made.taken}
+        self.taken = {*self.made.taken}
 
     def name_parts(self, root: Expr) -> Expr:
         """The expression with the program's names in the place of its parts."""
@@ -163,18 +155,19 @@ class Derivation:
         """The expression without names of parts."""
         return rebuild([node], self.full, self.graph)[0]
 
-    def _say(self, rule: str, right: Expr, left: Expr | None = None) -> None:
-        """Add a line: the derivative, or an equation."""
+    def _say(self, rule: str, right: Expr | None, left: Expr | None = None) -> None:
+        """Add a line: the derivative, or an equation; without a right side the final formula."""
         if len(self.found) == _MOST:
             raise LimitError(
                 f"the derivation has more than {_MOST} lines",
                 help="gradcli diff has the formula alone",
             )
-        self._put(rule, self._text(right), self._picture(right), left)
-
-    def _put(self, rule: str, text: str, picture: str | None, left: Expr | None) -> None:
+        text, picture = self.final
+        if right is not None:
+            text, picture = self._text(right), self._picture(right)
         if left is not None and picture is not None:
             picture = f"{self._picture(left)} = {picture}"
+        assert text is not None
         self.found.append(Step(rule, text, None if left is None else self._text(left), picture))
 
     def _text(self, node: Expr) -> str:
@@ -187,7 +180,7 @@ class Derivation:
         return None if self.final.latex is None else latex(node, self.pictures | self.made.labels)
 
     def _moves(self, node: Expr) -> bool:
-        return node in self.moving or node in depending(reachable([node]), self.moving)
+        return node in depending(reachable([node]), self.moving)
 
     def derive(self, roots: Sequence[Expr], rule: str) -> list[Step]:
         """The lines from the first rule to the final formula. Raises LimitError, and NoText.
@@ -211,16 +204,13 @@ class Derivation:
         if not self.full.keys().isdisjoint(reachable(line)):
             line = self._tidy([self._in_full(side) for side in line], {})
             self._say("substitute back", *line[::-1])
-        text = self.final.text
-        assert text is not None
-        if left is None and sorted(self.found[-1].formula) == sorted(text):  # in another order
-            rule = self.found.pop().rule
-        self._put(rule, text, self.final.latex, left)
+        same = sorted(self.found[-1].formula) == sorted(self.final.text or "")  # but for the order
+        self._say(self.found.pop().rule if same and left is None else rule, None, left)
         return self.found
 
     def _tidy(self, line: list[Expr], done: Mapping[Expr, Expr]) -> list[Expr]:
         """The sides of a line with what is done in the place of leaves, as a person writes them."""
-        domain = Tidied(self.graph, {*self.texts, *self.rates.values()})
+        domain = Tidied(self.graph)
         new = interpret(reachable([*done.values()]), domain)
         known = {leaf: new[each] for leaf, each in done.items()}
         found = interpret(reachable(line), domain, dict[Expr, Any](known))
@@ -245,11 +235,7 @@ class Derivation:
             return self.rates[node]
         if node not in self.pending:
             self.pending[node] = self._leaf(node)
-        leaf = self.pending[node]
-        if self.branches.setdefault(leaf, self.branch) != self.branch:  # it stands in several
-            self.branches[leaf] = ""
-        return leaf
-
+        return self.pending[node]
     def _next(self) -> tuple[str, dict[Expr, Expr]]:
         """The next rule, and what takes the place of the derivatives that it finds."""
         constants = {
@@ -261,14 +247,12 @@ class Derivation:
             return "constant rule", constants
         if self.x in self.pending:
             return "variable", {self.pending[self.x]: self.graph.constant(1)}
-        before = self.pending
-        node, leaf = next(iter(before.items()))
-        self.pending, self.branch = dict(before), self.branches[leaf]
-        branch = self.branch
+        before = dict(self.pending)
+        node = next(iter(before))
         rule, found = self._apply_rule(node)
         new = {each: leaf for each, leaf in self.pending.items() if each not in before}
         self.pending = new | before  # what stands where that of the node did is found next
-        return f"{branch}: {rule}" if branch else rule, {leaf: found}
+        return rule, {before[node]: found}
 
     def _apply_rule(self, node: Expr) -> tuple[str, Expr]:
         """The derivative of a node by the rule for its operation."""
@@ -286,7 +270,8 @@ class Derivation:
         if len(factors) > 1:
             return self._product(factors)
         if algebra == "choice":
-            return "case by case", self._choose(*operands)
+            condition, *branches = operands
+            return "case by case", where(condition, *map(self._still, branches))
         if algebra == "power" and all(moving):
             return "logarithmic differentiation", self._by_logarithms(node, *operands)
         if algebra in ("total", "mean") and not node.shape:
@@ -295,7 +280,23 @@ class Derivation:
             return "dot product", self._still(sum_(reduce(mul, operands)))
         if op.partials is None:
             raise NoText
-        return self._chain(node, op, operands, moving)
+        if algebra == "power" and moving[1]:
+            rule, slopes = "exponential rule", [(operands[1], node * log(operands[0]))]
+        else:
+            rule = f"{_spoken_name(op)} rule"
+            slopes = [
+                (operand, self._partial(node, place))
+                for place, (operand, partial) in enumerate(zip(operands, op.partials, strict=False))
+                if moving[place] and partial is not None
+            ]
+        if not slopes:
+            return f"{op.name} is flat", self.graph.constant(0)
+        terms = [
+            slope if operand is self.x else slope * self._still(operand)
+            for operand, slope in slopes
+        ]
+        chained = any(operand is not self.x for operand, _ in slopes)
+        return f"chain rule, {rule}" if chained else rule, reduce(add, terms)
 
     def _flatten(self, node: Expr, roles: Mapping[str, Sequence[int]]) -> list[tuple[int, Expr]]:
         """The terms of a sum with their signs, or the factors of a product with their exponents."""
@@ -335,13 +336,6 @@ class Derivation:
         ]
         return "product rule", reduce(add, products)
 
-    def _choose(self, condition: Expr, first: Expr, second: Expr) -> Expr:
-        """The derivatives of the branches, each of which is found under its condition."""
-        self.branch = self._text(condition)
-        found = self._still(first)
-        self.branch = "else"
-        return where(condition, found, self._still(second))
-
     def _by_logarithms(self, node: Expr, base: Expr, exponent: Expr) -> Expr:
         """y' as y*(ln y)' where y is a power, with the lines for y and for its logarithm."""
         names = (f"{letter}{i or ''}" for i in range(_MOST) for letter in "yuvw")
@@ -364,45 +358,13 @@ class Derivation:
         count = math.prod(inner.shape) if op.algebra == "mean" else 1
         return "sum rule, entry by entry", self._still(inner) / count
 
-    def _chain(
-        self, node: Expr, op: Op, operands: list[Expr], moving: list[bool]
-    ) -> tuple[str, Expr]:
-        """The partial by each operand that moves, times that operand's derivative."""
-        assert op.partials is not None
-        slopes = [
-            (operand, self._partial(node, op, place))
-            for place, (operand, moves) in enumerate(zip(operands, moving, strict=True))
-            if moves and op.partials[place] is not None
-        ]
-        if not slopes:
-            return f"{op.name} is flat", self.graph.constant(0)
-        exponential = op.algebra == "power" and not moving[0]
-        rule = f"{'exponential' if exponential else _spoken_name(op)} rule"
-        if any(operand is not self.x for operand, _ in slopes):
-            rule = f"chain rule, {rule}"
-        terms = [
-            slope if operand is self.x else slope * self._still(operand)
-            for operand, slope in slopes
-        ]
-        return rule, reduce(add, terms)
-
-    def _partial(self, node: Expr, op: Op, place: int) -> Expr:
+    def _partial(self, node: Expr, place: int) -> Expr:
         """The partial of a node by an operand, in its simplest form for operands of any kind."""
-        assert op.partials is not None
-        if op.algebra == "power" and place:
-            return node * log(node.operand)
-        stand_ins: list[Any] = [
-            operand
-            if operand is None or operand.is_constant
-            else self.graph.leaf(f"u{i}", operand.shape, operand.kind)
-            for i, operand in enumerate(node.operands)
-        ]
-        partial = op.partials[place]
-        assert partial is not None
-        made = partial(self.graph.apply(op, stand_ins, node.static), *stand_ins, **node.static)
-        simple = self.write(made if isinstance(made, Expr) else self.graph.constant(made))
-        own = dict(zip(stand_ins, node.operands, strict=True))
-        return rebuild([simple], own, self.graph)[0]
+        simple, _, stand_ins = edge_formulas(node, place, self.graph.limits)
+        if simple is None:
+            raise NoText
+        operands: dict[Any, Any] = dict(zip(stand_ins, node.operands, strict=True))
+        return rebuild([simple], operands, self.graph)[0]
 
 
 # -- Derivations for a query: the lines for each formula, the last of which is what `gradcli diff`
@@ -413,7 +375,7 @@ def _spoken_name(op: Op) -> str:
     """Return the name that people give an operation: the last words of "The natural logarithm.", or
     else its role or its name.
     """
-    said = re.match(r"The (?:natural |real )?([a-z]+(?: (?!of )[a-z]+)*?)(?:[,.;]| to )", op.doc)
+    said = re.match(r"The (?:natural |real )?([a-z]+(?: [a-z]+){0,2}?)(?:[,.;]| to )", op.doc)
     role = op.algebra
     return (
         said[1]

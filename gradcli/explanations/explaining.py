@@ -360,7 +360,7 @@ class LocalFormulas:
         if key not in self._known:
             made: _Made = None, None, []
             with suppress(GradcliError, RecursionError):
-                made = _make_formulas(node, passed.place, self._limits)
+                made = edge_formulas(node, passed.place, self._limits)
             self._known[key] = made
         partial, rule, stand_ins = self._known[key]
         names = {
@@ -385,7 +385,7 @@ def _kind(operand: Expr | None) -> Any:
     return operand if operand.is_constant and not operand.shape else (operand.shape, operand.kind)
 
 
-def _make_formulas(node: Expr, place: int, limits: Limits) -> _Made:
+def edge_formulas(node: Expr, place: int, limits: Limits) -> _Made:
     """The formulas of an edge in a graph of their own, where leaves stand for the operands, and
     "adjoint" for the node's.
     """

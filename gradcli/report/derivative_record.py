@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gradcli.characters import ByName, normalize
 from gradcli.inert import printable
 from gradcli.notation import name as spelled
-from gradcli.report.lines import EMPTY, Line, Part, Table, labelled_line, notes
+from gradcli.report.lines import EMPTY, Line, Table, labelled_line, notes
 from gradcli.report.records import Answer
 from gradcli.report.steps import Steps, step_lines, steps_in_latex
 
@@ -120,12 +120,12 @@ class DerivativeRecord(Answer):
         """The formulas, and the verdict on them."""
         lines: list[Line | Table] = [*self._head()]
         for path, formula in self.formulas.items():
-            steps = self.steps.get(",".join(path))
-            name = printable(operator(path, self.partial, self.dependent or ""))
-            if steps:
-                lines += [EMPTY, Line(None, [Part(name, "name")]), *step_lines(steps, width)]
+            name, steps = operator(path, self.partial, self.dependent or ""), ",".join(path)
+            if steps in self.steps:
+                lines += step_lines(name, self.steps[steps], width)
             elif len(path) == self.order:
-                lines.append(labelled_line(name, formula.text or _TOO_LONG, "formula"))
+                text = formula.text or _TOO_LONG
+                lines.append(labelled_line(printable(name), text, "formula"))
         lines += [EMPTY] if self.steps else []
         if self.check is not None:
             many = f"at {self.points} points" if self.points > 1 else "at one point"

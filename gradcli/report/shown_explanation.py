@@ -63,7 +63,7 @@ class ShownExplanation(Explanation):
             f"<p>{html_text(operator(names.split(',')))}</p>{steps_in_html(found)}"
             for names, found in self.steps.items()
         )
-        lines = "" if steps else f"<pre>{html_text(text_of(self.lines()))}</pre>"
+        lines = "" if steps and not self.why else f"<pre>{html_text(text_of(self.lines()))}</pre>"
         return f"<div>{picture}{steps}{lines}</div>"
 
     _repr_html_ = to_html
@@ -102,8 +102,7 @@ class _Sheet:
 
     def _steps(self) -> Iterator[Line]:
         for names, steps in self.explanation.steps.items():
-            yield from _heading_lines(printable(operator(names.split(","))), role="name")
-            yield from step_lines(steps, self.width)
+            yield from step_lines(operator(names.split(",")), steps, self.width)
 
     def _fold(self) -> Iterator[Line]:
         """Many nodes as fewer: by function, call and line."""
@@ -271,9 +270,9 @@ def _line(*parts: Part | str) -> Line:
     return Line(None, [Part(part) if isinstance(part, str) else part for part in parts])
 
 
-def _heading_lines(heading: str, *further: str, role: str = "heading") -> list[Line]:
+def _heading_lines(heading: str, *further: str) -> list[Line]:
     """An empty line, and a heading."""
-    return [_line(), _line(Part(heading, role), *further)]
+    return [_line(), _line(Part(heading, "heading"), *further)]
 
 
 def _operation(node: ExplainedNode) -> str:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from gradcli.inert import display_width, latex_text, pad, printable, xml_text
 from gradcli.notation import mathml
 from gradcli.report.data import Data
-from gradcli.report.lines import Line, Part, latex_document
+from gradcli.report.lines import EMPTY, Line, Part, latex_document
 
 _ENDLESS = 10_000  # columns of a file
 _NARROW = 16  # columns of the rules, at least
@@ -47,20 +47,17 @@ class Step(Data):
 Steps = dict[str, list[Step]]  # by the names that something is differentiated by, with commas
 
 
-def step_lines(steps: list[Step], width: int | None) -> Iterator[Line]:
+def step_lines(heading: str, steps: list[Step], width: int | None) -> Iterator[Line]:
     """Each rule with its equation beside it, both broken where they are wider than their column."""
+    yield from (EMPTY, Line(None, [Part(printable(heading), "name")]))
     width = width or _ENDLESS
-    rules = [printable(step.rule) for step in steps]
-    column = min(max(map(display_width, rules)), max(width * 2 // 5, _NARROW))
-    for rule, step in zip(rules, steps, strict=True):
-        rows = zip_longest(
-            _broken(rule, column), _broken(step.equation, width - column - 4), fillvalue=""
-        )
-        for place, (left, right) in enumerate(rows):
-            yield Line(
-                None,
-                [Part("  " + pad(left, column)), Part("    " if place else "  "), Part(right, "formula")],
-            )
+    longest = max(display_width(step.rule) for step in steps)
+    column = min(longest, max(width * 2 // 5, _NARROW))
+    for step in steps:
+        rules = _broken(printable(step.rule), column)
+        rows = zip_longest(rules, _broken(step.equation, width - column), fillvalue="")
+        for rule, equation in rows:
+            yield Line(None, [Part(f"  {pad(rule, column)}  "), Part(equation, "formula")])
 
 
 def _broken(text: str, width: int) -> list[str]:
