@@ -114,9 +114,7 @@ def mathml(latex: str) -> str:
             if tag is None:
                 parts.append(atom(token))
                 continue
-            first = (
-                "" if tag == "msqrt" else parts.pop() if token in "^_" else atom(next(tokens))
-            )
+            first = "" if tag == "msqrt" else parts.pop() if token in "^_" else atom(next(tokens))
             parts.append(f"<{tag}>{first}{atom(next(tokens))}</{tag}>")
         return f"<mrow>{''.join(parts)}</mrow>"
 

@@ -5,15 +5,19 @@ last is what `gradcli diff` prints.
 from __future__ import annotations
 
 import json
+import math
 import re
 from functools import cache
+from itertools import product
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import sympy
 
 import gradcli
+from gradcli.notation import mathml
 
 WHOLE = {
     "a product": ("x^3*sin(x)", """\
@@ -144,18 +148,19 @@ POINT = {"x": 1.75, "y": 0.625}
 _STILL = re.compile(r"d/d(\w)\(")
 
 
-def done(line: str, name: str, lets: str = "") -> str:
+def done(line: str, rates: dict[str, float], lets: str = "") -> str:
     """A line with the number of each derivative that is still to do, by a difference quotient of
     extreme precision.
 
-    lets  bindings of names that stand for parts
+    rates  how fast names move
+    lets   bindings of names that stand for parts
     """
     while (match := _STILL.search(line)) is not None:
         depth, end = 1, match.end()
         while depth:
             depth += (line[end] == "(") - (line[end] == ")")
             end += 1
-        slope = _slope(f"{lets}{line[match.end() : end - 1]}", name)
+        slope = _slope(f"{lets}{line[match.end() : end - 1]}", rates)
         line = f"{line[: match.start()]}({slope.tolist()!r}){line[end:]}"
     return lets + line
 
@@ -165,7 +170,7 @@ def given_in(text: str, at: dict[str, Any] = POINT) -> dict[str, Any]:
     return {
         name: number
         for name, number in at.items()
-        if re.search(rf"(?<!\w){name}(?!\w)", text) and f"{name} = " not in text
+        if re.search(rf"(?<!\w){name}(?!\w)", text) and not re.search(rf"(?<!\w){name} = ", text)
     }
 
 
@@ -178,13 +183,14 @@ def _value(text: str, at: tuple[tuple[str, Any], ...]) -> np.ndarray:
     return np.asarray(gradcli.evaluate(text, at=dict(at), check=False, formula=False).value)
 
 
-def _slope(text: str, name: str) -> np.ndarray:
-    """The derivative of a text by six values around the point, of an error of the sixth order."""
+def _slope(text: str, rates: dict[str, float]) -> np.ndarray:
+    """The rate of a text by six values around the point, of an error of the sixth order."""
     step = 1e-3
     weights = {1: 45, 2: -9, 3: 1}
-    total: Any = sum(
-        sign * weight * value(text, {**POINT, name: POINT[name] + sign * k * step}) for k, weight in weights.items() for sign in (1, -1)
-    )  # fmt: skip
+    total: Any = 0
+    for k, sign in product(weights, (1, -1)):
+        at = {name: x + sign * k * step * rates.get(name, 0) for name, x in POINT.items()}
+        total += sign * weights[k] * value(text, at)
     return total / (60 * step)
 
 
@@ -198,14 +204,72 @@ def test_every_line_is_the_derivative(text):
     )
     for name, steps in explanation.steps.items():
         true = float(explanation.gradients[name].value)
-        lets = ""
-        for step in steps:
-            if step.rule == "let":
-                lets += f"{step.left} = {step.formula}; "
-            wanted = true if step.left is None else value(done(step.left, name, lets), POINT)
-            line = step.formula.replace("detach(x)", repr(POINT["x"])).replace("k*", "3*")
-            found = value(done(line, name, lets), POINT)
-            assert found == pytest.approx(wanted, rel=1e-7, abs=1e-9), f"{step.rule}: {step}"
+        hold_lines([step.to_dict() for step in steps], {name: 1.0}, true)
+
+
+def hold_lines(steps: list[dict[str, Any]], rates: dict[str, float], true: float) -> None:
+    """Each line is the derivative, or an equation that holds."""
+    lets, known = "", "".join(f"d{name}_dx = {rate!r}; " for name, rate in rates.items())
+    for step in steps:
+        if step["rule"] == "let":
+            lets += f"{step['left']} = {step['formula']}; "
+        left, right = (
+            value(known + done(text, rates, lets), POINT)
+            for text in (
+                step.get("left", repr(true)),
+                step["formula"].replace("detach(x)", repr(POINT["x"])).replace("k*", "3*"),
+            )
+        )
+        assert right == pytest.approx(left, rel=1e-7, abs=1e-9), step
+
+
+ORDERS = {
+    "sin(x)**2": "2*cos(2*x)",
+    "x**x": "x**x*((log(x) + 1)**2 + 1/x)",
+    "x*exp(-x)": "(x - 2)*exp(-x)",
+}
+
+
+@pytest.mark.parametrize(("text", "second"), ORDERS.items())
+def test_steps_of_the_second_derivative(call_cli, text, second):
+    found = call_cli("diff", text, "--order", "2", "--steps", "--format", "json", "--no-check")
+    record = json.loads(found.stdout)
+    hold_lines(record["steps"]["x,x"], {"x": 1.0}, float(value(second, POINT)))
+    assert record["steps"]["x,x"][-1]["formula"] == record["derivative"]["x"]["x"]
+
+
+EQUATIONS = {  # with the slope at the point, by hand
+    "x^2 + y^2 = 25": -1.75 / 0.625,
+    "x*y": -0.625 / 1.75,
+    "x^3 + y^3 = 6x*y": (2 * 0.625 - 1.75**2) / (0.625**2 - 2 * 1.75),
+    "x*exp(y) = y^2/x": -(math.exp(0.625) + (0.625 / 1.75) ** 2) / (1.75 * math.exp(0.625) - 2 * 0.625 / 1.75),
+    "y^x = 2": -math.log(0.625) * 0.625 / 1.75,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "slope"), EQUATIONS.items())
+def test_steps_of_an_equation(call_cli, text, slope):
+    found = call_cli("diff", text, "--implicit", "y", "--steps", "--format", "json", "--no-check")
+    record = json.loads(found.stdout)
+    (steps,) = record["steps"].values()
+    hold_lines(steps, {"x": 1.0, "y": slope}, math.nan)
+    assert (steps[0]["rule"], steps[-1]["rule"], steps[-1]["left"]) == (
+        "differentiate both sides", "solve", "dy_dx",
+    )  # fmt: skip
+    assert steps[-1]["formula"] == record["derivative"]["x"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["x = t^2; y = t^3", "--implicit", "y"], ["d/dt(t**3)/d/dt(t**2)", "3*t**2/d/dt(t**2)", "1.5*t"]),
+        (["r^2 t", "--of", "t", "r"], ["t*d/dt(r**2) + r**2*d/dt(t)", "t*d/dt(r**2) + r**2", "2*dr_dt*r*t + r**2", "r*(2*dr_dt*t + r)"]),
+    ],
+)  # fmt: skip
+def test_steps_of_a_curve_and_of_a_rate(call_cli, arguments, wanted):
+    found = call_cli("diff", *arguments, "--steps", "--format", "json", "--no-check")
+    (steps,) = json.loads(found.stdout)["steps"].values()
+    assert [step["formula"] for step in steps] == wanted
 
 
 @pytest.mark.parametrize(
@@ -313,9 +377,7 @@ def test_names_without_values_and_functions_of_a_file(call_cli, tmp_path, by):
     path = str(tmp_path / "f.grad") if by == "a file" else "-"
     done_ = call_cli("explain", "-f", path, "f(z)*x", "--steps", "--no-check", stdin=program)
     assert done_.stdout.splitlines()[0] == "f(z)*x"
-    assert (
-        done_.stdout.splitlines()[-1] == "  simplify                = x*z*(z*cos(z) + 2*sin(z))"
-    )
+    assert done_.stdout.splitlines()[-1] == "  simplify                = x*z*(z*cos(z) + 2*sin(z))"
 
 
 def test_where_there_are_no_steps_the_numbers_are_explained(call_cli):
@@ -326,3 +388,39 @@ def test_where_there_are_no_steps_the_numbers_are_explained(call_cli):
         "in common" in done_.stdout
     )
     assert "forward" in done_.stdout
+
+
+def test_narrow_lines_cut_no_number_and_keep_the_columns():
+    explanation = gradcli.explain("x**sin(1.2345678901234567*x)", x=1.5, check=False, steps=True)
+    lines = [line.text for line in explanation.lines(width=36) if line.label is None][3:]
+    assert max(map(len, lines)) <= 40
+    assert all(line[18:20] == "  " for line in lines)  # between the rule and its equation
+    assert not [
+        line for line in lines if re.search(r"1\.2\d*", line) and "1.2345678901234567" not in line
+    ]
+    assert any(line.startswith("  differentiation   ") for line in lines)
+
+
+TYPESET = {
+    r"\frac{d}{dx}\left(x^{2}\right)": "<mfrac><mrow><mi>d</mi></mrow><mrow><mi>d</mi><mi>x</mi></mrow></mfrac>"
+    "<mrow><mo>(</mo><msup><mi>x</mi><mrow><mn>2</mn></mrow></msup><mo>)</mo></mrow>",
+    r"\alpha_{1} \le \sqrt{2.5}": "<msub><mi>α</mi><mrow><mn>1</mn></mrow></msub><mo>≤</mo><msqrt><mrow><mn>2.5</mn></mrow></msqrt>",
+    r"\begin{cases} x & \text{if } x > 1 \\ 2 & \text{else} \end{cases}": "<mrow><mo>{</mo><mtable><mtr><mtd><mrow><mi>x</mi></mrow></mtd>"
+    "<mtd><mrow><mtext>if </mtext><mi>x</mi><mo>&gt;</mo><mn>1</mn></mrow></mtd></mtr><mtr><mtd><mrow><mn>2</mn></mrow></mtd>"
+    "<mtd><mrow><mtext>else</mtext></mrow></mtd></mtr></mtable></mrow>",
+    r"2 \cdot \operatorname{log\_ndtr}\left(x\right)": "<mn>2</mn><mo>⋅</mo>"
+    "<mtext>log_ndtr</mtext><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("latex", "wanted"), TYPESET.items())
+def test_latex_as_mathml(latex, wanted):
+    assert mathml(latex) == f'<math display="block"><mrow>{wanted}</mrow></math>'
+
+
+@pytest.mark.parametrize("command", ["diff", "explain"])
+def test_the_page_is_typeset(call_cli, command):
+    done_ = call_cli(command, "x**alpha*y", "--steps", "--format", "html", "--no-check")
+    formulas = re.findall("<math.*?</math>", done_.stdout)
+    assert len(formulas) == done_.stdout.count("<li>") >= 6
+    assert all(len(ElementTree.fromstring(each)) == 1 for each in formulas)

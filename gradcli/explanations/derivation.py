@@ -99,7 +99,9 @@ class Tidied(Rebuilding):
         pieces = [
             (int(not name), (name, i), each, exponent)
             for i, (each, exponent) in enumerate(kept.items())
-            for name in [each.payload.name if each.is_leaf and each.payload.name.isidentifier() else ""]
+            for name in [
+                each.payload.name if each.is_leaf and each.payload.name.isidentifier() else ""
+            ]
         ]
         written = self.fractions.fraction(number, pieces)
         self.products.setdefault(written, (number, kept))
@@ -236,6 +238,7 @@ class Derivation:
         if node not in self.pending:
             self.pending[node] = self._leaf(node)
         return self.pending[node]
+
     def _next(self) -> tuple[str, dict[Expr, Expr]]:
         """The next rule, and what takes the place of the derivatives that it finds."""
         constants = {
@@ -305,7 +308,9 @@ class Derivation:
             sign, each = stack.pop()
             role = each.op.algebra if each.op is not None and self._moves(each) else ""
             signs = roles.get(role, ())
-            stack += [(sign * s, operand) for s, operand in zip(signs, each.operands, strict=False)][::-1]
+            stack += [
+                (sign * s, operand) for s, operand in zip(signs, each.operands, strict=False)
+            ][::-1]
             if role == "negation" and signs:
                 found.append((1, self.graph.constant(-1)))
             elif not signs:
@@ -350,9 +355,7 @@ class Derivation:
         """The derivative of a sum or a mean of entries."""
         inner = node.operand
         if not self.x.shape:
-            return "sum rule, term by term", self.graph.apply(
-                op, [self._still(inner)], node.static
-            )
+            return "sum rule, term by term", self.graph.apply(op, [self._still(inner)], node.static)
         if inner.shape != self.x.shape or not is_entrywise(reachable([self._in_full(inner)])):
             raise NoText  # an entry of the sum depends on several entries of x
         count = math.prod(inner.shape) if op.algebra == "mean" else 1
@@ -398,7 +401,12 @@ def derive(made: General, record: DerivativeRecord) -> None:
     for path, final in record.formulas.items():
         *above, name = path
         key, x = ",".join(path), made.names.get(name, graph.leaf(name, ()))
-        if final.text is None or key in record.steps:
+        if key in record.steps:
+            continue
+        if final.text is None:
+            record.warnings.append(
+                f"there are no steps by {key}: the derivative has no short formula"
+            )
             continue
         rates = {
             node: graph.leaf(f"d{each}_d{name}", ())
@@ -407,7 +415,8 @@ def derive(made: General, record: DerivativeRecord) -> None:
         }
         roots = [made.nodes.get((*above,), made.root)]
         if of and (rates or name not in made.names):
-            roots = [*made.root.operands]
+            is_difference = made.root.op is not None and made.root.op.algebra == "difference"
+            roots = [*made.root.operands] if is_difference else [made.root, graph.constant(0)]
         if of and name not in made.names:  # of a curve
             (x,) = made.names.values()
         record.steps[key] = [Step("gradient", final.text, None, final.latex)]
@@ -416,12 +425,14 @@ def derive(made: General, record: DerivativeRecord) -> None:
             record.steps[key] = derivation.derive(roots, "solve" if of and rates else "simplify")
 
 
-def steps_of(scope: Scope, root: Expr, wrt: Mapping[str, Expr], latex: bool) -> Steps:
-    """The derivations of a query whose names have values.
+def steps_of(
+    scope: Scope, root: Expr, wrt: Mapping[str, Expr], latex: bool, warnings: list[str]
+) -> Steps:
+    """The derivations of a query whose names have values; warnings of those that there are not.
 
     Raises GradcliError where there is no formula.
     """
     made = general(scope, root, wrt, [{}], 1)
-    record = DerivativeRecord("", formulas=made.derivatives(list(wrt), 1, latex))
+    record = DerivativeRecord("", formulas=made.derivatives(list(wrt), 1, latex), warnings=warnings)
     derive(made, record)
     return record.steps

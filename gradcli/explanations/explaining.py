@@ -81,7 +81,9 @@ def make_explanation(
         from gradcli.explanations.derivation import steps_of
 
         try:
-            explanation.steps = steps_of(program.scope, lowered.value, wrt, asked.latex)
+            explanation.steps = steps_of(
+                program.scope, lowered.value, wrt, asked.latex, record.warnings
+            )
         except (ShapeError, LimitError) as error:  # the numbers are explained all the same
             record.warnings.append(f"there are no steps: {error.message}")
     return explanation

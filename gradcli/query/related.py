@@ -161,9 +161,7 @@ class _Formulas:
         Raises the error that the value has, and EvaluationError where it has no short formula.
         """
         query = query_of(f"{self.factor}*({value})", self.program)
-        plain = replace(
-            self.asked, names=(self.factor,), order=1, related=None, observer=None
-        )
+        plain = replace(self.asked, names=(self.factor,), order=1, related=None, observer=None)
         found = derivative(self.program, Subject(query, query, plain.names), plain)
         if found.error is not None:
             raise found.error.error

@@ -126,7 +126,7 @@ class DerivativeRecord(Answer):
             elif len(path) == self.order:
                 text = formula.text or _TOO_LONG
                 lines.append(labelled_line(printable(name), text, "formula"))
-        lines += [EMPTY] if self.steps else []
+        lines += [EMPTY] if self.steps and (self.check or self.warnings) else []
         if self.check is not None:
             many = f"at {self.points} points" if self.points > 1 else "at one point"
             where = many if self.points else "at the given values and around them"

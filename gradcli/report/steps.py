@@ -14,7 +14,9 @@ from gradcli.report.lines import EMPTY, Line, Part, latex_document
 
 _ENDLESS = 10_000  # columns of a file
 _NARROW = 16  # columns of the rules, at least
-_PIECE = re.compile(r"(?:\*\*|d/d|[^\s*/(])*(?:[*/(]|\s+|$)")  # what is not broken: no name, no number
+_PIECE = re.compile(
+    r"(?:\*\*|d/d|[^\s*/(])*(?:[*/(]|\s+|$)"
+)  # what is not broken: no name, no number
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -82,7 +84,9 @@ def steps_in_latex(steps: Steps, expr: str) -> str:
 def aligned(steps: list[Step]) -> list[tuple[str, str]]:
     """The equations in LaTeX, with a mark before the sign of each, and their rules."""
     return [
-        (step.typeset.replace("= ", "&= ", 1), step.rule) for step in steps if step.latex is not None
+        (step.typeset.replace("= ", "&= ", 1), step.rule)
+        for step in steps
+        if step.latex is not None
     ]
 
 

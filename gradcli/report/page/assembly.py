@@ -485,7 +485,9 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
     )
     if not is_played:
         text = xml_text(text_of(explanation.lines(digits)).rstrip("\n"))
-        yield from _derivations(explanation) if explanation.steps else [_panel("", f"<pre>{text}</pre>")]
+        yield from (
+            _derivations(explanation) if explanation.steps else [_panel("", f"<pre>{text}</pre>")]
+        )
         return
     yield from _stories(explanation, place)
     section = Section(explanation, digits, f"q{place}")
