@@ -21,9 +21,9 @@ from operator import add, mul
 from typing import Any
 
 from gradcli.errors import LimitError
-from gradcli.explanations.explaining import edge_formulas
+from gradcli.explanations.local_formulas import edge_formulas
 from gradcli.formulas.printing import formula, latex
-from gradcli.formulas.products import Fractions, quotient_of
+from gradcli.formulas.products import Fractions, Piece, quotient_of
 from gradcli.graph.interpret import Rebuilding, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import depending
@@ -42,8 +42,17 @@ _MOST = 400  # lines
 _LARGEST = 4_000  # nodes of a line
 
 Product = tuple[Fraction, dict[Expr, Fraction]]  # a number, and factors with their exponents
-_SIGNS = {"sum": (1, 1), "difference": (1, -1)}  # of the operands, in a sum
-_EXPONENTS = {"product": (1, 1), "chain": (1, 1), "quotient": (1, -1), "negation": (1,)}
+Powers = Sequence[int | Fraction]
+_SIGNS: dict[str, tuple[int, ...]] = {
+    "sum": (1, 1),
+    "difference": (1, -1),
+}  # of the operands, in a sum
+_EXPONENTS: dict[str, tuple[int, ...]] = {
+    "product": (1, 1),
+    "chain": (1, 1),
+    "quotient": (1, -1),
+    "negation": (1,),
+}
 
 
 class NoText(Exception):
@@ -63,7 +72,7 @@ class Tidied(Rebuilding):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         role = op.algebra
         parts = [self._parts(each) for each in operands if each is not None]
-        exponents = _EXPONENTS.get(role, ())
+        exponents: Powers = _EXPONENTS.get(role, ())
         if role == "power" and not parts[1][1] and parts[0][0] == 1 == sum(parts[0][1].values()):
             exponents = (parts[1][0],)
         if role in ("total", "mean") and node.operand.shape and not operands[0].shape:
@@ -81,7 +90,7 @@ class Tidied(Rebuilding):
         return super().operation(node, op, operands)
 
     def _parts(self, node: Expr) -> Product:
-        number = node.payload if node.is_constant else None
+        number: Any = node.payload if node.is_constant else None
         if type(number) in (int, float) and math.isfinite(number):
             return Fraction(number), {}
         return self.products.get(node, (Fraction(1), {node: Fraction(1)}))
@@ -91,12 +100,13 @@ class Tidied(Rebuilding):
         if not (x[0] and number and (x[1] or factors)):
             return self._write(x[0] + number, x[1] if x[0] else factors)
         first, size = self._write(*x), self._write(abs(number), factors)
-        return first - size if number < 0 else first + size
+        total: Expr = first - size if number < 0 else first + size
+        return total
 
     def _write(self, number: Fraction, factors: Mapping[Expr, Fraction]) -> Expr:
         """The product of a number and powers."""
         kept = {each: exponent for each, exponent in factors.items() if exponent and number}
-        pieces = [
+        pieces: list[Piece] = [
             (int(not name), (name, i), each, exponent)
             for i, (each, exponent) in enumerate(kept.items())
             for name in [
@@ -179,7 +189,8 @@ class Derivation:
         return text
 
     def _picture(self, node: Expr) -> str | None:
-        return None if self.final.latex is None else latex(node, self.pictures | self.made.labels)
+        names: dict[Expr, Any] = self.pictures | dict[Expr, Any](self.made.labels)
+        return None if self.final.latex is None else latex(node, names)
 
     def _moves(self, node: Expr) -> bool:
         return node in depending(reachable([node]), self.moving)
@@ -303,7 +314,8 @@ class Derivation:
 
     def _flatten(self, node: Expr, roles: Mapping[str, Sequence[int]]) -> list[tuple[int, Expr]]:
         """The terms of a sum with their signs, or the factors of a product with their exponents."""
-        found, stack = [], [(1, node)]
+        found: list[tuple[int, Expr]] = []
+        stack: list[tuple[int, Any]] = [(1, node)]
         while stack:
             sign, each = stack.pop()
             role = each.op.algebra if each.op is not None and self._moves(each) else ""
@@ -349,7 +361,8 @@ class Derivation:
         slope = self._still(logarithm)
         self._say("take logarithms", logarithm, log(y))
         self._say("differentiate both sides", slope, self._leaf(y) / y)
-        return node * slope
+        found: Expr = node * slope
+        return found
 
     def _sum_up(self, node: Expr, op: Op) -> tuple[str, Expr]:
         """The derivative of a sum or a mean of entries."""
@@ -416,7 +429,8 @@ def derive(made: General, record: DerivativeRecord) -> None:
         roots = [made.nodes.get((*above,), made.root)]
         if of and (rates or name not in made.names):
             is_difference = made.root.op is not None and made.root.op.algebra == "difference"
-            roots = [*made.root.operands] if is_difference else [made.root, graph.constant(0)]
+            sides: Any = made.root.operands if is_difference else (made.root, graph.constant(0))
+            roots = [*sides]
         if of and name not in made.names:  # of a curve
             (x,) = made.names.values()
         record.steps[key] = [Step("gradient", final.text, None, final.latex)]

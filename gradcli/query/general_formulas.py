@@ -384,7 +384,8 @@ class General:
                 f"more than {_MOST} formulas of order {order} by {len(names)} names",
                 help="name those that are wanted",
             )
-        self.nodes = nodes = {(): self.root}
+        nodes = self.nodes
+        nodes[()] = self.root
         for length in range(1, order + 1):
             for path in combinations_with_replacement(names, length - 1):
                 later = names[names.index(path[-1]) if path else 0 :]
