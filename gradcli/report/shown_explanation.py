@@ -60,7 +60,7 @@ class ShownExplanation(Explanation):
         is_drawn = 0 < len(self.nodes) <= _MOST_NODES
         picture = f'<div class="picture">{svg(self, embedded=True)}</div>' if is_drawn else ""
         steps = "".join(
-            f"<p>{html_text(operator(names.split(',')))}</p>{steps_in_html(found)}"
+            f"<p>{html_text(printable(operator(names.split(','))))}</p>{steps_in_html(found)}"
             for names, found in self.steps.items()
         )
         lines = "" if steps and not self.why else f"<pre>{html_text(text_of(self.lines()))}</pre>"

@@ -142,7 +142,7 @@ class Differentiation(Run):
         """The derivatives."""
         found = super().answers()
         found = iter([*found][-1:]) if self.only_last else found
-        return map(_explanation_of, found) if self.as_page else found
+        return map(explanation_of, found) if self.as_page else found
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.
@@ -304,13 +304,13 @@ class Explanations(Evaluation):
         )
         only_last = bool(self.inputs.files)  # the others are what the expression is made of
         for record in Differentiation(self.inputs, self.programs, asked, only_last).answers():
-            explanation = _explanation_of(record)
+            explanation = explanation_of(record)
             for name in options.freeze:
                 explanation.steps.pop(name, None)
             yield explanation
 
 
-def _explanation_of(record: DerivativeRecord) -> ShownExplanation:
+def explanation_of(record: DerivativeRecord) -> ShownExplanation:
     """The derivations of a record alone."""
     answer = Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
     return ShownExplanation(answer, steps=record.steps)

@@ -604,4 +604,4 @@ def _stories(explanation: Explanation, place: int) -> Iterator[str]:
 
 def _derivations(explanation: Explanation) -> Iterator[str]:
     for name, steps in explanation.steps.items():
-        yield _panel(f"{operator(name.split(','))}, rule by rule", steps_in_html(steps))
+        yield _panel(f"{printable(operator(name.split(',')))}, rule by rule", steps_in_html(steps))
