@@ -319,6 +319,8 @@ def test_rules_have_their_usual_names():
     assert rules("1/x") == ["reciprocal rule", "variable"]
     assert rules("x - 3") == ["difference rule", "constant rule", "variable"]
     assert rules("floor(x)") == ["floor is flat"]
+    assert rules("e**x") == ["exponential rule"]
+    assert rules("ndtr(x)")[0] == "ndtr rule"
     assert rules("tan(2*x)")[:-1] == [
         "chain rule, tangent rule",
         "constant multiple rule",

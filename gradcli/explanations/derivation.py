@@ -24,6 +24,7 @@ from gradcli.errors import LimitError
 from gradcli.explanations.local_formulas import edge_formulas
 from gradcli.formulas.printing import formula, latex
 from gradcli.formulas.products import Fractions, Piece, quotient_of
+from gradcli.formulas.textbook import textbook
 from gradcli.graph.interpret import Rebuilding, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import depending
@@ -295,7 +296,9 @@ class Derivation:
         if op.partials is None:
             raise NoText
         if algebra == "power" and moving[1]:
-            rule, slopes = "exponential rule", [(operands[1], node * log(operands[0]))]
+            base, exponent = operands
+            factor = textbook(log(base)) if base.is_constant else log(base)  # 1, of e
+            rule, slopes = "exponential rule", [(exponent, node * factor)]
         else:
             rule = f"{_spoken_name(op)} rule"
             slopes = [
