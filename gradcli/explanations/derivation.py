@@ -218,8 +218,10 @@ class Derivation:
         if not self.full.keys().isdisjoint(reachable(line)):
             line = self._tidy([self._in_full(side) for side in line], {})
             self._say("substitute back", *line[::-1])
-        same = sorted(self.found[-1].formula) == sorted(self.final.text or "")  # but for the order
-        self._say(self.found.pop().rule if same and left is None else rule, None, left)
+        final = sorted(self.final.text or "")
+        if left is None and [sorted(last.formula) for last in self.found[-1:]] == [final]:
+            rule = self.found.pop().rule  # the same but for the order
+        self._say(rule, None, left)
         return self.found
 
     def _tidy(self, line: list[Expr], done: Mapping[Expr, Expr]) -> list[Expr]:
