@@ -336,14 +336,16 @@ class Derivation:
 
     def _product(self, factors: list[tuple[int, Expr]]) -> tuple[str, Expr]:
         """The derivative of a product by the rule for its factors."""
-
-        def sides(moves: bool) -> list[list[Expr]]:
-            chosen = [(sign, each) for sign, each in factors if self._moves(each) == moves]
-            return [[each for sign, each in chosen if sign == wanted] for wanted in (1, -1)]
-
+        fixed, moving = (
+            [
+                [each for sign, each in factors if sign == wanted and self._moves(each) == moves]
+                for wanted in (1, -1)
+            ]
+            for moves in (False, True)
+        )
         number = self.graph.constant
-        constant, (above, below) = quotient_of(1, number, *sides(False)), sides(True)
-        if above and len(above) + len(below) < len(factors):
+        constant, (above, below) = quotient_of(1, number, *fixed), moving
+        if above and any(fixed):
             inner = quotient_of(1, number, above, below)
             return "constant multiple rule", constant * self._still(inner)
         if below:

@@ -35,7 +35,6 @@ class LocalFormulas:
     def __init__(self, limits: Limits, texts: Mapping[Expr, Piece], taken: Sequence[str]) -> None:
         self._limits, self._texts, self._taken = limits, texts, taken
         self._known: dict[_Key, _Made] = {}
-        self._adjoints: dict[Expr, Expr] = {}
 
     def of(self, passed: Passed, same: Mapping[Expr, Expr]) -> tuple[str | None, str | None]:
         """The local derivative of an edge, where it works entry by entry; and what is passed back,
