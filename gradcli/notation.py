@@ -87,8 +87,8 @@ _CLOSING = re.compile(r"\\right(.)")
 _WORDS = re.compile(r"\\(?:text|math..|operatorname)\{((?:\\.|[^{}])*)\}")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[\d.]+|\S")
-_ESCAPE = "\\"
-_SIGNS = {"cdot": "⋅", "infty": "∞"}
+_ESCAPE, _SPACE = "\\", "&#160;"  # one that is kept at the edge of a text
+_SIGNS = {"cdot": "⋅", "infty": "∞", "-": "−"}
 _TAGS = {"^": "msup", "_": "msub", "\\frac": "mfrac", "\\sqrt": "msqrt"}
 
 
@@ -102,7 +102,7 @@ def mathml(latex: str) -> str:
 
     def atom(token: str) -> str:
         name = token.removeprefix("\\")
-        sign = name if name == token else _SIGNS.get(name) or html5.get(f"{name};", name)
+        sign = _SIGNS.get(name) or (name if name == token else html5.get(f"{name};", name))
         tag = "mn" if sign[0].isdigit() else "mi" if sign.isalpha() else "mo"
         return made.get(token) or f"<{tag}>{xml_text(sign)}</{tag}>"
 
@@ -130,10 +130,12 @@ def mathml(latex: str) -> str:
     for written, group in _GROUPS.items():
         latex = latex.replace(written, group)
     latex = _WORDS.sub(
-        lambda match: keep(f"<mtext>{xml_text(match[1].replace(_ESCAPE, ''))}</mtext>"),
+        lambda match: keep(
+            f"<mtext>{xml_text(match[1].replace(_ESCAPE, '')).replace(' ', _SPACE)}</mtext>"
+        ),
         _CLOSING.sub(r"\1}", latex),
     )
     found = 1
     while found:
         latex, found = _INNERMOST.subn(lambda match: keep(table(match[1])), latex)
-    return f'<math display="block">{table(latex)}</math>'
+    return f'<math displaystyle="true">{table(latex)}</math>'

@@ -408,7 +408,7 @@ TYPESET = {
     "<mrow><mo>(</mo><msup><mi>x</mi><mrow><mn>2</mn></mrow></msup><mo>)</mo></mrow>",
     r"\alpha_{1} \le \sqrt{2.5}": "<msub><mi>α</mi><mrow><mn>1</mn></mrow></msub><mo>≤</mo><msqrt><mrow><mn>2.5</mn></mrow></msqrt>",
     r"\begin{cases} x & \text{if } x > 1 \\ 2 & \text{else} \end{cases}": "<mrow><mo>{</mo><mtable><mtr><mtd><mrow><mi>x</mi></mrow></mtd>"
-    "<mtd><mrow><mtext>if </mtext><mi>x</mi><mo>&gt;</mo><mn>1</mn></mrow></mtd></mtr><mtr><mtd><mrow><mn>2</mn></mrow></mtd>"
+    "<mtd><mrow><mtext>if&#160;</mtext><mi>x</mi><mo>&gt;</mo><mn>1</mn></mrow></mtd></mtr><mtr><mtd><mrow><mn>2</mn></mrow></mtd>"
     "<mtd><mrow><mtext>else</mtext></mrow></mtd></mtr></mtable></mrow>",
     r"2 \cdot \operatorname{log\_ndtr}\left(x\right)": "<mn>2</mn><mo>⋅</mo>"
     "<mtext>log_ndtr</mtext><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>",
@@ -417,7 +417,7 @@ TYPESET = {
 
 @pytest.mark.parametrize(("latex", "wanted"), TYPESET.items())
 def test_latex_as_mathml(latex, wanted):
-    assert mathml(latex) == f'<math display="block"><mrow>{wanted}</mrow></math>'
+    assert mathml(latex) == f'<math displaystyle="true"><mrow>{wanted}</mrow></math>'
 
 
 @pytest.mark.parametrize("command", ["diff", "explain"])
