@@ -211,6 +211,8 @@ def hold_lines(steps: list[dict[str, Any]], rates: dict[str, float], true: float
     """Each line is the derivative, or an equation that holds."""
     lets, known = "", "".join(f"d{name}_dx = {rate!r}; " for name, rate in rates.items())
     for step in steps:
+        if step["rule"] == "substitute back":
+            lets = ""
         if step["rule"] == "let":
             lets += f"{step['left']} = {step['formula']}; "
         left, right = (
@@ -350,6 +352,37 @@ def test_what_has_no_entry_in_common_has_its_gradient_alone():
     steps = gradcli.explain("max(x)*y", x=[1.0, 2.0], y=3.0, check=False, steps=True).steps
     assert [step.rule for step in steps["x"]] == ["gradient"]
     assert [step.rule for step in steps["y"]] == ["constant multiple rule", "variable"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("3*mean(x**2)", ["3*d/dx(mean(x**2))", "1.5*d/dx(x**2)", "3*x"]),
+        (
+            "sum(x)**2",
+            [
+                "2*sum(x)*d/dx(sum(x))",
+                "2*sum(x)*d/dx(x)",
+                "2*sum(x)",
+                "broadcast_to(2*sum(x), (2,))",
+            ],
+        ),
+        ("x@[3, 4]", ["d/dx(sum(x*[3, 4]))", "d/dx(x*[3, 4])", "[3, 4]*d/dx(x)", "[3, 4]"]),
+        ("sum(x*sum(x))", ["broadcast_to(2*sum(x), (2,))"]),
+        ("u = x/sum(x); sum(u**2)", ["2*(x*sum(x) - sum(x**2))/sum(x)**3"]),
+    ],
+)
+def test_sums_of_entries(text, wanted):
+    steps = gradcli.explain(text, x=[1.0, 2.0], check=False, steps=True).steps["x"]
+    assert [step.formula for step in steps] == wanted
+
+
+def test_what_has_no_formula_is_named():
+    explanation = gradcli.explain("prod(x)*y", x=[1.0, 2.0], y=3.0, check=False, steps=True)
+    assert [*explanation.steps] == ["y"]
+    assert explanation.record.warnings == [
+        "there are no steps by x: the derivative has no short formula"
+    ]
 
 
 @pytest.mark.parametrize(
