@@ -634,7 +634,7 @@ class _Parser:
         return self.push(Sequence(opener.text, found, opener.start, end))
 
     def absolute(self, opener: Token) -> Node:
-        """atom = "|" expression "|" """
+        """Rule: atom = "|" expression "|"."""
         self.implied = True
         found, commas, end = self.read_bracket(_BARS, opener, self.expression)
         if commas:
