@@ -21,10 +21,11 @@ from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageErr
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
+from gradcli.inert import one_line
 from gradcli.language.scope import Scope
 from gradcli.query.matrices import slices_of
 from gradcli.query.warnings import hessian, jacobian
-from gradcli.report.records import Record, Uncertainty
+from gradcli.report.records import JointCovariance, Record, Uncertainty
 
 Given = Sequence[
     tuple[tuple[str, ...], Any]
@@ -33,6 +34,7 @@ Given = Sequence[
 # of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
 _CLOSE = 1e-9
 _FEW = 32  # entries of names up to which second order is looked at
+_MOST_RESULTS, _LONGEST = 8, 20  # numbers whose covariances are told, and characters of each
 _MATTERS = 0.05  # of the standard deviation, from which on a note says so
 
 
@@ -66,6 +68,7 @@ def propagate(
         return None
     propagation = Propagation(scope, root, leaves, covariance_matrix(scope, leaves, given))
     found = propagation.first_order()
+    found.results = _joint_covariance(propagation, record, given)
     flows = flowing(order)
     for name, x in leaves.items():
         if x not in flows:
@@ -75,6 +78,29 @@ def propagate(
     if not root.shape and np.isfinite(found.std) and len(propagation.covariances) <= _FEW:
         propagation.compare(found, propagation.second_order(found), float(np.asarray(record.value)))
     return found
+
+
+def _joint_covariance(
+    propagation: Propagation, record: Record, given: Given
+) -> JointCovariance | None:
+    """The covariances of the entries of a result and of those before it in its program, while they
+    are few.
+    """
+    scope, root = propagation.scope, propagation.root
+    known = scope.uncertain
+    if scope.replaced or math.prod(root.shape) + len(known) > _MOST_RESULTS:
+        return None
+    for index, row in zip(np.ndindex(root.shape), propagation.slopes, strict=True):
+        label = one_line(record.expr, _LONGEST) + (f"[{', '.join(map(str, index))}]" * bool(index))
+        parts = {x: row[propagation.places[name]] for name, x in propagation.leaves.items()}
+        known.append((label, parts))
+    leaves = {x.payload.name: x for _, parts in known for x in parts}
+    slopes = np.array([
+        np.concatenate([parts.get(x, np.zeros(math.prod(x.shape))) for x in leaves.values()])
+        for _, parts in known
+    ])  # fmt: skip
+    covariance = slopes @ covariance_matrix(scope, leaves, given) @ slopes.T
+    return JointCovariance([label for label, _ in known], covariance) if len(known) > 1 else None
 
 
 def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) -> np.ndarray:
@@ -237,13 +263,11 @@ class Propagation:
                 if max(abs(odd), abs(even)) > 0.2 * max(
                     abs(slope), *(abs(end - value) for end in ends)
                 ):
-                    text = (
-                        f"{min(ends):.3g} to {max(ends):.3g}, not {value - abs(slope):.3g} to "
-                        f"{value + abs(slope):.3g}"
-                    )
                     found.notes.append(
-                        f"{place} a standard deviation aside, the result is {text} as by its "
-                        "slope (a kink or strong bend)"
+                        f"linear propagation fails for {place}: a standard deviation aside the "
+                        f"result is {min(ends):.3g} to {max(ends):.3g}, not "
+                        f"{value - abs(slope):.3g} to {value + abs(slope):.3g} as by its slope (a "
+                        "kink or strong bend)"
                     )
 
     def _value(self, x: Expr, here: np.ndarray, i: int, step: float) -> float:

@@ -25,6 +25,8 @@ from gradcli.report.lines import (
     latex_document,
     latex_in_notebook,
     notes,
+    round_to_deviation,
+    with_deviations,
 )
 
 if TYPE_CHECKING:
@@ -123,13 +125,41 @@ class Asserted(Data):
 
 
 @dataclass(eq=False, repr=False)
+class JointCovariance(Data):
+    """The covariances of several numbers: entries of a result, and results of one program."""
+
+    JSON = "of covariance correlation"
+
+    of: list[str]
+    covariance: Array
+
+    @property
+    def correlation(self) -> Array:
+        """The same by standard deviations; NaN where one is 0."""
+        stds = np.sqrt(np.diag(self.covariance))
+        with np.errstate(all="ignore"):
+            return self.covariance / np.outer(stds, stds)
+
+    @property
+    def table(self) -> Table:
+        """The covariances up to the diagonal, and the correlations below it."""
+        rows, shares = [], self.correlation
+        for i, name in enumerate(self.of):
+            found = (f"{self.covariance[i, j]:.2g} ({shares[i, j]:.2f})" for j in range(i))
+            cells = "".join(f"{cell:17}" for cell in found)
+            rows.append(Row(printable(name), f"{cells}{self.covariance[i, i]:.2g}", "", ""))
+        return Table("covariance (correlation)", rows, False)
+
+
+@dataclass(eq=False, repr=False)
 class Uncertainty(Data):
     """Uncertainty that first order makes of the standard deviations of names, for each entry of a
     result.
     """
 
     JSON = (
-        "std contributions covariances=contributions_of_pairs? second_order=with_second_order notes"
+        "std contributions covariances=contributions_of_pairs? second_order=with_second_order "
+        "results? notes"
     )
 
     std: Any
@@ -140,6 +170,7 @@ class Uncertainty(Data):
     second_order: tuple[float, float] | None = (
         None  # bias and standard deviation with it, of normal distributions
     )
+    results: JointCovariance | None = None  # with the results before it in its program
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -394,8 +425,7 @@ class Record(Answer):
         """The value, and each derivative as a formula and as numbers."""
         if self.value is None:
             return []
-        spread = "" if self.uncertainty is None else f" \\pm {array(self.uncertainty.std, 2)}"
-        lines = [f"f &= {array(self.value, digits)}{spread}"]
+        lines = [f"f &= {self._value_in_latex(digits)}"]
         for name, numbers in self.derivatives().items():
             formula = (self.latex or {}).get(name)
             lines.append(
@@ -411,6 +441,16 @@ class Record(Answer):
             lines += [] if point is None else [f"&\\text{{{point.text}}}"]
         return lines
 
+    def _value_in_latex(self, digits: int | None) -> str:
+        value = array(self.value, digits)
+        if self.uncertainty is None:
+            return value
+        if self.shape or digits is not None:
+            return f"{value} \\pm {array(self.uncertainty.std, digits or 2)}"
+        number, deviation, exponent = round_to_deviation(self.value, self.uncertainty.std)
+        both = f"{number} \\pm {deviation}"
+        return f"({both}) \\cdot 10^{{{exponent}}}" if exponent else both
+
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The value, the derivatives, the verdict, and what is to be said of them."""
         value, kind = (
@@ -419,7 +459,8 @@ class Record(Answer):
         )
         said: list[str] = []
         if self.uncertainty is not None:
-            value, said = _with_deviation(self.uncertainty, value, width)
+            value = with_deviations(self.value, self.uncertainty.std, digits, width)
+            said = _shares(self.uncertainty) + self.uncertainty.notes
         if self.asserted is not None:
             value, kind = (
                 {True: "true", False: "false", None: "undetermined"}[self.asserted.holds],
@@ -454,6 +495,8 @@ class Record(Answer):
             said += [] if check is None else check.notes(name)
         if rows:
             lines.append(Table(_HEADINGS[self.mode], rows, self.check is not None))
+        if self.uncertainty is not None and self.uncertainty.results is not None:
+            lines.append(self.uncertainty.results.table)
         for part in self.relations or ([] if self.asserted is None else [self.asserted]):
             said += [
                 text
@@ -591,17 +634,14 @@ def _by_pairs(found: dict[str, dict[str, Any]] | None) -> dict[str, Any]:
     return {f"{a},{b}": part for a, row in (found or {}).items() for b, part in row.items()}
 
 
-def _with_deviation(found: Uncertainty, value: str, width: int | None) -> tuple[str, list[str]]:
-    """The value with its standard deviation, and lines about where that comes from."""
-    deviation = array_text(found.std, 2, width).replace("≈\n", "").replace("≈ ", "")
+def _shares(found: Uncertainty) -> list[str]:
+    """Lines about where a variance comes from."""
     shares = [f"{name} {100 * found.share(name):.3g} %" for name in found.variances]
     shares += [
         f"{' with '.join(pair)} {100 * found.share_of_pair(pair):.3g} %"
         for pair in found.covariances
     ]
-    lines = [f"the variance comes from {', '.join(shares)}"] if len(found.variances) > 1 else []
-    between = "\n" if "\n" in value or "\n" in deviation else " "
-    return f"{value}{between}± {deviation}", lines + found.notes
+    return [f"the variance comes from {', '.join(shares)}"] if len(found.variances) > 1 else []
 
 
 def _what_was_held(parts: Sequence[VariableCheck]) -> str:
