@@ -48,8 +48,7 @@ def test_limits_of_entries_are_told() -> None:
     assert "the value[1]: limit 3 as x[1] goes to 0" in record.check.advice
     assert record.to_dict()["check"]["limits"][0]["left"] == limit.left
     assert (
-        "limit -inf from the left and inf from the right"
-        in gradcli.evaluate("1/x", x=0)._repr_html_()
+        "limit -inf from the left, inf from the right" in gradcli.evaluate("1/x", x=0)._repr_html_()
     )
     assert "\\lim_{x \\to 0^-} f &= -\\infty" in gradcli.evaluate("1/x", x=0).to_latex()
 

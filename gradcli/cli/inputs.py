@@ -6,7 +6,6 @@ An option that nothing would come of beside the others is refused by its name ra
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import stat
@@ -17,8 +16,6 @@ from functools import cache
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from gradcli.characters import normalize
 from gradcli.cli.request import CheckRequest, ExportRequest, Request
@@ -476,36 +473,9 @@ Ends = tuple[float, float]
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
-    return {
-        name: ends_of(name, text, Programs(limits))
-        for name, text in assignments("--over", texts).items()
-    }
+    from gradcli.query.bounds import within
 
-
-def ends_of(name: str, text: str, programs: Programs) -> Ends:
-    """The ends of a range, each a constant expression. Raises UsageError."""
-    begin, _, end = text.partition("..")
-    if not begin.strip() or not end.strip() or ".." in end:
-        raise UsageError(f"'{name}={text}' is no range", help=f"write {name}=0..1")
-    calculator = programs.fresh()
-    low, high = (_number(name, part, calculator) for part in (begin, end))
-    if not low <= high:
-        raise UsageError(
-            f"the range '{name}={text}' ends before it begins",
-            help=f"write {name}={end.strip()}..{begin.strip()}",
-        )
-    return low, high
-
-
-def _number(name: str, text: str, calculator: Any) -> float:
-    try:
-        found = calculator.constant(text, f"<{name}>")
-    except GradcliError as error:
-        error.note = error.note or f"it is an end of the range of {name}"
-        raise
-    if np.ndim(found) or not math.isfinite(float(found)):
-        raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
-    return float(found)
+    return within(assignments("--over", texts), Programs(limits))
 
 
 # -- Values of options, and what they ask for

@@ -8,6 +8,7 @@ derivative by a factor before it, and so it is held to the reference as those ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -96,6 +97,31 @@ class Rates:
             formulas.find(" + ".join(terms), (t,))
 
         return _answer(program, statement, asked, record, fill)
+
+
+def related_of(implicit: str | None, of: str | None) -> Implicit | Rates | None:
+    """Return what takes the place of expressions: an equation's slope, or a rate.
+
+    Raises UsageError for what is no name.
+    """
+    for option, name in (("--implicit", implicit), ("--of", of)):
+        if name is not None and not name.isidentifier():
+            raise UsageError(f"{option} takes a name, not '{name}'")
+    if implicit is not None:
+        return Implicit(implicit)
+    return None if of is None else Rates(of)
+
+
+_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
+_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([^()]*\))?\s*")  # of a binding or a definition
+
+
+def as_equation(text: str) -> str:
+    """A text whose last statement may be an equation as people write it, with one sign "="."""
+    before, mark, last = text.rpartition(";")
+    sides = _EQUALS.split(last)
+    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
+    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
 
 
 def _answer(

@@ -86,19 +86,15 @@ def _joint_covariance(
     """The covariances of the entries of a result and of those before it in its program, while they
     are few.
     """
-    scope, root = propagation.scope, propagation.root
-    known = scope.uncertain
-    if scope.replaced or math.prod(root.shape) + len(known) > _MOST_RESULTS:
+    scope, known = propagation.scope, propagation.scope.uncertain
+    if scope.replaced or len(propagation.slopes) + len(known) > _MOST_RESULTS:
         return None
-    for index, row in zip(np.ndindex(root.shape), propagation.slopes, strict=True):
-        label = one_line(record.expr, _LONGEST) + (f"[{', '.join(map(str, index))}]" * bool(index))
-        parts = {x: row[propagation.places[name]] for name, x in propagation.leaves.items()}
-        known.append((label, parts))
-    leaves = {x.payload.name: x for _, parts in known for x in parts}
-    slopes = np.array([
-        np.concatenate([parts.get(x, np.zeros(math.prod(x.shape))) for x in leaves.values()])
-        for _, parts in known
-    ])  # fmt: skip
+    for index, row in zip(np.ndindex(propagation.root.shape), propagation.slopes, strict=True):
+        label = f"{one_line(record.expr, _LONGEST)}{[*index] or ''}"
+        known.append((label, {name: row[part] for name, part in propagation.places.items()}))
+    leaves = {name: scope.leaves[name] for _, parts in known for name in parts}
+    none = {name: np.zeros(math.prod(x.shape)) for name, x in leaves.items()}
+    slopes = np.array([np.concatenate([*(none | parts).values()]) for _, parts in known])
     covariance = slopes @ covariance_matrix(scope, leaves, given) @ slopes.T
     return JointCovariance([label for label, _ in known], covariance) if len(known) > 1 else None
 

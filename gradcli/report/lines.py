@@ -148,6 +148,8 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
     that changed them.
     """
     value = np.asarray(array)
+    if value.dtype.kind == "O" and value.ndim:
+        return np.array2string(value, separator=", ", formatter={"all": str})
     if value.dtype.kind != "f" or (digits is None and not value.ndim):
         return str(value if value.ndim else value[()])
     text = f"{float(value):.{digits}g}" if not value.ndim else _array_text(value, digits, width)
@@ -159,50 +161,29 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
     return f"≈ {text}" if "\n" not in text else f"≈\n{text}"
 
 
-class Measured(NamedTuple):
-    """A number and its standard deviation, rounded, by a power of ten."""
-
-    value: str
-    deviation: str
-    exponent: int = 0
-
-    def __str__(self) -> str:
-        both = f"{self.value} ± {self.deviation}"
-        return f"({both})e{self.exponent}" if self.exponent else both
-
-
 _FIXED = range(-5, 6)  # powers of ten that are written out
 _EPSILON = 1e-15  # of a number, beneath which its own digits do not reach
 
 
-def round_to_deviation(value: Any, deviation: Any) -> Measured:
+def with_deviations(values: Any, found: Any, digits: int | None) -> Any:
+    """Numbers with their standard deviations as texts: rounded to these, or to so many digits."""
+    write = f"{{:.{digits}g}} ± {{:.{digits}g}}".format if digits else round_to_deviation
+    return np.frompyfunc(write, 2, 1)(values, found)
+
+
+def round_to_deviation(value: Any, deviation: Any) -> str:
     """Round a standard deviation as the Particle Data Group does, to two digits where it begins
     with 100 to 354 or 950 to 999, else to one, and the number to the same place.
     """
     if not (math.isfinite(value) and _EPSILON * abs(value) < deviation < math.inf):
-        return Measured(str(value), f"{deviation:.2g}")
+        return f"{value} ± {deviation:.2g}"
     leading, _, power = f"{deviation:.2e}".partition("e")
     top = Decimal(f"{max(abs(value), deviation):.2e}").adjusted()
     exponent = 0 if top in _FIXED else top
-    last = int(power) - (float(leading) < 3.545) - exponent
-    places = Decimal(1).scaleb(last)
+    places = Decimal(1).scaleb(int(power) - (float(leading) < 3.545) - exponent)
     rounded = (Decimal(str(v)).scaleb(-exponent).quantize(places) for v in (value, deviation))
-    return Measured(*(f"{number:f}" for number in rounded), exponent)
-
-
-def with_deviations(value: Any, found: Any, digits: int | None, width: int | None = None) -> str:
-    """Numbers with their standard deviations: rounded to these, or to so many digits."""
-    if digits is None and np.size(value) <= _THRESHOLD:
-        pairs = np.frompyfunc(lambda *pair: str(round_to_deviation(*pair)), 2, 1)(value, found)
-        return np.array2string(
-            np.asarray(pairs, dtype=object),
-            formatter={"all": str},
-            separator=", ",
-            max_line_width=width or 10**9,
-        )
-    text, deviation = (array_text(part, digits or 2, width) for part in (value, found))
-    between = "\n" if "\n" in text + deviation else " "
-    return f"{text}{between}± {deviation.removeprefix('≈').lstrip()}"
+    text = " ± ".join(map("{:f}".format, rounded))
+    return f"({text})e{exponent}" if exponent else text
 
 
 def _array_text(value: np.ndarray, digits: int | None, width: int | None) -> str:

@@ -25,7 +25,6 @@ from gradcli.report.lines import (
     latex_document,
     latex_in_notebook,
     notes,
-    round_to_deviation,
     with_deviations,
 )
 
@@ -47,7 +46,6 @@ _HEADINGS = {
     "hvp": "Hessian · v",
     "assert": "",
 }
-_SIDES = {"": "", "left": "^-", "right": "^+"}
 _LAYOUT = (
     "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype {} precise? "
     "precise_certified? uncertainty? check "
@@ -142,12 +140,12 @@ class JointCovariance(Data):
 
     @property
     def table(self) -> Table:
-        """The covariances up to the diagonal, and the correlations below it."""
-        rows, shares = [], self.correlation
-        for i, name in enumerate(self.of):
-            found = (f"{self.covariance[i, j]:.2g} ({shares[i, j]:.2f})" for j in range(i))
-            cells = "".join(f"{cell:17}" for cell in found)
-            rows.append(Row(printable(name), f"{cells}{self.covariance[i, i]:.2g}", "", ""))
+        """Covariances, each with the correlation."""
+        cells = np.char.mod("%.2g", self.covariance), np.char.mod(" (%.2f)", self.correlation)
+        rows = [
+            Row(printable(name), "".join(map("{:17}".format, row)).rstrip(), "", "")
+            for name, row in zip(self.of, np.char.add(*cells), strict=True)
+        ]
         return Table("covariance (correlation)", rows, False)
 
 
@@ -370,8 +368,8 @@ class Record(Answer):
         "derivative_kind latex precise precise_certified uncertainty"
     )
     SHOWN = (
-        "expr value seed=given_seed seed_chosen grad jacobian hessian jvp hvp derivative latex "
-        "precise check refuted warnings error skip xfail"
+        "expr value std seed=given_seed seed_chosen grad jacobian hessian jvp hvp derivative latex "
+        "precise check verdicts refuted warnings error skip xfail"
     )
 
     value: Array = None
@@ -417,6 +415,18 @@ class Record(Answer):
         return "ones, the gradient of the sum" if summed else None
 
     @property
+    def std(self) -> Array:
+        """The standard deviation of the value; None where that is exact."""
+        return None if self.uncertainty is None else self.uncertainty.std
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The verdicts of the names, where they are not all that of the whole."""
+        parts = {} if self.check is None else self.check.variables
+        words = {name: part.verdict.word for name, part in parts.items()}
+        return words if len({*words.values()}) > 1 else {}
+
+    @property
     def given_seed(self) -> Array:
         """The seed, if somebody gave one."""
         return self.seed if self.seed_given else None
@@ -425,7 +435,7 @@ class Record(Answer):
         """The value, and each derivative as a formula and as numbers."""
         if self.value is None:
             return []
-        lines = [f"f &= {self._value_in_latex(digits)}"]
+        lines = [f"f &= {array(self._shown(digits), digits)}"]
         for name, numbers in self.derivatives().items():
             formula = (self.latex or {}).get(name)
             lines.append(
@@ -434,32 +444,28 @@ class Record(Answer):
             )
         if self.check is not None:
             for limit in self.check.limits:
-                for side, found in limit.sides.items():
-                    goes = f"{spelled(limit.name)} \\to {limit.at:.12g}{_SIDES[side]}"
-                    lines.append(f"\\lim_{{{goes}}} f &= {array(found, digits)}")
+                sides = {"^-": limit.left, "^+": limit.right}
+                for mark, v in (
+                    {"": limit.left}.items() if limit.left == limit.right else sides.items()
+                ):
+                    goes = f"{spelled(limit.name)} \\to {limit.at:.12g}{mark}"
+                    lines.append(f"\\lim_{{{goes}}} f &= {array(v, digits)}")
             point = self.check.critical_point
             lines += [] if point is None else [f"&\\text{{{point.text}}}"]
         return lines
 
-    def _value_in_latex(self, digits: int | None) -> str:
-        value = array(self.value, digits)
-        if self.uncertainty is None:
-            return value
-        if self.shape or digits is not None:
-            return f"{value} \\pm {array(self.uncertainty.std, digits or 2)}"
-        number, deviation, exponent = round_to_deviation(self.value, self.uncertainty.std)
-        both = f"{number} \\pm {deviation}"
-        return f"({both}) \\cdot 10^{{{exponent}}}" if exponent else both
+    def _shown(self, digits: int | None) -> Any:
+        """The value, with its standard deviation, if it has one."""
+        return self.value if self.std is None else with_deviations(self.value, self.std, digits)
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The value, the derivatives, the verdict, and what is to be said of them."""
         value, kind = (
-            array_text(self.value, digits, width),
+            array_text(self._shown(digits), digits, width),
             f"{self.dtype}{f', shape {self.shape}' if self.shape else ''}",
         )
         said: list[str] = []
         if self.uncertainty is not None:
-            value = with_deviations(self.value, self.uncertainty.std, digits, width)
             said = _shares(self.uncertainty) + self.uncertainty.notes
         if self.asserted is not None:
             value, kind = (

@@ -35,7 +35,7 @@ from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 from gradcli.query.general_formulas import General
 from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
-from gradcli.query.related import Implicit, Rates
+from gradcli.query.related import as_equation, related_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
@@ -63,36 +63,11 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
         if _NAMES.match(text) and (expressions or beside):
             names += _list_of(text)
         else:
-            expressions.append((text if request.implicit is None else _equation(text), beside))
+            expressions.append((text if request.implicit is None else as_equation(text), beside))
     found = found._replace(others=expressions)
     help = "quote the expression as a whole; after it come the names to differentiate by"
     inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
     return inputs, tuple(dict.fromkeys(names)) if names else None
-
-
-def related_of(request: DiffRequest) -> Implicit | Rates | None:
-    """Return what takes the place of the expressions: an equation's slope, or a rate.
-
-    Raises UsageError for what is no name.
-    """
-    for option, name in (("--implicit", request.implicit), ("--of", request.of)):
-        if name is not None and not name.isidentifier():
-            raise UsageError(f"{option} takes a name, not '{name}'")
-    if request.implicit is not None:
-        return Implicit(request.implicit)
-    return None if request.of is None else Rates(request.of)
-
-
-_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([^()]*\))?\s*")  # of a binding or a definition
-
-
-def _equation(text: str) -> str:
-    """A text whose last statement may be an equation as people write it, with one sign "="."""
-    before, mark, last = text.rpartition(";")
-    sides = _EQUALS.split(last)
-    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
-    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
 
 
 def _list_of(text: str) -> tuple[str, ...]:
@@ -116,7 +91,7 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
     inputs, names = diff_inputs(request)
     asked = Asked(
         names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
-        request.random_state, request.timeout, related=related_of(request),
+        request.random_state, request.timeout, related=related_of(request.implicit, request.of),
     )  # fmt: skip
     differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
     return differentiation.write(writer_for(request), request.fail_fast)
