@@ -240,7 +240,7 @@ def test_covariances_come_into_the_standard_deviation(text, wanted, cov):
     assert found is not None
     assert float(found.std) == pytest.approx(wanted, rel=1e-13)
     assert sum(map(found.share, found.variances)) + sum(
-        map(found.share_of_pair, found.covariances)
+        map(found.share, found.covariances)
     ) == pytest.approx(1, rel=1e-12)
 
 

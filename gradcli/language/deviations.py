@@ -28,7 +28,7 @@ _WITH_DATA = re.compile(r"(.*?)[ \t]+(?:±|\+/-|\\pm(?![^\W\d_]))[ \t]*(.+)\Z", 
 
 def has_sign(text: str) -> bool:
     """Tell whether a sign may stand in a text."""
-    return "±" in text or "+/-" in text or ("+-" in text and "%" in text)
+    return "±" in text or "+/-" in text
 
 
 def may_be_measured(value: str) -> bool:
@@ -79,9 +79,6 @@ def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] |
             return at, at + 1
         if words == ["+", "/", "-"] and tokens[at + 2].start == tokens[at].start + 2:
             return at, at + 3
-        together = words[:2] == ["+", "-"] and tokens[at + 1].start == tokens[at].start + 1
-        if together and tokens[stop - 1].text == "%":  # percent of something: it has one reading
-            return at, at + 2
     return None
 
 

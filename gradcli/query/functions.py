@@ -16,8 +16,7 @@ from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
 from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError
 from gradcli.inert import clip_text
-from gradcli.language.reading import names_bound_by, names_imported_by, words_of
-from gradcli.language.scope import Scope
+from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.query import bindings as given
@@ -418,13 +417,10 @@ class Compiled:
     @cached_property
     def _free_names(self) -> list[str]:
         """The names that need a value."""
-        from gradcli.query.free_variables import names_needed
+        from gradcli.query.free_variables import names_left
 
-        free, own = set[str](), set[str]()
-        for statement in statements_of(self.expression, self.settings.limits):
-            free |= {*names_needed(statement, Scope())}
-            own |= {*names_bound_by(statement), *names_imported_by(statement)}
-        return sorted(free - own)
+        program = given.Programs(self.settings.limits).fresh()
+        return names_left(program, self.expression.split("\n"))
 
     def _lazily(
         self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None

@@ -175,7 +175,7 @@ class Uncertainty(Data):
     def contributions(self) -> dict[str, dict[str, Any]]:
         """The part of each name in the variance, as JSON has it."""
         return {
-            name: {"variance": part, "share": self._share(part)}
+            name: {"variance": part, "share": self.share(name)}
             for name, part in self.variances.items()
         }
 
@@ -183,7 +183,7 @@ class Uncertainty(Data):
     def contributions_of_pairs(self) -> dict[str, dict[str, Any]]:
         """The same of pairs of names."""
         return {
-            ",".join(pair): {"variance": part, "share": self._share(part)}
+            ",".join(pair): {"variance": part, "share": self.share(pair)}
             for pair, part in self.covariances.items()
         }
 
@@ -196,15 +196,11 @@ class Uncertainty(Data):
             else dict(zip(("bias", "std"), self.second_order, strict=True))
         )
 
-    def share(self, name: str) -> float:
-        """The part of the variance, added up over entries, that comes from a name."""
-        return self._share(self.variances[name])
-
-    def share_of_pair(self, pair: tuple[str, str]) -> float:
-        """The part that comes from two names moving together."""
-        return self._share(self.covariances[pair])
-
-    def _share(self, part: Any) -> float:
+    def share(self, of: str | tuple[str, str]) -> float:
+        """The part of the variance, added up over entries, that comes from a name, or from two that
+        move together.
+        """
+        part = self.variances[of] if isinstance(of, str) else self.covariances[of]
         whole = float(np.sum(np.square(self.std)))
         return float(np.sum(part)) / whole if whole else 0.0
 
@@ -644,8 +640,7 @@ def _shares(found: Uncertainty) -> list[str]:
     """Lines about where a variance comes from."""
     shares = [f"{name} {100 * found.share(name):.3g} %" for name in found.variances]
     shares += [
-        f"{' with '.join(pair)} {100 * found.share_of_pair(pair):.3g} %"
-        for pair in found.covariances
+        f"{' with '.join(pair)} {100 * found.share(pair):.3g} %" for pair in found.covariances
     ]
     return [f"the variance comes from {', '.join(shares)}"] if len(found.variances) > 1 else []
 

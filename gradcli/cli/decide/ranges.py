@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,11 @@ from gradcli.cli.inputs import (
 )
 from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
-from gradcli.errors import GradcliError, UsageError
-from gradcli.language.reading import names_bound_by
+from gradcli.errors import UsageError
 from gradcli.language.run import Program
-from gradcli.language.tree import Definition, Query
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown, within
-from gradcli.query.free_variables import names_needed
+from gradcli.query.free_variables import names_left
 from gradcli.query.options import Options, names_of
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.plot_chart import Chart, Row, Style
@@ -70,31 +68,13 @@ def _only_name(
 
     Raises UsageError.
     """
-    left = [name for name in _free_names(expressions, programs) if name not in ranges]
+    left = [name for name in names_left(programs.fresh(), expressions) if name not in ranges]
     if len(left) != 1 or len(bare) > 1:
         example = " ".join(f"{name}={text}" for name, text in zip(left or "xy", bare, strict=False))
         raise UsageError(
             f"'{bare[0]}' is the range of no name in particular", help=f"write {example}"
         )
     return left[0]
-
-
-def _free_names(texts: Iterable[str], programs: Programs) -> list[str]:
-    """Return the names that expressions have no value for, in order, of those that can be read."""
-    program = programs.fresh()
-    names: dict[str, None] = {}
-    bound: set[str] = set()
-    for statement in program.statements([f"{text}\n" for text in texts]):
-        if isinstance(statement, GradcliError):
-            continue  # it is reported where it is evaluated
-        lacking = (
-            () if isinstance(statement, Definition) else names_needed(statement, program.scope)
-        )
-        names.update(dict.fromkeys(name for name in lacking if name not in bound))
-        bound.update(names_bound_by(statement))
-        if not isinstance(statement, Query) and not lacking:
-            program.execute(statement)
-    return [*names]
 
 
 _OF_PLOTS = {
