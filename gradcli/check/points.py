@@ -116,8 +116,9 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         if signs >= {1, -1}:
             return CriticalPoint("saddle", f"{said}, eigenvalues of the Hessian have both signs")
         if 0 in signs:
-            said += f", an eigenvalue of the Hessian is zero to {_DIGITS} digits"
-            return CriticalPoint("undecided", said)
+            return CriticalPoint(
+                "undecided", f"{said}, an eigenvalue of the Hessian is zero or small"
+            )
         kind, sign = ("minimum", "positive") if 1 in signs else ("maximum", "negative")
         return CriticalPoint(kind, f"{said}, all eigenvalues of the Hessian are {sign}")
 
@@ -129,18 +130,13 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
 
 
 def _signs(hessian: Any) -> Iterator[int]:
-    """The signs of the eigenvalues, the largest first, up to one that may be zero (0).
+    """The signs of the eigenvalues, 0 where one is not certain.
 
-    They are those of the pivots in the directions of the eigenvectors, by Sylvester's law of
-    inertia; two pivots of different signs are a proof by themselves.
+    In the directions of the eigenvectors, which by Sylvester's law of inertia change no sign, they
+    are those of Gershgorin's discs.
     """
-    sizes, vectors = np.linalg.eigh(hessian.astype(float))
-    vectors = vectors[:, np.argsort(-np.abs(sizes))]
-    rest = vectors.T @ hessian @ vectors
-    for k in range(len(rest)):
-        pivot = rest[k, k]
-        sign = int(pivot.ball > 0) - int(pivot.ball < 0)
-        yield sign
-        if not sign:
-            return
-        rest = rest - np.outer(rest[:, k], rest[k]) / pivot
+    _, vectors = np.linalg.eigh(hessian.astype(float))
+    turned = vectors.T @ hessian @ vectors
+    for row, middle in zip(turned, turned.diagonal(), strict=True):
+        radius = abs(row).sum() - abs(middle)
+        yield int((middle - radius).ball > 0) - int((middle + radius).ball < 0)
