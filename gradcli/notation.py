@@ -68,7 +68,11 @@ def number(value: Any, digits: int | None = None) -> str:
     if text in ("inf", "-inf", "nan"):
         return {"inf": "\\infty", "-inf": "-\\infty", "nan": "\\mathrm{NaN}"}[text]
     mantissa, e, exponent = text.partition("e")
-    mantissa = mantissa.replace("±", r"\pm") if "±" in text else mantissa.removesuffix(".0")
+    mantissa = (
+        mantissa.replace("±", r"\pm").replace("inf", r"\infty")
+        if "±" in text
+        else mantissa.removesuffix(".0")
+    )
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if e else mantissa
 
 

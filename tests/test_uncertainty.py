@@ -150,6 +150,7 @@ ROUNDED = [  # the first three of the Particle Data Group's Review, section 5.3
     (9.8, 0.0356, "9.80 ± 0.04"),
     (99.97, 0.9996, "100.0 ± 1.0"),
     (1234.0, 56.0, "1230 ± 60"),
+    (999999.7, 0.4, "999999.7 ± 0.4"),
     (-1.234e-7, 0.021e-7, "(-1.234 ± 0.021)e-7"),
     (6.02214076e23, 4e17, "(6.022141 ± 0.000004)e23"),
     (0.0, 0.1, "0.00 ± 0.10"),
@@ -182,7 +183,12 @@ def test_digits_that_are_asked_for(call_cli: Callable[..., CompletedProcess[str]
 
 
 @pytest.mark.parametrize(
-    ("text", "at"), [("abs(x)", {"x": "0±0.1"}), ("maximum(x, y)", {"x": "1±0.1", "y": "1±0.2"})]
+    ("text", "at"),
+    [
+        ("abs(x)", {"x": "0±0.1"}),
+        ("maximum(x, y)", {"x": "1±0.1", "y": "1±0.2"}),
+        ("[2*x, abs(x)]", {"x": "0±0.1"}),
+    ],
 )
 def test_a_kink_is_named(text: str, at: dict[str, str]) -> None:
     found = gradcli.evaluate(text, at=at).uncertainty

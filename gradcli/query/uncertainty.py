@@ -75,8 +75,11 @@ def propagate(
             found.notes.append(
                 f"the uncertainty of {name} is left out: nothing is differentiated where it stands"
             )
-    if not root.shape and np.isfinite(found.std) and len(propagation.covariances) <= _FEW:
-        propagation.compare(found, propagation.second_order(found), float(np.asarray(record.value)))
+    if propagation.slopes.size <= _FEW:
+        bends = np.zeros(len(propagation.covariances))
+        if not root.shape and np.isfinite(found.std):
+            bends = propagation.second_order(found)
+        propagation.compare(found, bends, np.ravel(record.value))
     return found
 
 
@@ -231,7 +234,7 @@ class Propagation:
             found.notes.append(f"the mean is about {bias:+.2g} off the value, by second order")
         return np.asarray(np.diag(whole) * variances / 2)
 
-    def compare(self, found: Uncertainty, bends: np.ndarray, value: float) -> None:
+    def compare(self, found: Uncertainty, bends: np.ndarray, values: np.ndarray) -> None:
         """Say where the result, one standard deviation aside, is not what its slope says: kinks,
         ends of the domain.
         """
@@ -239,42 +242,36 @@ class Propagation:
         for name, x in self.leaves.items():
             here = np.asarray(self.scope.values[x], np.float64)
             for i, k in enumerate(range(self.places[name].start, self.places[name].stop)):
-                ends = [self._value(x, here, i, sign * spreads[k]) for sign in (-1, 1)]
+                low, high = (self._values(x, here, i, sign * spreads[k]) for sign in (-1, 1))
                 place = (
                     f"{name}[{', '.join(map(str, np.unravel_index(i, here.shape)))}]"
                     if here.shape
                     else name
                 )
-                if not all(map(math.isfinite, ends)):
+                if not np.isfinite([low, high]).all():
                     found.notes.append(
                         f"within a standard deviation of {place} the result is not finite: first "
                         "order does not tell of that"
                     )
                     continue
-                slope = self.slopes[0, k] * spreads[k]
-                odd, even = (
-                    (ends[1] - ends[0]) / 2 - slope,
-                    (ends[1] + ends[0]) / 2 - value - bends[k],
-                )
-                if max(abs(odd), abs(even)) > 0.2 * max(
-                    abs(slope), *(abs(end - value) for end in ends)
-                ):
+                slopes = self.slopes[:, k] * spreads[k]
+                odd, even = (high - low) / 2 - slopes, (high + low) / 2 - values - bends[k]
+                sizes = np.max(np.abs([slopes, low - values, high - values]), axis=0)
+                off = np.maximum(np.abs(odd), np.abs(even)) > 0.2 * sizes
+                for j in np.flatnonzero(off)[:1]:
+                    ends, least = sorted((low[j], high[j])), values[j] - abs(slopes[j])
                     found.notes.append(
                         f"linear propagation fails for {place}: a standard deviation aside the "
-                        f"result is {min(ends):.3g} to {max(ends):.3g}, not "
-                        f"{value - abs(slope):.3g} to {value + abs(slope):.3g} as by its slope (a "
-                        "kink or strong bend)"
+                        f"result is {ends[0]:.3g} to {ends[1]:.3g}, not {least:.3g} to "
+                        f"{values[j] + abs(slopes[j]):.3g} as by its slope (a kink or strong bend)"
                     )
 
-    def _value(self, x: Expr, here: np.ndarray, i: int, step: float) -> float:
+    def _values(self, x: Expr, here: np.ndarray, i: int, step: float) -> np.ndarray:
         """The result with one entry moved; NaN where there is none."""
         moved = here.copy()
         moved.flat[i] += step
         try:
-            return float(
-                forward([self.root], {**self.scope.values, x: moved[()]}, self.scope.precision)[
-                    self.root
-                ]
-            )
+            table = {**self.scope.values, x: moved[()]}
+            return np.ravel(forward([self.root], table, self.scope.precision)[self.root])
         except GradcliError:
-            return math.nan
+            return np.full(len(self.slopes), math.nan)

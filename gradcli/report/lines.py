@@ -178,7 +178,7 @@ def round_to_deviation(value: Any, deviation: Any) -> str:
     if not (math.isfinite(value) and _EPSILON * abs(value) < deviation < math.inf):
         return f"{value} ± {deviation:.2g}"
     leading, _, power = f"{deviation:.2e}".partition("e")
-    top = Decimal(f"{max(abs(value), deviation):.2e}").adjusted()
+    top = Decimal(str(max(abs(value), deviation))).adjusted()
     exponent = 0 if top in _FIXED else top
     places = Decimal(1).scaleb(int(power) - (float(leading) < 3.545) - exponent)
     rounded = (Decimal(str(v)).scaleb(-exponent).quantize(places) for v in (value, deviation))
