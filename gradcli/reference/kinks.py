@@ -171,9 +171,11 @@ def limits_of_value(
         for sign in (-1, 1):
             far = value(sign * m.mpf("0.01"))
             scale = Algebra.map(lambda v: abs(v) if v and m.isfinite(v) else m.one, far)
-            side = _from_one_side(
-                m, lambda move, by=scale: ((), value(move) / by), sign, [m.nan] * far.size, None
-            )
+
+            def scaled(move: Any, by: Array = scale) -> tuple[Any, Any]:
+                return (), value(move) / by
+
+            side = _from_one_side(m, scaled, sign, [m.nan] * far.size, None)
             found.append(
                 [
                     v * by if m.isfinite(v) or m.isfinite(there) else m.nan
