@@ -64,6 +64,18 @@ def text_of(expression: Any) -> str:
     return expression
 
 
+_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
+_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
+
+
+def as_equation(text: str) -> str:
+    """A text whose last statement may be an equation as people write it, with one sign "="."""
+    before, mark, last = text.rpartition(";")
+    sides = _EQUALS.split(last)
+    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
+    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
+
+
 def words(expression: str) -> frozenset[str]:
     """The names in a program, functions and attributes among them, as the language spells them."""
     source = Source(normalize(expression))

@@ -201,9 +201,9 @@ def differentiate(
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
     arguments = dict(locals())
-    from gradcli.query.bindings import names_listed, words
+    from gradcli.query.bindings import as_equation, names_listed, words
     from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
-    from gradcli.query.related import as_equation, related_of
+    from gradcli.query.related import related_of
 
     def answer(
         program: Program, lines: list[str], _: Any, read: dict[str, Any]

@@ -29,13 +29,13 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.language.tree import Statement
 from gradcli.limits import Limits
-from gradcli.query.bindings import Programs
+from gradcli.query.bindings import Programs, as_equation
 from gradcli.query.cases import RecordLines
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 from gradcli.query.general_formulas import General
 from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
-from gradcli.query.related import as_equation, related_of
+from gradcli.query.related import related_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
