@@ -91,13 +91,9 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
     inputs, names = diff_inputs(request)
     is_page = request.output_format == "html"
     asked = Asked(
-<<<<<<< HEAD
         names, request.order, request.latex or is_page or request.output_format == "latex", request.check, request.points,
-        request.random_state, request.timeout, derive if request.steps or is_page else None, related_of(request),
-=======
-        names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
-        request.random_state, request.timeout, related=related_of(request.implicit, request.of),
->>>>>>> main
+        request.random_state, request.timeout, derive if request.steps or is_page else None,
+        related_of(request.implicit, request.of),
     )  # fmt: skip
     differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
     differentiation.as_page = is_page
