@@ -305,10 +305,10 @@ def test_local_derivatives_as_formulas(text, operand, partial, rule):
 @pytest.mark.parametrize(
     ("shapes", "words"),
     [
-        (((2, 3), (3,)), "summed over axis 0, along which it was repeated"),
-        (((2, 3), (2, 1)), "summed over axis 1, along which it was repeated"),
-        (((2, 3), (1, 1)), "summed over axes 0 and 1, along which it was repeated"),
-        (((2, 3), ()), "summed over all entries, for which it is one number"),
+        (((2, 3), (3,)), "summed over axis 0 (2 entries), along which it was repeated"),
+        (((2, 3), (2, 1)), "summed over axis 1 (3 entries), along which it was repeated"),
+        (((2, 3), (1, 1)), "summed over axes 0 and 1 (6 entries), along which it was repeated"),
+        (((2, 3), ()), "summed over all 6 entries, for which it is one number"),
         (((2, 3), (2, 3)), None),
     ],
 )

@@ -49,9 +49,9 @@ STORIES = [
           "x has gradient 0: the contributions -3 from 3*x and 3 from x*y cancel", {"y": 4.0}),
     Story("sigmoid(1000*x)", {"x": 2.0}, "x", "zero",
           "x has gradient 0: sigmoid(1000*x) is saturated: its derivative at 1000*x = 2000 is "
-          "below the smallest float", {"x": 0.001}),
-    Story("x[0]*3", {"x": [1.0, 2.0]}, "x[1]", "zero", "x[1] has gradient 0: x[0] does not "
-    "contain x[1]", {}),
+          "below the smallest float, and its value equals, in floats, its limit 1", {"x": 0.001}),
+    Story("x[0]*3", {"x": [1.0, 2.0]}, "x[1]", "zero", "x[1] has gradient 0: it is never "
+    "read: x[0] takes other entries of x", {}),
     Story("x*y", {"x": 0.0, "y": 3.0}, "y", "zero", "y has gradient 0: in x*y, y is multiplied by "
     "x, which is 0", {"x": 1.0}),
     Story("x*y", {"x": 0.0, "y": 3.0}, "value", "zero", "value is 0: its factor x is 0", {"x": 1.0}),
@@ -60,14 +60,14 @@ STORIES = [
     Story("x**2", {"x": 0.0}, "x", "zero",
           "x has gradient 0: x**2 is flat there: its input x is 0, and the derivative 2*x is 0", {"x": 1.0}),
     Story("clip(x, 0, 1)", {"x": 3.0}, "x", "zero", "x has gradient 0: clip(x, 0, 1) is flat "
-    "there: x is 3", {"x": 0.5}),
+    "there: its input x is 3", {"x": 0.5}),
     Story("log(x)*y", {"x": 0.0, "y": 2.0}, "x", "nonfinite",
           "x has gradient inf: the derivative of log(x) by x is 1/x = inf, and 2 times inf is inf", {"x": 1.0}),
     Story("log(x)*y", {"x": 0.0, "y": 2.0}, "y", "nonfinite", "y has gradient -inf: the "
     "derivative of log(x)*y by y is log(x) = -inf, "
           "and 1 times -inf is -inf", {"x": 1.0}),
     Story("log(x)*y", {"x": 0.0, "y": 2.0}, "value", "nonfinite", "value is -inf: log(x) is -inf, "
-    "of 0", {"x": 1.0}),
+    "of 0: log(x) is defined where x > 0", {"x": 1.0}),
     Story("sqrt(x)", {"x": 0.0}, "x", "nonfinite",
           "x has gradient inf: the derivative of sqrt(x) by x is 1/(2*sqrt(x)) = inf, and 1 times "
           "inf is inf", {"x": 1.0}),
@@ -84,6 +84,97 @@ STORIES = [
     Story("tanh(w @ x)", {"w": [0.5, -1.0], "x": [1.0, -2.0]}, "w[1]", "plain",
           "w[1] has gradient -0.0531845: all of it by w → w @ x → tanh(w @ x)", {}),
 ]  # fmt: skip
+
+
+class Told(NamedTuple):
+    text: str
+    at: dict[str, Any]
+    target: str
+    said: tuple[str, ...]  # what the answer has among others, with numbers known from elsewhere
+
+
+HUGE, TINY = "the largest float is 1.79769e+308", "the smallest float is 4.94066e-324"
+TOLD = [
+    # which form has no value, where, and what made the infinities
+    Told("sin(x)/x", {"x": 0.0}, "value", ("sin(x)/x is nan, of 0 and 0: the form 0/0",)),
+    Told("exp(x)/(1 + exp(x))", {"x": 800.0}, "x",
+         ("of inf and inf: the form ∞/∞", f"exp(x) is inf, of 800: it overflows, being about 2.73e+347 ({HUGE})")),
+    Told("x*log(x)", {"x": 0.0}, "value", ("x*log(x) is nan, of 0 and -inf: the form 0·∞", "log(x) is -inf, of 0")),
+    Told("1/x - 1/y", {"x": 0.0, "y": 0.0}, "value", ("of inf and inf: the form ∞ - ∞", "1/x is inf, of 1 and 0")),
+    Told("sum(1/x)", {"x": [0.0, -0.0]}, "value", ("sum(1/x) is nan: the form ∞ - ∞",)),
+    Told("sqrt(x)**2", {"x": 0.0}, "x", ("1/(2*sqrt(x)) = inf, and 0 times inf is nan, the form 0·∞",)),
+    Told("sqrt(x**2)", {"x": 0.0}, "x", ("then the derivative of x**2 by x is 2*x = 0, and inf times 0 is nan, the form 0·∞",)),
+    Told("arccos(x)", {"x": 2.0}, "value", ("is defined where -1 <= x <= 1",)),
+    # sums over what was repeated, or over products
+    Told("sum(x + b)", {"x": [[1.0, 1.0]] * 3, "b": [1.0, 2.0]}, "b[0]",
+         ("b[0] has gradient 3", "what x + b passes back to b is summed over axis 0 (3 entries), along which it was repeated")),
+    Told("sum(X @ w + b)", {"X": [[1.0, 2.0]] * 4, "w": [1.0, 2.0], "b": 0.5}, "b",
+         ("summed over all 4 entries, for which it is one number",)),
+    Told("sum(X @ w)", {"X": [[1.0, 2.0]] * 4, "w": [1.0, 2.0]}, "w[1]",
+         ("w[1] has gradient 8", "each entry of w is in 4 products, whose parts add up")),
+    Told("mean(x)", {"x": [1.0] * 5}, "x[1]", ("mean(x) gives each of its 5 entries the share 1/5",)),
+    # what is never read
+    Told("x[0]*x[1]", {"x": [1.0, 2.0, 3.0]}, "x[2]",
+         ("it is never read: x[1] takes other entries of x and x[0] takes other entries of x",)),
+    Told("sum(take(E, [0, 2], 0))", {"E": [[1.0], [2.0], [3.0]]}, "E[1, 0]",
+         ("it is never read: take(E, [0, 2], 0) takes other entries of E",)),
+    Told("3*y", {"x": 1.0, "y": 2.0}, "x", ("x has gradient 0: 3*y does not contain x",)),
+    # choices, and which entry won
+    Told("max(x)", {"x": [1.0, 5.0, 2.0]}, "x[0]", ("max(x) chooses x[1] = 5, not x[0] = 1",)),
+    Told("max(x)", {"x": [5.0, 5.0, 2.0]}, "x[0]",
+         ("gradient 0.5", "max(x) chooses x[0] = 5 and x[1] = 5; of 2 equal entries the choice is: shared evenly among them")),
+    Told("median(x)", {"x": [1.0, 5.0, 2.0]}, "x[1]", ("median(x) chooses x[2] = 2, not x[1] = 5",)),
+    Told("sort(x)[0]", {"x": [3.0, 1.0, 2.0]}, "x[0]", ("sort(x) chooses x[1] = 1, not x[0] = 3",)),
+    Told("max_pool1d(x, 2)[0, 0]", {"x": [[1.0, 5.0, 2.0, 7.0]]}, "x[0, 0]", ("chooses x[0, 1] = 5, not x[0, 0] = 1",)),
+    Told("maximum(x, y)", {"x": 1.0, "y": 1.0}, "x",
+         ("x = 1 and y = 1 tie in maximum(x, y), where the derivative is chosen: half to each operand",)),
+    Told("min(x, 3, y)", {"x": 5.0, "y": 4.0}, "x", ("min(x, 3, y) takes 3 there, not x = 5",)),
+    Told("where(x > 0, x, 2*x)", {"x": -1.0}, "x", ("takes 2*x there: x > 0 is False",)),
+    Told("norm(x)", {"x": [0.0, 0.0]}, "x[1]", ("x is at a kink of norm(x), where the derivative is chosen: 0",)),
+    # limits that are all but reached, and factors that are as small by themselves
+    Told("sigmoid(x)", {"x": 40.0}, "x", ("sigmoid(x) is saturated: its derivative at x = 40 is 4.24835e-18", "its limit 1")),
+    Told("tanh(x)", {"x": 10.0}, "x",
+         ("saturated: its derivative at x = 10 is 8.24461e-09, and its value is within 4.1e-09 of its limit 1",)),
+    Told("softmax(x)[0]", {"x": [50.0, 0.0]}, "x[0]", ("softmax(x) is saturated: its derivative at x[0] = 50 is", "its limit 1")),
+    Told("logsumexp(x)", {"x": [1.0, 500.0]}, "x[0]", ("saturated: its derivative at x[0] = 1 is 1.93666e-217", "its limit 500")),
+    Told("1/(1 + exp(-x))", {"x": 40.0}, "x", ("exp(-x) is flat there: its derivative at -x = -40 is 4.24835e-18",)),
+    Told("outer(x, y)[0, 0]", {"x": [1.0, 2.0], "y": [3.0, 4.0]}, "x[1]", ("of what arrives at outer(x, y) nothing goes to x[1] = 2",)),
+    # what stops
+    Told("int(x)*y", {"x": 1.5, "y": 1.0}, "x", ("x has no gradient: int(x) is flat",)),
+    Told("round(x)*2 + x", {"x": 1.5}, "x", ("x has gradient 1", "also, round(x) is flat: its derivative is 0 wherever it has one")),
+    # where floats end
+    Told("x**400", {"x": 10.0}, "x", (f"x**400 is inf, of 10 and 400: it overflows, being about 1.0e+400 ({HUGE})",)),
+    Told("prod(x)", {"x": [100.0] * 200}, "x[0]", (f"prod(x) is inf: it overflows, being about 1.0e+400 ({HUGE})",)),
+    Told("prod(x)", {"x": [0.01] * 200}, "x[0]", (f"prod(x) underflows, being about 1.0e-400 ({TINY}), and its derivative is 0 with it",)),
+    Told("exp(-x)", {"x": 800.0}, "value", (f"value is 0: it underflows, being about 3.67e-348 ({TINY})",)),
+    Told("y*exp(-x)", {"x": 800.0, "y": 2.0}, "y", (f"y is multiplied by exp(-x), which underflows, being about 3.67e-348 ({TINY})",)),
+    Told("log(exp(-x))", {"x": 800.0}, "x", ("inf times 0 is nan, the form 0·∞; exp(-x) underflows",)),
+    # long products
+    Told("x*0.1*0.1*0.1*0.1*0.1*0.1", {"x": 1.0}, "x", ("6 factors below 1 multiply to 1e-06: 0.1 each in the geometric mean",)),
+    Told("w*w*w*w*w*x", {"w": 1000.0, "x": 1.0}, "x", ("x is multiplied by w*w*w*w*w",)),
+    Told("log(x)", {"x": 1e-9}, "x", ("the derivative of log(x) by x is 1/x = 1e+09",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", TOLD, ids=lambda told: f"{told.target} of {told.text}")
+def test_the_answer_names_the_reason_the_node_and_the_number(told):
+    answer = gradcli.explain(told.text, at=told.at, check=False, why=told.target).why[0].text
+    assert [said for said in told.said if said not in answer] == [], answer
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("sigmoid(x)*1e-9", 0.0),
+        ("x/1e9", 1.0),
+        ("x**2", 1e-7),
+        ("1e-9*log(x)", 2.0),
+        ("exp(x)", 0.0),
+    ],
+)
+def test_what_is_small_by_a_factor_is_not_saturated(text, at):
+    answer = gradcli.explain(text, x=at, check=False, why="x").why[0].text
+    assert "limit" not in answer
 
 
 def number_of(explanation: Any, target: str) -> float:
@@ -171,7 +262,7 @@ def test_on_the_command_line_the_story_stands_alone(call_cli):
     why = json.loads(done.stdout)["why"]
     text = (
         "x has gradient inf: the derivative of log(x) by x is 1/x = inf, and 1 times inf is "
-        "inf\nin the forward pass log(x) is -inf, of 0"
+        "inf\nin the forward pass log(x) is -inf, of 0: log(x) is defined where x > 0"
     )
     assert why == {
         "of": "x",
@@ -184,7 +275,12 @@ def test_on_the_command_line_the_story_stands_alone(call_cli):
     }
     done = call_cli("explain", "exp(x)*exp(-x)", "x=800", "--why", "value")
     story = (
-        "value is nan: exp(x) is inf, of 800\n  a finite number there: write exp(x)*exp(-x) as 1\n"
+        "value is nan: exp(x)*exp(-x) is nan, of inf and 0: the form 0·∞\n"
+        "  exp(x) is inf, of 800: it overflows, being about 2.73e+347 (the largest float is "
+        "1.79769e+308)\n"
+        "  exp(-x) is 0: it underflows, being about 3.67e-348 (the smallest float is "
+        "4.94066e-324)\n"
+        "  a finite number there: write exp(x)*exp(-x) as 1\n"
     )
     assert (done.returncode, done.stdout) == (0, story), "a story is no verdict"
     done = call_cli("explain", "x*y", "x=2", "y=3", "--why", "z")

@@ -27,6 +27,7 @@ X, V = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [1.0, 2.0, 3.0]
         ("torch.chunk(x, 2)[1]", np.zeros((0, 3)), (0, 3)),
         ("torch.split(x, 0)[0]", np.zeros((0, 3)), (0, 3)),
         ("x.contiguous().repeat(0, 2)", 1.0, (0, 2)),
+        ("torch.combinations(x, 4)", V, (0, 4)),
         ("torch.diag(x, 5)", X, (0,)),
         ("torch.diag_embed(x, -1)", np.zeros((2, 0)), (2, 1, 1)),
         ("torch.roll(x, 2, 0)", np.zeros((0, 3)), (0, 3)),

@@ -14,6 +14,7 @@ from gradcli.check.claims import Given, decide
 from gradcli.check.comparison import index_of
 from gradcli.check.conventions import Conventions
 from gradcli.check.judge import Judge, reference_at
+from gradcli.check.points import critical_point, limits_beside
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
@@ -169,11 +170,15 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     """
     record = asked.record
     if record.mode != "grad":
-        return _combine(_by_mode(asked)), None
+        check = _combine(_by_mode(asked))
+        if record.hessian:
+            check.critical_point = critical_point(asked.scope, asked.root, asked.wrt)
+        return check, None
     assert record.grad is not None
     judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad, asked.remembering)
     judge.seed_leaf = asked.seed_leaf
     check = _combine(judge.decide(record.value, bool(asked.claims)))
+    check.limits = limits_beside(judge) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         _name_branches(judge, check)
     if check.verdict is Verdict.MISMATCH:

@@ -4,6 +4,7 @@ paths that gradients are made of.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ def make_explanation(
     if asked.why:
         from gradcli.explanations.why import why
 
-        explanation.why = [why(explanation, target) for target in asked.why]
+        explanation.why = [why(explanation, target, program.scope.leaves) for target in asked.why]
     if asked.steps and wrt:
         from gradcli.explanations.derivation import steps_of
 
@@ -180,7 +181,7 @@ class _Explaining:
         explained = ExplainedNode(
             id, self._operation(node), "" if op is None else op.doc, names.get(node), place.text, place.span, place.spelling,
             tuple(self.ids[self.same[o]] for o in node.operands if o is not None), node.shape, node.kind, self.values[node], adjoint,
-            function=place.function if place.root is node else None, call=place.call, statement=place.statement,
+            function=place.function if place.root is node else None, call=place.call, statement=place.statement, static=node.static,
         )  # fmt: skip
         if place.root is not None and place.root is not node:
             explained.inside = self.ids[self.same[place.root]]
@@ -310,17 +311,18 @@ def _sum_in_words(passed: Passed) -> str | None:
 
 
 def in_words(whole: Sequence[int], shape: Sequence[int]) -> str:
-    """``summed over axis 0, along which it was repeated``."""
+    """``summed over axis 0 (4 entries), along which it was repeated``."""
     lead = len(whole) - len(shape)
     axes = [*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 != whole[lead + i])]
+    count = f"{math.prod(whole[axis] for axis in axes):,} entries"
     if not shape and lead == len(whole):
-        return "summed over all entries, for which it is one number"
+        return f"summed over all {count}, for which it is one number"
     listed = (
         f"axis {axes[0]}"
         if len(axes) == 1
         else f"axes {', '.join(map(str, axes[:-1]))} and {axes[-1]}"
     )
-    return f"summed over {listed}, along which it was repeated"
+    return f"summed over {listed} ({count}), along which it was repeated"
 
 
 # -- Local derivatives as formulas: what an operation passes back, in terms of the texts of its

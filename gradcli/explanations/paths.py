@@ -477,11 +477,17 @@ class Entries:
         """The record of a node's operation."""
         return registry().get(self.node(id).op)
 
+    def owner(self, id: int) -> int:
+        """The result of the built-in function that a node is inside of; else the node."""
+        return self.node(id).inside or id
+
     def name_in_words(self, id: int) -> str:
         """Return what a node is called in a sentence: its name or text; inside of a function, that
         it is there.
         """
-        node = self.node(id)
+        node, op = self.node(id), self.op(id)
+        if op is not None and op.kind == "piecewise" and op.transparent:
+            return self.name_in_words(node.operands[0])
         if node.text is None and node.name is None and node.inside is not None:
             return f"{node.op} inside of {ends_of(self.node(node.inside).label, _LONGEST)}"
         return ends_of(node.name or node.text or node.op, _LONGEST)
@@ -532,7 +538,8 @@ class Entries:
         """
         node = self.node(each.node)
         shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
-        if each.partial is None and each.local is None:
+        op = self.op(each.node)
+        if op is None or not op.elementwise:
             return np.ones(shape, bool)
         try:
             return np.broadcast_to(mask, shape)

@@ -5,17 +5,23 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.characters import normalize
 from gradcli.errors import UsageError, suggestion
-from gradcli.explanations.paths import Entries, Mask, entry_text, number_in_words
-from gradcli.ops.elementwise.logic import Pieces
-from gradcli.ops.spec import Op
+from gradcli.explanations.paths import Entries, Mask, number_in_words
+from gradcli.explanations.reasons import (
+    Edge,
+    Reason,
+    beyond_floats,
+    has_infinite,
+    origin,
+    stops,
+)
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
 from gradcli.report.lines import size
 
@@ -25,8 +31,9 @@ from gradcli.report.lines import size
 
 def nonfinite_value(entries: Entries, number: Any) -> Why:
     """Return why the result is not finite."""
-    id, words = _first_not_finite(entries, entries.id)
-    return _with_repair(entries, [f"{entries.text} is {number_in_words(number)}: {words}"], id)
+    id, (words, *more) = origin(entries, entries.id)
+    begin = f"{entries.text} is {number_in_words(number)}"
+    return _with_repair(entries, [f"{begin}: {words}", *more], id)
 
 
 def nonfinite_gradient(entries: Entries, number: Any) -> Why:
@@ -36,16 +43,17 @@ def nonfinite_gradient(entries: Entries, number: Any) -> Why:
     begin = f"{entries.text} has gradient {number_in_words(number)}"
     found = _way_back(entries)
     if found is None:
-        id, words = _first_not_finite(entries, entries.explanation.result)
-        return _with_repair(entries, [f"{begin}: {words}"], id)
+        id, (words, *more) = origin(entries, entries.explanation.result)
+        return _with_repair(entries, [f"{begin}: {words}", *more], id)
     part, mask = found
     lines = [f"{begin}: {_product(entries, part, mask)}"]
-    bad = [
-        operand
-        for operand in (entries.node(part.node), *entries.operands(part.node))
-        if _bad(operand.value)
-    ]
-    lines += [f"in the forward pass {_first_not_finite(entries, bad[0].id)[1]}"] if bad else []
+    if (nan := _way_back(entries, np.isnan)) is not None and nan[0] is not part:
+        lines.append(f"then {_product(entries, *nan)}")
+    for node in (entries.node(part.node), *entries.operands(part.node)):
+        if has_infinite(node):
+            words, *more = origin(entries, node.id)[1]
+            lines += [f"in the forward pass {words}", *more]
+            break
     lines += (
         [f"from there it flows to {entries.name} through every factor"]
         if part.operand != entries.id
@@ -78,65 +86,25 @@ def _repair(entries: Entries) -> tuple[str | None, list[str]]:
     return text, [f"write {check.repairs[0]}"]
 
 
-def _bad(value: Any) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_bad, value))
-    array = np.asarray(value)
-    return array.dtype.kind == "f" and not bool(np.isfinite(array).all())
-
-
-def _first_not_finite(entries: Entries, id: int) -> tuple[int, str]:
-    """The first node below one, in the order of the forward pass, that is not finite though its
-    operands are; and what it made of them.
-    """
-    seen, pending = {id}, [id]
-    for here in pending:  # which grows
-        for operand in entries.node(here).operands:
-            if operand not in seen and _bad(entries.node(operand).value):
-                seen.add(operand)
-                pending.append(operand)
-    first = min(seen)
-    node = entries.node(first)
-    array = np.asarray(node.value[0] if isinstance(node.value, tuple) else node.value)
-    place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-    where = f" at index {list(place)}" if place else ""
-    if not node.operands:
-        return (
-            first,
-            f"{entries.name_in_words(first)}, which was given, is "
-            f"{number_in_words(array[place])}{where}",
-        )
-    found = f"{entries.name_in_words(first)} is {number_in_words(array[place])}{where}"
-    try:  # where operands go with the result entry by entry
-        of = [
-            number_in_words(np.broadcast_to(np.asarray(each.value), array.shape)[place])
-            for each in entries.operands(first)
-        ]
-    except ValueError:
-        return first, found
-    return first, f"{found}, of {' and '.join(of)}"
-
-
-def _way_back(entries: Entries) -> tuple[Contribution, Mask] | None:
-    """From the entry towards the result, as long as what arrives is not finite: the contribution
-    that is so first, of a finite adjoint.
+def _way_back(
+    entries: Entries, is_bad: Callable[[Any], Any] = lambda x: ~np.isfinite(x)
+) -> tuple[Contribution, Mask] | None:
+    """From the entry towards the result, as long as what arrives is not finite (or NaN): the
+    contribution that is so first, of an adjoint that is not.
     """
     id, mask = entries.id, entries.mask
     found: tuple[Contribution, Mask] | None = None
     while True:
         parts = [part for part in entries.arrived.get(id, []) if not isinstance(part.passed, tuple)]
         bad = [
-            part
-            for part in parts
-            if not np.isfinite(np.broadcast_to(part.passed, mask.shape)[mask]).all()
+            part for part in parts if is_bad(np.broadcast_to(part.passed, mask.shape)[mask]).any()
         ]
         if not bad:
             return found
         above = [(part, entries.above(part, mask)) for part in bad]
         found = above[0]
         adjoint = entries.node(found[0].node).adjoint
-        finite = isinstance(adjoint, tuple) or np.isfinite(np.asarray(adjoint)[found[1]]).all()
-        if finite:
+        if isinstance(adjoint, tuple) or not is_bad(np.asarray(adjoint)[found[1]]).any():
             return found
         id, mask = found[0].node, found[1]
 
@@ -164,6 +132,8 @@ def _product(entries: Entries, part: Contribution, mask: Mask) -> str:
         f"{number_in_words(adjoint[place])} times {number_in_words(local[place])} is "
         f"{number_in_words(products[place])}"
     )
+    if np.isnan(products[place]) and not np.isnan(local[place]):
+        result += ", the form 0·∞"
     return f"the derivative of {user} by {by} is {factor}, and {result}"
 
 
@@ -256,31 +226,49 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
     gradient = entries.explanation.gradients[entries.name]
     kind = _kind(number)
     begin = f"{entries.text} has gradient {number_in_words(number)}"
-    paths = sorted(gradient.paths, key=lambda path: -abs(_share(path, entries)))
+    paths = [path for path in gradient.paths if _share(path, entries)]
     if not paths:
         return entries.story(kind, [begin], entries.id)
-    shares = [
-        f"{number_in_words(_share(path, entries))} by {entries.steps(path.nodes)}"
-        for path in paths[:_FACTORS]
-    ]
-    factors = list(_factors(entries, paths[0]))
+    paths.sort(key=lambda path: -abs(_share(path, entries)))
+    ways: dict[str, float] = {}
+    for path in paths:
+        steps = entries.steps(path.nodes)
+        ways[steps] = ways.get(steps, 0.0) + _share(path, entries)
+    shares = [f"{number_in_words(share)} by {steps}" for steps, share in [*ways.items()][:_FACTORS]]
+    edges, many = list(_edges(entries, paths[0])), []
+    factors = sorted(edges, key=lambda edge: -abs(math.log(abs(edge.factor))))
     if kind == "plain":
-        alone = len(paths) == 1 and not gradient.left_out
+        alone = len(ways) == 1 and not gradient.left_out
         shares[0] = (
             f"{begin}: {f'all of it by {entries.steps(paths[0].nodes)}' if alone else shares[0]}"
         )
     else:
+        is_telling = [edge for edge in factors if abs(edge.factor) != 1] or factors
         told = ", ".join(
-            f"{number_in_words(factor)} at {entries.name_in_words(user)}"
-            for factor, user, _ in factors[:_FACTORS]
+            f"{number_in_words(edge.factor)} at {entries.name_in_words(edge.part.node)}"
+            for edge in is_telling[:_FACTORS]
         )
         size_word = "largest" if kind == "large" else "smallest"
         shares.insert(
             0, f"{begin}: the {size_word} factors on its way are {told}" if told else begin
         )
-    more = max(0, len(paths) - _FACTORS) + gradient.left_out
+        many = _many_factors([abs(edge.factor) for edge in edges], kind == "large")
+        shares += many
+    more = max(0, len(ways) - _FACTORS) + gradient.left_out
     shares += [f"and {more:,} smaller paths"] if more else []
-    return entries.story(kind, shares, *(factors[0][1:] if factors else (entries.id,)))
+    for edge in edges:
+        factor = edge.factor if edge in factors[: 1 if many else _FACTORS] else 1.0
+        shares += Edge(entries, edge.part, edge.entry).facts(factor)
+    on_path = {edge.part.node for edge in edges}
+    also = [
+        f"also, {reason.words}"
+        for reason in _dead_ends(entries, entries.id, entries.mask)
+        if not (reason.natural or reason.unread or reason.node in on_path)
+    ]
+    result = entries.node(entries.explanation.result)
+    also += origin(entries, result.id)[1] if has_infinite(result) else []
+    first = (factors[0].part.node, factors[0].part.operand) if factors else (entries.id, None)
+    return entries.story(kind, list(dict.fromkeys([*shares, *also[:_TOLD]])), *first)
 
 
 def _share(path: Path, entries: Entries) -> float:
@@ -292,28 +280,57 @@ def _share(path: Path, entries: Entries) -> float:
     )
 
 
-def _factors(entries: Entries, path: Path) -> Iterator[tuple[float, int, int]]:
-    """Return how much each edge of a path multiplies by, the most extreme first: of arrays, the
-    ratio of the sums of magnitudes.
+class _Edge(NamedTuple):
+    """An edge of a path: the entries of its operand that are meant, and what it multiplies by."""
+
+    part: Contribution
+    entry: Mask
+    factor: float
+
+
+def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
+    """The edges of a path that something flows through; of arrays a factor is the ratio of mean
+    magnitudes.
     """
-    found = []
-    edges = {(part.operand, part.node): part for part in entries.explanation.backward}
+    parts = {(part.operand, part.node): part for part in entries.explanation.backward}
+    mask = entries.mask
     for operand, user in zip(path.nodes, path.nodes[1:], strict=False):
-        part = edges.get((operand, user))
+        part = parts.get((operand, user))
         if part is None:
             continue
-        before, after = entries.node(user).adjoint, part.passed
-        whole = size(before) if before is not None else 0.0
+        above = entries.above(part, mask)
+        before = _mean(entries.node(user).adjoint, above)
+        local = None if part.local is None else entries.number(part.local, above)
         factor = (
-            float(part.local)
-            if part.local is not None and np.ndim(part.local) == 0
-            else size(after) / whole
-            if whole
+            float(local)
+            if local is not None and np.ndim(local) == 0 and part.summed is None
+            else _mean(part.passed, mask) / before
+            if before
             else math.nan
         )
         if factor and math.isfinite(factor):
-            found.append((factor, user, operand))
-    yield from sorted(found, key=lambda each: -abs(math.log(abs(each[0]))))
+            yield _Edge(part, mask, factor)
+        mask = above
+
+
+def _mean(value: Any, mask: Mask) -> float:
+    """The mean magnitude of the entries that are meant."""
+    if value is None or isinstance(value, tuple):
+        return size(value) if value is not None else 0.0
+    chosen = np.abs(np.broadcast_to(value, mask.shape)[mask])
+    return float(chosen.mean()) if chosen.size else 0.0
+
+
+def _many_factors(factors: list[float], large: bool) -> list[str]:
+    """A line about the product of many factors that are all large, or all small."""
+    chosen = [factor for factor in factors if (factor > 1) == large and factor != 1]
+    if len(chosen) < _FACTORS:
+        return []
+    mean = number_in_words(math.exp(sum(map(math.log, chosen)) / len(chosen)))
+    return [
+        f"{len(chosen):,} factors {'above' if large else 'below'} 1 multiply to "
+        f"{number_in_words(math.prod(chosen))}: {mean} each in the geometric mean"
+    ]
 
 
 def sized_value(entries: Entries, number: Any) -> Why:
@@ -331,7 +348,6 @@ def sized_value(entries: Entries, number: Any) -> Why:
 
 
 _TOLD = 3  # ways whose reasons are told
-_FAR_OUT = 15.0  # where a smooth function is flat only because floats end
 
 
 def zero_value(entries: Entries) -> Why:
@@ -348,16 +364,22 @@ def zero_value(entries: Entries) -> Why:
         f"{number_in_words(entries.number(each.value, entries.mask))}"
         for each in operands
     )
+    ended = beyond_floats(entries, node.id, entries.index)
+    more = []
     if not operands:
         words = "it was given as 0"
+    elif ended:
+        words = f"it {ended}"
     elif algebra in ("product", "matrix product", "quotient") and zeros:
         words = f"its factor {entries.name_in_words(zeros[0].id)} is 0"
+        if not zeros[0].shape and (ended := beyond_floats(entries, zeros[0].id, ())):
+            more = [f"{entries.name_in_words(zeros[0].id)} {ended}"]
     elif algebra in ("sum", "difference", "total"):
         words = terms if len(zeros) == len(operands) else f"the terms {terms} cancel"
     else:
         words = f"{node.op} of {terms} is 0"
     return entries.story(
-        "zero", [f"{entries.text} is 0: {words}"], node.id, zeros[0].id if zeros else None
+        "zero", [f"{entries.text} is 0: {words}", *more], node.id, zeros[0].id if zeros else None
     )
 
 
@@ -367,24 +389,25 @@ def zero_gradient(entries: Entries) -> Why:
     """
     begin = f"{entries.text} has gradient 0"
     found = _reasons(entries, entries.id, entries.mask)
-    reasons = [reason for reason in found if not reason[3]] or found
-    node, operand, first, _ = reasons[0]
-    more = [f"also, {words}" for _, _, words, _ in reasons[1:_TOLD]]
+    reasons = sorted(found, key=lambda reason: (reason.natural, reason.unread))
+    first = reasons[0]
+    if first.unread:
+        unread = [reason for reason in reasons if reason.unread]
+        words = " and ".join(reason.words for reason in unread)
+        reasons = [first._replace(words=f"it is never read: {words}"), *reasons[len(unread) :]]
+    words, node = reasons[0].words, entries.node(first.operand or entries.id)
+    more = [f"also, {reason.words}" for reason in reasons[1:_TOLD]]
     if len(reasons) > _TOLD:
         more.append(f"and {len(reasons) - _TOLD} more ways are zero")
-    return entries.story("zero", [f"{begin}: {first}", *more], node, operand)
+    more += origin(entries, node.id)[1] if has_infinite(node) else []
+    return entries.story("zero", [f"{begin}: {words}", *more], first.node, first.operand)
 
 
-_Reason = tuple[
-    int, int | None, str, bool
-]  # the node, the operand, words, and whether that is so by nature rather than at this point
-
-
-def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
+def _reasons(entries: Entries, id: int, mask: Mask) -> list[Reason]:
     """Return what makes the adjoint zero at some entries of a node: at the first zero on each way
     towards the result.
     """
-    found: dict[str, _Reason] = {}
+    found: dict[str, Reason] = {}
     pending: list[tuple[int, Mask]] = [(id, mask)]
     seen: set[int] = set()
     for here, entry in pending:  # which grows
@@ -392,160 +415,71 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
             continue
         seen.add(here)
         parts = entries.arrived.get(here, [])
-        reasons = _stops(entries, here, {part.node for part in parts})
+        reasons = list(_dead_ends(entries, here, entry))
         passed = [
             np.broadcast_to(np.asarray(part.passed), entry.shape)[entry]
             for part in parts
             if not isinstance(part.passed, tuple)
         ]
         if not all(np.isfinite(part).all() for part in passed):
-            words = (
-                f"on the way from {entries.name_in_words(here)} zero meets infinity, and what "
-                "the product tends to is 0"
-            )
-            reasons.append((here, None, words, False))
+            reasons = [Reason(here, None, _zero_times_infinity(entries))]
         elif any(np.any(part != 0) for part in passed):
             terms = " and ".join(
                 f"{number_in_words(part.ravel()[0])} from {entries.name_in_words(each.node)}"
                 for each, part in zip(parts, passed, strict=False)
             )
-            reasons.append((here, None, f"the contributions {terms} cancel", False))
+            reasons = [Reason(here, None, f"the contributions {terms} cancel")]
         else:
-            for part in parts:
-                above = entries.above(part, entry)
-                adjoint = entries.node(part.node).adjoint
-                if isinstance(adjoint, tuple) or np.any(np.asarray(adjoint)[above] != 0):
-                    reasons.append((part.node, part.operand, _flat(entries, part, above), False))
-                else:
-                    pending.append((part.node, above))
+            above = {part.node: entries.above(part, entry) for part in parts}
+            for user in entries.users.get(here, []):
+                adjoint = entries.node(user).adjoint
+                if adjoint is not None:
+                    mask = above.get(user, np.ones(np.shape(adjoint), bool))
+                    pending += [] if _is_alive(adjoint, mask) else [(user, mask)]
         for reason in reasons:
-            found.setdefault(reason[2], reason)
-    return list(found.values()) or [(id, None, f"the seed is 0 where {entries.name} counts", False)]
+            found.setdefault(reason.words, reason)
+    return list(found.values()) or [Reason(id, None, f"the seed is 0 where {entries.name} counts")]
 
 
-def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
-    """Users of a node that pass nothing back to it at all."""
-    found: list[_Reason] = []
-    for user in map(entries.node, entries.users.get(id, [])):
-        if user.id in passing:
-            continue
-        op = entries.op(user.id)
-        text = entries.name_in_words(user.id)
-        if user.kind == "bool":
-            words = f"{text} is true or false, and passes no gradient on"
-        elif user.kind == "int":
-            words = f"{text} takes it as a whole number, which passes no gradient on"
-        elif op is not None and op.kind == "flat":
-            words = f"{text} is flat: its derivative is 0 wherever it has one"
-        elif op is not None and op.partials is None and not op.elementwise and user.adjoint is None:
-            words = f"{text} stops gradients"
-        elif user.adjoint is None:
-            words = f"{text} takes no part in the gradient"
-        else:
-            words = f"{text} has adjoint 0 and passes nothing back"
-        found.append((user.id, id, words, user.kind != "float"))
-    if not entries.users.get(id) and id != entries.explanation.result:
-        found.append((id, None, "nothing in the result depends on it", False))
-    return found
+def _zero_times_infinity(entries: Entries) -> str:
+    """The product of zero and infinity on the way to an entry whose gradient is 0."""
+    back = _way_back(entries, np.isnan)
+    if back is None:
+        return "on the way there zero meets infinity, and what the product tends to is 0"
+    part, mask = back
+    places = np.argwhere(mask)
+    ended = beyond_floats(entries, part.node, tuple(places[0])) if len(places) else ""
+    end = "what the product tends to is 0"
+    if ended:
+        end = f"{entries.name_in_words(part.node)} {ended}, and 0 is taken for the product"
+    return f"{_product(entries, part, mask)}; {end}"
 
 
-def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
-    """Why an operation passes back nothing of an adjoint that is not zero."""
-    user, by, op = (
-        entries.name_in_words(part.node),
-        entries.name_in_words(part.operand),
-        entries.op(part.node),
-    )
-    operands = entries.operands(part.node)
-    others = [
-        entries.name_in_words(each.id) for place, each in enumerate(operands) if place != part.place
-    ]
-    if op is not None and op.algebra == "choice":
-        taken = number_in_words(entries.number(operands[0].value, mask))
-        return (
-            f"{user} takes the other branch there: {entries.name_in_words(operands[0].id)} is "
-            f"{taken}"
-        )
-    if part.local is None or op is None:
-        return _structural(entries, part)
-    local = entries.number(part.local, mask)
-    if local != 0:
-        adjoint = entries.number(entries.node(part.node).adjoint, mask)
-        return (
-            f"{user} passes back {number_in_words(adjoint)} times {number_in_words(local)}, "
-            "which is below the smallest float"
-        )
-    input = entries.number(entries.node(part.operand).value, mask)
-    if op.algebra in ("product", "chain") and others:
-        return f"in {user}, {by} is multiplied by {others[0]}" + (
-            ", which is 0" if others[0] != "0" else ""
-        )
-    if _on_kink(op, [entries.number(each.value, mask) for each in operands]):
-        return (
-            f"{by} = {number_in_words(input)} is at a kink of {user}, where the derivative is "
-            f"chosen: {op.kinks[0].convention}"
-        )
-    if op.partials is not None and isinstance(op.partials[part.place], Pieces):
-        if op.selects and others:
-            return f"{user} takes {others[0]} there, not {by} = {number_in_words(input)}"
-        return (
-            f"{user} is flat there: its input {by} is {number_in_words(input)}, and the "
-            f"derivative {part.partial or 'by it'} is 0"
-        )
-    if (
-        op.kind == "smooth"
-        and part.partial is not None
-        and np.ndim(input) == 0
-        and abs(float(input)) > _FAR_OUT
-    ):
-        return (
-            f"{user} is saturated: its derivative at {by} = {number_in_words(input)} is below "
-            "the smallest float"
-        )
-    formula = f" {part.partial}" if part.partial is not None else ""
-    return f"the derivative{formula} of {user} by {by} is 0 at {by} = {number_in_words(input)}"
+def _is_alive(adjoint: Any, mask: Mask) -> bool:
+    return isinstance(adjoint, tuple) or bool(np.any(np.asarray(adjoint)[mask] != 0))
 
 
-def _on_kink(op: Op, values: Sequence[Any]) -> bool:
-    for kink in op.kinks:
-        with suppress(TypeError, ValueError):
-            if bool(kink.where(*map(float, values))):
-                return True
-    return False
-
-
-def _structural(entries: Entries, part: Contribution) -> str:
-    """Return the cause of operations that move or choose entries."""
-    user, op = entries.name_in_words(part.node), entries.op(part.node)
-    at = (
-        f"entry {list(entries.index)}"
-        if entries.index and part.operand == entries.id
-        else "that entry"
-    )
-    what = (
-        f"{at} of {entries.name_in_words(part.operand)}"
-        if part.operand != entries.id
-        else f"{entries.text}"
-    )
-    if op is not None and op.selects:
-        return f"{user} takes other entries: {what} is not among them"
-    if op is not None and op.linear and len(op.operands) == 1:
-        return f"{user} does not contain {what}"
-    if op is not None and op.elementwise:
-        value = entries.node(part.operand).value
-        return (
-            f"{user} is flat there: {what} is "
-            f"{number_in_words(entries.number(value, entries.mask) if part.operand == entries.id else value)}"
-        )
-    return f"{user} does not depend on {what} near this point: its derivative by it is 0"
+def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
+    """The users of a node that pass nothing back to an entry, though something arrives at them, or
+    whatever does.
+    """
+    parts = entries.arrived.get(id, [])
+    yield from stops(entries, id, {part.node for part in parts})
+    for part in parts:
+        passed = np.broadcast_to(np.asarray(part.passed), entry.shape)[entry]
+        if not np.any(passed) and _is_alive(
+            entries.node(part.node).adjoint, entries.above(part, entry)
+        ):
+            yield Edge(entries, part, entry).reason()
 
 
 VALUE = "value"
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 _WORD = re.compile(r"[^\W\d]\w*")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(\[[^\]]*\])?\s*\Z")
 
 
-def why(explanation: Explanation, target: str) -> Why:
+def why(explanation: Explanation, target: str, given: Mapping[str, Any] = EMPTY) -> Why:
     """The story of an entry of a gradient, or of the result:
 
     ``x``, ``x[2]``, ``w[0, 1]``, ``value``. Raises UsageError.
@@ -564,6 +498,12 @@ def why(explanation: Explanation, target: str) -> Why:
         whole = np.asarray(explanation.record.value)
         entries = Entries(explanation, VALUE, explanation.result, _index(index_text, whole, target))
         return _story(entries, whole, nonfinite_value, zero_value, sized_value)
+    is_known = name in given or name in explanation.gradients
+    if is_known and all(name != node.name for node in explanation.nodes):
+        text = f"{name} has gradient 0: {explanation.record.expr} does not contain {name}"
+        if name in _WORD.findall(explanation.record.expr):
+            text = f"{name} has gradient 0: nothing in the result depends on it"
+        return Why(name, "zero", [text])
     return _of_gradient(explanation, name, index_text, target)
 
 
@@ -584,7 +524,7 @@ def _story(
 def _of_gradient(explanation: Explanation, name: str, index_text: str | None, target: str) -> Why:
     node = next((each for each in explanation.nodes if each.name == name), None)
     gradient = explanation.gradients.get(name)
-    if gradient is None:
+    if node is None or gradient is None:
         if node is not None:
             return _not_asked(explanation, name, node.id)
         known = [*explanation.gradients, VALUE]
@@ -593,15 +533,6 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
         raise UsageError(f"'{name}' has no gradient here", help=help)
     whole = np.asarray(gradient.value)
     index = _index(index_text, whole, target)
-    if node is None:  # it does not stand in the result
-        mentioned = name in _WORD.findall(explanation.record.expr)
-        reason = (
-            "nothing in the result depends on it"
-            if mentioned
-            else f"the expression does not contain {name}"
-        )
-        text = f"{entry_text(name, index)} has gradient 0: {reason}"
-        return Why(entry_text(name, index), "zero", [text], index=index)
     return _story(
         Entries(explanation, name, node.id, index),
         whole,
@@ -614,7 +545,9 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
 def _not_asked(explanation: Explanation, name: str, id: int) -> Why:
     """Say of a name that is held that it has no gradient by intention."""
     node = explanation.node(id)
-    if node.op == "frozen":
+    if node.op == "frozen" and (stopped := [*stops(Entries(explanation, name, id, ()), id, set())]):
+        reason = f"{name} has no gradient: {stopped[0].words}"
+    elif node.op == "frozen":
         reason = (
             f"{name} is frozen: it is held constant by const, --freeze or --wrt, and no "
             "gradient flows to it"

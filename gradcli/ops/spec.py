@@ -404,6 +404,13 @@ class Op(Record):
         """
         return self.kind == "structural" and self.linear and not self.ulps
 
+    @property
+    def chooses(self) -> bool:
+        """Return whether values decide which of the operand's entries the result is, or where that
+        is.
+        """
+        return self.kind == "structural" and bool(self.kinks) and not self.ulps
+
     @cached_property
     def degree(self) -> float | None:
         """The p with f(c*x) = c**p * f(x) for all numbers c > 0, by what some numbers become; None

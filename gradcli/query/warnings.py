@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from gradcli.report.records import Record
 
 _KEPT = 1 << 24  # entries of an array up to which intermediate values are kept to explain a NaN
 _TOLD = 3  # operations that are named
+_ROOTS, _LONGEST = 9, 40  # up to the 9th root, and nodes of what is below one
 _STRETCH = 1 << 17  # entries that are looked at together
 
 
@@ -109,11 +111,14 @@ def _origin_in_words(scope: Scope, node: Expr, entries: Any, values: Values) -> 
     assert node.op is not None
     if node.op.selects:
         where += ", by its definition there"
-    return f"{text_of(scope, node)} is {array[place]}{where}{_of_two(node, array, place, values)}"
+    two = _of_two(node, array, place, values)
+    return f"{text_of(scope, node)} is {array[place]}{where}{two}"
 
 
 def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Values) -> str:
-    """The two numbers between which an operator stands, as in ``: 0.0/0.0``."""
+    """The two numbers between which an operator stands, as in ``: 0.0/0.0``; and how to write a
+    real root.
+    """
     assert node.op is not None
     sign = node.op.sign
     if not node.op.elementwise or not sign or len(node.operands) != 2:
@@ -125,7 +130,21 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     )
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
+    if sign == "**" and x < 0 and math.isfinite(y):
+        right += _real_root(node.operand, Fraction(y).limit_denominator(_ROOTS), y)
     return f": {left} {sign} {right}" if sign in "+-" else f": {left}{sign}{right}"
+
+
+def _real_root(base: Expr, exponent: Fraction, y: float) -> str:
+    """The real power of a negative base, if its exponent has an odd denominator."""
+    from gradcli.formulas.printing import formula
+
+    p, n, text = exponent.numerator, exponent.denominator, formula(base, limit=_LONGEST)
+    if n % 2 == 0 or text is None or not math.isclose(exponent, y, rel_tol=1e-7):
+        return ""
+    if n == 3:
+        return f"; the real value is cbrt({text})" + (f"**{p}" if p > 1 else f"**({p})" * (p < 0))
+    return f"; the real value is {f'sign({text})*' * (p % 2)}abs({text})**({exponent})"
 
 
 def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:

@@ -142,6 +142,45 @@ def _probing(m: Any) -> Iterator[None]:
         m.dps = before
 
 
+def limits_of_value(
+    m: Any,
+    root: Expr,
+    leaves: Mapping[Expr, Any],
+    precision: str,
+    zeros: Zeros,
+    moving: tuple[Expr, tuple[int, ...]],
+) -> list[list[Any]]:
+    """The limits of all entries of a value from the left and from the right, as an entry of a leaf
+    goes to where it is; NaN where none is seen.
+
+    An infinite one counts where the value is finite further away: else it is too large, rather than
+    at a pole.
+    """
+    x, index = moving
+    here = exact_array(m, leaves[x], "float")
+    size = abs(here[index]) or m.one
+
+    def at(move: Any) -> tuple[Any, Any]:
+        there = here.copy()
+        there[index] += move * size
+        return (), Algebra.map(
+            plain, _tape_beside(m, {**leaves, x: there}, precision, zeros).run(root)
+        )
+
+    found = []
+    with _probing(m):
+        for sign in (-1, 1):
+            far = np.ravel(at(sign * m.mpf("0.01"))[1])
+            limits = _from_one_side(m, at, sign, [m.nan] * far.size, None).values
+            found.append(
+                [
+                    v if m.isfinite(v) or m.isfinite(there) else m.nan
+                    for v, there in zip(limits, far, strict=True)
+                ]
+            )
+    return found
+
+
 @dataclass(eq=False)
 class Sides:
     """The derivatives of one entry from the left and from the right; ``limit`` if they are one

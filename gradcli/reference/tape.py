@@ -158,10 +158,10 @@ class ReferenceTape(Domain[Any]):
         y, x = table[of.y], table[of.x]
         vector: Any = None if of.vector is None else table[of.vector]
         if of.kind == "jacobian":
-            return self._rows(y, x)
+            return self.rows(y, x)
         if of.kind == "jvp":
             return np.asarray(
-                (self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1),
+                (self.rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1),
                 dtype=object,
             )
         ones = Algebra.map(lambda _: self.m.one, y)
@@ -169,7 +169,7 @@ class ReferenceTape(Domain[Any]):
             return self.gradient(y, ones if vector is None else vector, x, traced=True)
         slope = self.gradient(y, ones, x, traced=True)
         return (
-            self._rows(slope, x)
+            self.rows(slope, x)
             if of.kind == "hessian"
             else self.gradient(slope, vector, x, traced=True)
         )
@@ -238,7 +238,8 @@ class ReferenceTape(Domain[Any]):
 
         return [Troubles(found[0], dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
 
-    def _rows(self, y: Array, x: Array) -> Array:
+    def rows(self, y: Array, x: Array) -> Array:
+        """The Jacobian of arrays of scalars, which may be differentiated again."""
         out = np.empty((y.size, *x.shape), dtype=object)
         for i, entry in enumerate(np.ravel(y)):
             out[i] = self.gradient([entry], [self.m.one], x, traced=True)[()]

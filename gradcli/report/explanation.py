@@ -4,7 +4,7 @@ form of it is printed from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -85,6 +85,7 @@ class ExplainedNode(Summed):
     call       the span of the call, of a node of a user's function, whose text is the body's
     statement  the index of the line of the source that the node belongs to, from 0; None where the
                text has none
+    static     the operation's parameters, which its text shows
     """
 
     JSON = (
@@ -111,6 +112,7 @@ class ExplainedNode(Summed):
     inside: int | None = None
     call: Span | None = None
     statement: int | None = None
+    static: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

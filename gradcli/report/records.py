@@ -45,6 +45,7 @@ _HEADINGS = {
     "hvp": "Hessian · v",
     "assert": "",
 }
+_SIDES = {"": "", "left": "^-", "right": "^+"}
 _LAYOUT = (
     "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype {} precise? "
     "precise_certified? uncertainty? check "
@@ -401,6 +402,13 @@ class Record(Answer):
                 f"{_derivative(self.mode, name)} &= "
                 f"{f'{formula} = ' if formula else ''}{array(numbers, digits)}"
             )
+        if self.check is not None:
+            for limit in self.check.limits:
+                for side, found in limit.sides.items():
+                    goes = f"{spelled(limit.name)} \\to {limit.at:.12g}{_SIDES[side]}"
+                    lines.append(f"\\lim_{{{goes}}} f &= {array(found, digits)}")
+            point = self.check.critical_point
+            lines += [] if point is None else [f"&\\text{{{point.text}}}"]
         return lines
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
@@ -460,6 +468,8 @@ class Record(Answer):
                 )
             )
             said += [] if self.check.value is None else self.check.value.notes("the value")
+            point = self.check.critical_point
+            lines += [] if point is None else [labelled_line("point", point.text)]
         for name, decimals in (self.precise or {}).items():
             what = name if name == "value" else f"d/d{printable(name)}"
             said.append(f"{what} = {str(decimals).replace(chr(39), '')}")

@@ -300,10 +300,60 @@ class Rewrite(Data):
 
 
 @dataclass(eq=False, repr=False)
+class Limit(Data):
+    """The limits of an entry of the value where the function has none, as an entry of a name goes
+    to where it is; NaN from a side without one.
+    """
+
+    JSON = "name at left right index? of?"
+
+    name: str
+    at: float
+    left: float
+    right: float
+    index: tuple[int, ...] = ()
+    of: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        said = (f"{v:.12g}{side and f' from the {side}'}" for side, v in self.sides.items())
+        goes = f"as {_entry(self.name, self.index)} goes to {self.at:.12g}"
+        return f"{_entry('the value', self.of)}: limit {' and '.join(said)} {goes}"
+
+    @property
+    def sides(self) -> dict[str, float]:
+        """The limits by the side that each is from, "" for both."""
+        if self.left == self.right:
+            return {"": self.left}
+        sides = {"left": self.left, "right": self.right}
+        return {side: limit for side, limit in sides.items() if limit == limit}
+
+
+@dataclass(eq=False, repr=False)
+class CriticalPoint(Data):
+    """The kind of a point where the gradient is zero.
+
+    kind  "minimum", "maximum" or "saddle", each of them proved, or "undecided"
+    """
+
+    JSON = "kind reason"
+
+    kind: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.kind}: {self.reason}"
+
+
+@dataclass(eq=False, repr=False)
 class Check(Data):
     """The cross-check of one result."""
 
-    JSON = "verdict variables value? claims? reason? over? repairs? rewrite? departs?"
+    JSON = (
+        "verdict variables value? claims? reason? over? repairs? rewrite? departs? limits? "
+        "critical_point?"
+    )
 
     verdict: Verdict
     variables: dict[str, VariableCheck] = field(default_factory=dict)
@@ -317,6 +367,8 @@ class Check(Data):
     overflows: bool = (
         False  # a mismatch of floats alone, because something on the way is too large for them
     )
+    limits: list[Limit] = field(default_factory=list)  # where the value is not finite
+    critical_point: CriticalPoint | None = None  # of a Hessian
 
     @property
     def parts(self) -> list[VariableCheck]:
@@ -327,6 +379,7 @@ class Check(Data):
     def advice(self) -> list[str]:
         """Return where a wrong gradient begins, and what to write to keep digits."""
         return [
+            *(limit.text for limit in self.limits),
             *([] if self.departs is None else [self.departs.text]), *(f"write {repair}" for repair in self.repairs),
             *([] if self.rewrite is None else [self.rewrite.in_words]),
         ]  # fmt: skip

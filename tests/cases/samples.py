@@ -80,6 +80,8 @@ CASES = [
     Case("cov(x, bias=True, rowvar=False)", lambda x: covariance(x.T, over=4), {"x": some(4, 2)}),
     Case("cov(x, y)", lambda x, y: covariance(np.stack([x, y])), {**V, "y": some(4)}),
     Case("cov(x)", lambda x: variance(x, 1), V, "one variable"),
+    Case("torch.cov(x, aweights=w)", lambda x, w: covariance(x, w, w.sum() - (w * w).sum() / w.sum()), {**X, "w": positive(4)}),
+    Case("torch.cov(x, correction=0, aweights=w)", lambda x, w: covariance(x, w, w.sum()), {**X, "w": positive(4)}),
     Case("corrcoef(x)", lambda x: correlation(covariance(x)), X),
     Case("average(x, axis=1, weights=w)", lambda x, w: x @ w / w.sum(), {**X, "w": positive(4)}),
     Case("ptp(x, axis=1)", lambda x: largest(x, 1) - smallest(x, 1), X),

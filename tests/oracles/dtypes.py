@@ -55,7 +55,7 @@ ALONE = (
     "x.cumsum(0)",
     "x.cumprod(0)", "x.cumsum(0, dtype=torch.float32)", "x.var()", "x.std()", "x.norm()", "x.median()", "x.max()", "x.min(0).values",
     "x.amax(0)",
-    "x.argmax()", "x.sort().values", "x.sort().indices", "x.topk(2).values", "x.unique()", "x.any()", "x.all()",
+    "x.argmax()", "x.sort().values", "x.sort().indices", "x.topk(2).values", "x.mode().values", "x.unique()", "x.any()", "x.all()",
     "x.nonzero()", "x.count_nonzero()", "x.diff()", "x.flip(0)", "x.roll(1)", "x.tril()" , "x.dot(x)", "x @ x",
     *(f"torch.{name}(x)" for name in (
         "round", "floor", "ceil", "trunc", "frac", "sign", "signbit", "square", "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1",
@@ -88,7 +88,7 @@ ALONE = (
     "x)",
     "torch.take(x, torch.tensor([0]))", "x[x > 1]", "x.index_fill(0, torch.tensor([0]), 2)", "x.index_add(0, torch.tensor([0]), x[:1])",
     "x.scatter(0, torch.tensor([0]), 2)", "torch.diag(x)", "torch.cross(x[:3], x[:3], dim=0)", "torch.cdist(x[None], x[None])",
-    "torch.trapezoid(x)", "torch.vander(x)", "torch.repeat_interleave(x, 2)",
+    "torch.combinations(x)", "torch.cartesian_prod(x, x)", "torch.trapezoid(x)", "torch.vander(x)", "torch.repeat_interleave(x, 2)",
     "torch.addcmul(x, x, x)", "torch.addcdiv(x, x, x)", "torch.fmax(x, x)", "torch.ldexp(x, x)", "torch.float_power(x, 2)",
     "torch.copysign(x, 1)",
     "torch.nn.functional.embedding(x, torch.ones(5, 2))", "x / 0", "x // 0", "x % 0", "torch.remainder(x, -3)", "torch.fmod(x, -3)",

@@ -16,10 +16,13 @@ from gradcli.ops.arrays.reshaping import (
     axes_last,
     common_shape,
     inverse,
+    matrices_last,
+    on_diagonal,
     one_number,
     permute,
 )
 from gradcli.ops.arrays.shapes import (
+    ALL,
     StaticArray,
     add_along,
     broadcast_to,
@@ -327,6 +330,30 @@ def index_copy(x: Any, index: Index, source: Any, *, axis: int) -> Any:
     return _at_rows("index_copy", _copy, x, index, source, axis)
 
 
+@function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
+def index_reduce(
+    x: Any, index: Index, source: Any, *, axis: int, reduce: str, include_self: bool = True
+) -> Any:
+    """The product, mean, smallest or largest of the rows put to each place along an axis, with that
+    of x or without it.
+    """
+    ways = {"reduce": reduce, "include_self": include_self}
+    return _at_rows("index_reduce", _reduction, x, index, source, axis, **ways)
+
+
+@function(numpy="x, index, source, accumulate")
+def put(x: Any, index: Index, source: Any, *, accumulate: bool = False) -> Any:
+    """x with entries put to (or added at) indices among all entries.
+
+    >>> put(x, index, source, accumulate=True)
+    """
+    if math.prod(index.shape) != math.prod(source.shape):
+        shapes = f"{tuple(index.shape)}, the source {tuple(source.shape)}"
+        raise ShapeError(f"put: the index has the shape {shapes}")
+    flat, places, given = (vector_of(v) for v in (x, index, source))
+    return reshape((_sum if accumulate else _copy)(flat, places, given, 0), shape=tuple(x.shape))
+
+
 @function(numpy="x, axis, index, value")
 def index_fill(x: Any, index: Index, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
@@ -361,6 +388,48 @@ def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
     return mix(base, broadcast_to(new, shape=region), places)
 
 
+def _replace(x: Any, source: Any, index: tuple[Any, ...]) -> Any:
+    """x with a source of the shape of x[index] there: of several entries put to one place the last
+    has the whole gradient.
+    """
+    wanted = indexed_shape(x.shape, index=index)
+    if wanted != source.shape:
+        raise ShapeError(f"the source has the shape {tuple(source.shape)}, not {wanted}")
+    return overwrite.definition(x, source, index=index)
+
+
+@function(numpy="x, source|src, axis, index")
+def select_scatter(x: Any, source: Any, *, axis: int, index: int) -> Any:
+    """x with the entries of source at one place along an axis."""
+    return _replace(x, source, (*(ALL,) * one_axis(axis, len(x.shape)), index))
+
+
+@function(numpy="x, source|src, axis, start, stop|end, step")
+def slice_scatter(
+    x: Any,
+    source: Any,
+    *,
+    axis: int = 0,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int = 1,
+) -> Any:
+    """x with the entries of source in a slice along an axis."""
+    if step < 1:
+        raise ArgumentError(f"slice_scatter: the step must be at least 1, not {step}")
+    return _replace(x, source, (*(ALL,) * one_axis(axis, len(x.shape)), (start, stop, step)))
+
+
+@function(numpy="x, source|src, offset, axis1|dim1, axis2|dim2")
+def diagonal_scatter(
+    x: Any, source: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1
+) -> Any:
+    """x with the entries of source on a diagonal of matrices along two axes."""
+    order = matrices_last(len(x.shape), axis1, axis2)
+    moved = permute(x, order)
+    return permute(_replace(moved, source, on_diagonal(moved.shape, offset)), inverse(order))
+
+
 @function(numpy="x, indices, values, accumulate")
 def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) -> Any:
     """x with values put to (or added at) x[indices].
@@ -374,9 +443,7 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     given = broadcast_to(values, shape=indexed_shape(x.shape, index=index))
     if accumulate:
         return x + scatter_add(given, index=index, shape=tuple(x.shape))
-    return overwrite.definition(
-        x, given, index=index
-    )  # of several entries put to one place the last has the whole gradient
+    return _replace(x, given, index)
 
 
 # -- Entries replaced by masks, and parts of an array replaced by another

@@ -23,6 +23,7 @@ from gradcli.ops.arrays.shapes import (
     rows_of,
     scatter_add,
     shape_with,
+    stack,
     vector_of,
 )
 from gradcli.ops.elementwise.logic import where
@@ -330,6 +331,36 @@ def meshgrid(
     ]
     sizes = tuple(math.prod(arrays[i].shape) for i in order)
     return tuple(x if sparse else broadcast_to(x, shape=sizes) for x in grid)
+
+
+@function(numpy="**arrays|tensors")
+def cartesian_prod(*arrays: Any) -> Any:
+    """All tuples of entries of vectors, as rows."""
+    for x in arrays:
+        need_axes("cartesian_prod", x, 1, 1)
+    if len(arrays) == 1:
+        return arrays[0]
+    grid = meshgrid(*arrays, indexing="ij")
+    return reshape(stack(*grid, axis=-1), shape=(-1, len(arrays)))
+
+
+@function()
+def combinations(x: Any, *, r: int = 2, with_replacement: bool = False) -> Any:
+    """All r-tuples of entries of a vector, as rows."""
+    need_axes("combinations", x, 1, 1)
+    if r < 0:
+        raise ArgumentError(f"combinations: r must be at least 0, not {r}")
+    n = x.shape[0]
+    things = max(0, n + r - 1) if with_replacement else n
+    count = math.comb(things, min(r, things - r, _MANY)) if r <= things else 0
+    room_for(_OF_TUPLE, count, max(1, r))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(n), r)) if count else []
+    return rows_of(x, np.array(rows, np.int64).reshape((count, r) if r else (0,)), 0)
+
+
+_OF_TUPLE = 3  # numbers in whose memory a list has one of a tuple
+_MANY = 64  # things of as many or more, so many at a time, are more tuples than memory holds
 
 
 def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> np.ndarray:

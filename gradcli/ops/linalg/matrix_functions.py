@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import tril
+from gradcli.ops.arrays.reshaping import at_least_1d, tril
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
@@ -38,7 +38,6 @@ from gradcli.ops.registry import (
     Shape,
     declare,
     function,
-    need_axes,
     room_for,
     structural,
     witness,
@@ -313,9 +312,8 @@ def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any
 
     >>> vander(x, 3)
     """
-    if count is None:
-        need_axes("vander", x, 1)
-        count = x.shape[-1]
+    x = at_least_1d(x)
+    count = x.shape[-1] if count is None else count
     if count < 0:
         raise ArgumentError(f"vander: N must be at least 0, not {count}")
     room_for(*x.shape, count)

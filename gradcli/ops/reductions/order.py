@@ -15,10 +15,19 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops import carrying
-from gradcli.ops.arrays.shapes import part_of, reshape, take_along, transpose, vector_of
+from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.shapes import (
+    laid_along,
+    part_of,
+    reshape,
+    shape_with,
+    take_along,
+    transpose,
+    vector_of,
+)
 from gradcli.ops.carrying import ordered_shape, reduced_shape
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
-from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, where
+from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, not_equal, where
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import (
@@ -211,6 +220,35 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
         raise ArgumentError(f"topk: k must be from 0 to {x.shape[place]}, not {k}")
     index = part_of(argsort(x, axis=place, descending=largest), place, 0, k)
     return take_along(x, index, axis=place), index
+
+
+def _most_frequent(x: Any, axis: int) -> Any:
+    """The place of the last of the most frequent entries along an axis: the end of the longest run
+    of equal ones in their order.
+    """
+    order = argsort(x, axis=axis)
+    ordered = take_along(x, order, axis=axis)
+    numbers = laid_along(np.arange(float(x.shape[axis])), axis, len(x.shape))
+    new = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
+    begins = where(new, part_of(numbers, axis, 1, None), 0.0)
+    begins = concatenate(np.zeros(shape_with(x.shape, axis, 1)), begins, axis=axis)
+    lengths = numbers - take_along(begins, argcummax(begins, axis=axis), axis=axis)
+    return take_along(order, argmax(lengths, axis=axis, keepdims=True), axis=axis)
+
+
+@function(memory="own", results=PAIR, kinks=_LAST_TIES)
+def mode(x: Any, *, axis: int = -1, keepdims: bool = False) -> Any:
+    """The most frequent entry along an axis, and its index."""
+    if not x.shape:
+        return x, argsort(x, axis=0)
+    place = one_axis(axis, len(x.shape))
+    return take_chosen(x, _most_frequent(x, place), place, keepdims)
+
+
+@function(results="min max", torch="x, *, axis, keepdims")
+def aminmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The smallest and the largest entry."""
+    return min_(x, axis=axis, keepdims=keepdims), max_(x, axis=axis, keepdims=keepdims)
 
 
 # -- Medians and quantiles: entries of a certain rank, and what lies between two of them ---------

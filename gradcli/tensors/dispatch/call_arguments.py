@@ -62,7 +62,7 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] =
     **dict.fromkeys(words("""
         diag diagflat pad hardtanh relu6 nan_to_num diag_embed scatter_add dropout dropout1d dropout2d dropout3d threshold heaviside
         cross linalg.cross block_diag tensordot constant_pad_nd max_pool2d max_pool3d
-        avg_pool1d avg_pool2d
+        avg_pool1d avg_pool2d diagonal_scatter select_scatter slice_scatter put index_reduce
     """) | TRUNCATED.keys(), "first"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(words("masked_fill index_fill scatter index_add fill"), "value"),
@@ -84,7 +84,7 @@ IN_PLACE_TOO = words("""
     add addbmm addcdiv addcmul addmm addmv addr baddbmm bitwise_and bitwise_left_shift
     bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp_max clamp_min conj_physical
     cumprod cumsum deg2rad detach div divide frac gcd index_add index_copy index_fill
-    lcm ldexp logit masked_fill masked_scatter mvlgamma rad2deg
+    index_reduce lcm ldexp logit masked_fill masked_scatter mvlgamma put rad2deg
     renorm round scatter scatter_add scatter_reduce sub subtract tril triu true_divide
 """)
 # Functions that are no methods in PyTorch.

@@ -1,0 +1,410 @@
+"""Reasons at one operation: why it passes back what it does at an entry, where floats end, and
+which form of infinities and zeros has no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import GradcliError
+from gradcli.explanations.paths import Entries, Mask, number_in_words
+from gradcli.ops.elementwise.logic import Pieces
+from gradcli.ops.spec import Op
+from gradcli.report.explanation import Contribution, ExplainedNode
+
+_MOST = 4_096  # entries of operands up to which an operation is carried out once more
+_FAILURES = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError, GradcliError)
+
+
+def numbers_of(entries: Entries, id: int) -> list[np.ndarray] | None:
+    """The operands of a node as its operation takes them; None where these are too many, or not
+    all known.
+    """
+    op, operands = entries.op(id), entries.operands(id)
+    if op is None or op.outputs > 1 or any(isinstance(each.value, tuple) for each in operands):
+        return None
+    found = [np.asarray(each.value) for each in operands]
+    is_whole = op.variadic or len(found) == len(op.operands)
+    return found if is_whole and sum(each.size for each in found) <= _MOST else None
+
+
+# -- Where floats end: what a result is in more digits, and which forms have no value.
+
+
+def _exact(entries: Entries, id: int, place: tuple[int, ...]) -> Any:
+    """An entry of a result in more digits and of any size; None if it is not known."""
+    from gradcli.reference.algebra import Numbers, Unsupported
+    from gradcli.reference.contexts import context
+    from gradcli.reference.tape import exact_array
+
+    node, op, operands = entries.node(id), entries.op(id), numbers_of(entries, id)
+    if op is None or operands is None or not all(np.isfinite(each).all() for each in operands):
+        return None
+    m = context()
+    m.dps = 40
+    kinds = [each.kind for each in entries.operands(id)]
+    with suppress(Unsupported, m.NoConvergence, *_FAILURES):
+        arrays = [exact_array(m, *each) for each in zip(operands, kinds, strict=True)]
+        found = Numbers(m).apply(op, node.static, arrays)[place]
+        return found if m.isfinite(found) else None
+    return None
+
+
+def beyond_floats(entries: Entries, id: int, place: tuple[int, ...] = ()) -> str:
+    """Return that a result overflows or underflows, and to what size; empty if it does not."""
+    from mpmath import mp
+
+    value = np.asarray(entries.node(id).value)[place]
+    is_large = bool(np.isinf(value))
+    exact = _exact(entries, id, place) if is_large or value == 0 else None
+    if not exact:
+        return ""
+    ends = np.finfo(value.dtype)
+    word, end, number = (
+        ("overflows", "largest", ends.max)
+        if is_large
+        else ("underflows", "smallest", ends.smallest_subnormal)
+    )
+    return f"{word}, being about {mp.nstr(exact, 3)} (the {end} float is {number:.6g})"
+
+
+def form(op: Op, numbers: Sequence[Any]) -> str:
+    """The indeterminate form that makes NaN of numbers that are none; empty if there is none."""
+    zero = any(np.any(number == 0) for number in numbers)
+    if op.algebra == "quotient":
+        return "0/0" if zero else "∞/∞"
+    if zero and (op.algebra in _POWERS or op.adds == "products"):
+        return "0·∞"
+    return "∞ - ∞" if op.adds or op.algebra in ("sum", "difference") else ""
+
+
+def origin(entries: Entries, id: int) -> tuple[int, list[str]]:
+    """The first operation that gives NaN, or else infinity, though its operands do not: in words,
+    with those that its infinite operands are from.
+    """
+    test = np.isnan if _has(np.isnan, entries.node(id)) else _infinite
+    first = _lowest(entries, id, test)
+    lines = [_origin_in_words(entries, first, test)]
+    value = entries.node(first).value
+    bad = np.argwhere(test(value)) if not isinstance(value, tuple) else np.empty((0, 0))
+    for operand in entries.operands(first):
+        if _has(_infinite, operand):
+            below = _lowest(entries, operand.id, _infinite)
+            lines.append(_origin_in_words(entries, below, _infinite))
+        elif len(bad) and operand.shape == np.shape(value):
+            ended = beyond_floats(entries, operand.id, tuple(bad[0]))
+            lines += [f"{entries.name_in_words(operand.id)} is 0: it {ended}"] if ended else []
+    return first, list(dict.fromkeys(lines))
+
+
+def _infinite(x: Any) -> Any:
+    return ~np.isfinite(x)
+
+
+def has_infinite(node: ExplainedNode) -> bool:
+    """Return whether a node has an entry that is not finite."""
+    return _has(_infinite, node)
+
+
+def _has(test: Any, node: ExplainedNode) -> bool:
+    parts = node.value if isinstance(node.value, tuple) else (node.value,)
+    return any(np.asarray(part).dtype.kind == "f" and bool(test(part).any()) for part in parts)
+
+
+def _lowest(entries: Entries, id: int, test: Any) -> int:
+    """The first node with such entries, in the order of the forward pass, of those that a node has
+    them from.
+    """
+    seen, pending = {id}, [id]
+    for here in pending:  # which grows
+        for operand in entries.node(here).operands:
+            if operand not in seen and _has(test, entries.node(operand)):
+                seen.add(operand)
+                pending.append(operand)
+    return min(seen)
+
+
+def _origin_in_words(entries: Entries, id: int, test: Any) -> str:
+    node, op = entries.node(id), entries.op(id)
+    parts = node.value if isinstance(node.value, tuple) else (node.value,)
+    array = next(np.asarray(part) for part in parts if test(part).any())
+    place = tuple(np.argwhere(test(array))[0].tolist())
+    number = number_in_words(array[place]) + (f" at index {list(place)}" if place else "")
+    if op is None:
+        return f"{entries.name_in_words(id)}, which was given, is {number}"
+    found, reason = f"{entries.name_in_words(id)} is {number}", ""
+    with suppress(*_FAILURES):
+        of = [np.asarray(each.value, float) for each in entries.operands(id)]
+        if op.elementwise:  # the numbers at the entry
+            of = [np.broadcast_to(each, array.shape)[place] for each in of]
+            found += f", of {' and '.join(map(number_in_words, of))}"
+        ended = beyond_floats(entries, id, place)
+        call = op.sign.join(op.operands) if op.sign else f"{op.name}({', '.join(op.operands)})"
+        if ended:
+            reason = f": it {ended}"
+        elif np.isnan(array[place]) and (name := form(op, of)):
+            reason = f": the form {name}"
+        elif op.domain and all(np.isfinite(each).all() for each in of):
+            reason = f": {call} is defined where {op.domain}"
+    return found + reason
+
+
+# -- What an operation passes back at an entry, and why.
+
+
+class Reason(NamedTuple):
+    """Why nothing is passed back.
+
+    natural  whether that is so wherever the point lies
+    unread   whether entries are moved, and this one is not among them
+    """
+
+    node: int
+    operand: int | None
+    words: str
+    natural: bool = False
+    unread: bool = False
+
+
+def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
+    """The users of a node that pass nothing back to it, whatever arrives at them."""
+    owners = set(map(entries.owner, passing))
+    for user in map(entries.node, entries.users.get(id, [])):
+        op, owner = entries.op(user.id), entries.owner(user.id)
+        if op is None or owner in owners:
+            continue
+        if user.kind == "bool":
+            words = "is true or false, and passes no gradient on"
+        elif user.kind == "int":
+            words = "takes it as a whole number, which passes no gradient on"
+        elif op.kind == "flat":
+            words = "is flat: its derivative is 0 wherever it has one"
+        elif user.adjoint is None:
+            words = "takes no part in the gradient" if op.elementwise else "stops gradients"
+        else:
+            continue  # nothing arrives there
+        natural = user.kind != "float"
+        yield Reason(user.id, id, f"{entries.name_in_words(owner)} {words}", natural)
+    if not entries.users.get(id) and id != entries.explanation.result:
+        yield Reason(id, None, "nothing in the result depends on it")
+
+
+class Edge:
+    """An edge of the sweep: an operation, an operand, and the entry of it that is meant.
+
+    entry, mask  the entries of the operand and of the result that are meant
+    """
+
+    def __init__(self, entries: Entries, part: Contribution, entry: Mask) -> None:
+        self.entries, self.part, self.entry = entries, part, entry
+        self.op, self.node = entries.op(part.node), entries.node(part.node)
+        self.operands, self.owner = entries.operands(part.node), entries.owner(part.node)
+        self.operand, self.mask = entries.node(part.operand), entries.above(part, entry)
+        self.user = entries.name_in_words(part.node)
+        self.by = entries.name_in_words(part.operand)
+        others = self.operands[: part.place] + self.operands[part.place + 1 :]
+        self.factor = others[0] if others else None
+        self.other = entries.name_in_words(others[0].id) if others else ""
+
+    def number(self, value: Any) -> Any:
+        """The number of an array of the result's shape that is meant."""
+        return self.entries.number(value, self.mask)
+
+    @property
+    def at(self) -> str:
+        """The operand with its number: ``x = 3``, or ``x[1] = 3`` of whole arrays."""
+        if self.op is not None and not self.op.elementwise and self.entry.ndim:
+            return self.entry_in_words(np.argwhere(self.entry)[0])
+        number = self.entries.number(self.operand.value, self.entry)
+        return f"{self.by} = {number_in_words(number)}"
+
+    def entry_in_words(self, place: Sequence[int]) -> str:
+        index = f"[{', '.join(map(str, place))}]"
+        text = self.by + index if self.by.isidentifier() else f"entry {index} of {self.by}"
+        return f"{text} = {number_in_words(np.asarray(self.operand.value)[tuple(place)])}"
+
+    def reason(self) -> Reason:
+        """Why nothing is passed back of an adjoint that is not zero."""
+        op, words = self.op, self._choice()
+        moves = op is not None and (op.indices or (op.linear and op.adds != "products"))
+        if words is None and op is not None and moves and not op.elementwise:
+            words = f"{self.entries.name_in_words(self.owner)} takes other entries of {self.by}"
+            return Reason(self.node.id, self.operand.id, words, unread=True)
+        return Reason(self.node.id, self.operand.id, words or self._zero())
+
+    def _zero(self) -> str:
+        op, part, user, by = self.op, self.part, self.user, self.by
+        if part.local is not None and (local := self.number(part.local)):
+            adjoint = self.number(self.node.adjoint)
+            return (
+                f"{user} passes back {number_in_words(adjoint)} times {number_in_words(local)}, "
+                "which is below the smallest float"
+            )
+        if self.factor is not None and op is not None:
+            if op.algebra in ("product", "chain"):
+                ended = "" if self.factor.shape else beyond_floats(self.entries, self.factor.id)
+                which = f", which {ended or 'is 0'}" if self.other != "0" else ""
+                return f"in {user}, {by} is multiplied by {self.other}{which}"
+            if op.adds == "products":
+                return f"in {user}, {by} is multiplied by entries of {self.other} that are 0"
+        said = self._kink() or self._flat() or self._limit(0.0)
+        if said is not None:
+            return said
+        if part.local is None:
+            return f"of what arrives at {user} nothing goes to {self.at}"
+        formula = f" {part.partial}" if part.partial is not None else ""
+        return f"the derivative{formula} of {user} by {by} is 0 at {self.at}"
+
+    def facts(self, factor: float) -> Iterator[str]:
+        """Facts about what is passed back: a choice, a limit, how it is differentiated, a sum.
+
+        factor  what it multiplies by; 1 if nothing is to be said of it
+        """
+        op, part, user, by = self.op, self.part, self.user, self.by
+        numbers = self.node.value, self.operand.value
+        if op is None or self.operand.inside == self.owner or tuple in map(type, numbers):
+            return
+        said = self._choice() or self._kink() or self._limit(factor)
+        if said is not None:
+            yield said
+        elif factor != 1 and self.other and op.algebra in ("product", "chain"):
+            yield f"in {user}, {by} is multiplied by {self.other}"
+        elif factor != 1 and part.partial and not op.linear:
+            number = number_in_words(factor)
+            equals = "" if part.partial == number else f" = {number}"
+            yield f"the derivative of {user} by {by} is {part.partial}{equals}"
+        whole, mine = map(np.size, numbers)
+        if part.summed is not None:
+            yield f"what {user} passes back to {by} is {part.summed}"
+        elif op.algebra == "mean" and 0 < whole < mine:
+            count = mine // whole
+            yield f"{user} gives each of its {count:,} entries the share 1/{count:,}"
+        elif op.adds == "products" and mine:
+            count = whole * self.operands[0].shape[-1] // mine
+            if count > 1:
+                yield f"in {user} each entry of {by} is in {count:,} products, whose parts add up"
+
+    def _choice(self) -> str | None:
+        """Say which operand, or which entries of one, the operation has chosen."""
+        op, place = self.op, self.part.place
+        user = self.entries.name_in_words(self.owner)
+        if op is None or (chosen := self._chosen_entries()) is not None:
+            return None if op is None else chosen
+        if op.algebra == "choice":
+            condition, *branches = self.operands
+            holds = bool(self.number(condition.value))
+            taken = branches[not holds].id
+            is_taken = place == (1 if holds else 2)
+            branch = self.entries.name_in_words(taken) if is_taken else "the other branch"
+            name = self.entries.name_in_words(condition.id)
+            return f"{user} takes {branch} there: {name} is {holds}"
+        if not op.selects:
+            return None
+        mine = self.entries.number(self.operand.value, self.entry)
+        if self.factor is None:
+            passes = mine == self.number(self.node.value) != 0
+            return f"{user} passes {self.at} on" if passes else None
+        theirs = self.number(self.factor.value)
+        other, number = self.other, number_in_words(theirs)
+        named = other if other == number else f"{other} = {number}"
+        if mine == theirs:
+            return (
+                f"{self.at} and {named} tie in {user}, where the derivative is chosen: "
+                f"{op.kinks[0].convention}"
+            )
+        if mine == self.number(self.node.value):
+            return f"{user} takes {self.at} there, not {named}"
+        return f"{user} takes {other} there, not {self.at}"
+
+    def _chosen_entries(self) -> str | None:
+        """The entries to which a function that orders or compares entries passes its gradient."""
+        nodes = [n for n in self.entries.explanation.nodes if self.owner in (n.id, n.inside)]
+        ops = [op for node in nodes if (op := self.entries.op(node.id)) is not None and op.chooses]
+        if not ops or not self.entry.ndim:
+            return None
+        ids = {node.id for node in nodes}
+        passed = sum(p.passed for p in self.entries.arrived[self.operand.id] if p.node in ids)
+        chosen = [tuple(each) for each in np.argwhere(np.broadcast_to(passed, self.entry.shape))]
+        if not chosen:
+            return None
+        listed = " and ".join(map(self.entry_in_words, chosen[:_LISTED]))
+        if len(chosen) > _LISTED:
+            listed += f" and {len(chosen) - _LISTED:,} more"
+        if tuple(np.argwhere(self.entry)[0]) not in chosen:
+            listed += f", not {self.at}"
+        numbers = np.asarray(self.operand.value)
+        equal = numbers == numbers[chosen[0]]
+        if not self.entries.node(self.owner).shape and equal.sum() > 1:
+            choice = ops[0].kinks[0].convention
+            listed += f"; of {int(equal.sum()):,} equal entries the choice is: {choice}"
+        return f"{self.entries.name_in_words(self.owner)} chooses {listed}"
+
+    def _kink(self) -> str | None:
+        """Say that the point lies on a kink: by the operands, or by the result of whole arrays."""
+        op = self.op
+        if op is None:
+            return None
+        of = [each.value for each in self.operands] if op.elementwise else [self.node.value]
+        for kink in op.kinks:
+            with suppress(TypeError, ValueError):
+                if bool(kink.where(*[float(self.number(value)) for value in of])):
+                    at = self.at if op.elementwise else self.by
+                    return (
+                        f"{at} is at a kink of {self.user}, where the derivative is chosen: "
+                        f"{kink.convention}"
+                    )
+        return None
+
+    def _flat(self) -> str | None:
+        """Say that the operation does not move there, or underflows."""
+        op, partial = self.op, self.part.partial
+        if op is None:
+            return None
+        if op.elementwise:
+            rule = op.partials and op.partials[self.part.place]
+            if rule is None or isinstance(rule, Pieces):
+                number = self.at.rpartition(" = ")[2]
+                more = f", and the derivative {partial or 'by it'} is 0" if rule else ""
+                return f"{self.user} is flat there: its input {self.by} is {number}{more}"
+        place = tuple(int(i) for i in np.argwhere(self.mask)[0])
+        ended = op.algebra != "power" and beyond_floats(self.entries, self.node.id, place)
+        return f"{self.user} {ended}, and its derivative is 0 with it" if ended else None
+
+    def _limit(self, slope: float) -> str | None:
+        """Say that the operation has come to a limit, and so hardly moves with the entry any more."""
+        op, operands = self.op, numbers_of(self.entries, self.node.id)
+        if op is None or operands is None or op.linear or op.kind == "flat":
+            return None
+        if op.algebra in _POWERS or abs(slope) > _FLAT:
+            return None
+        asked = self.mask if op.elementwise else np.asarray(self.node.adjoint) != 0
+        here, limits = np.asarray(self.node.value, float)[asked], []
+        for far in (_FAR_OUT, -_FAR_OUT):
+            moved = [*operands]
+            moved[self.part.place] = np.where(self.entry, far, operands[self.part.place])[()]
+            with suppress(*_FAILURES, np.linalg.LinAlgError), np.errstate(all="ignore"):
+                limit = np.asarray(op.forward(*moved, **self.node.static), float)[asked]
+                apart = np.max(np.abs(limit - here))
+                if np.isfinite(apart) and apart <= _NEAR * max(1.0, np.min(np.abs(limit))):
+                    limits.append((limit.squeeze(), apart))
+        if not limits or len(limits) > op.elementwise + 1:  # it does not move with it at all
+            return None
+        limit, apart = limits[0]
+        small = "0 in floats" if self.part.local is None else "below the smallest float"
+        return (
+            f"{self.user} is {'saturated' if limit.any() else 'flat there'}: its derivative at "
+            f"{self.at} is {number_in_words(slope) if slope else small}, and its value "
+            f"{f'is within {apart:.2g} of' if apart else 'equals, in floats,'} its "
+            f"limit{'s' * bool(limit.ndim)} {number_in_words(limit[()])}"
+        )
+
+
+_LISTED = 4  # entries that are named
+_FLAT = 1e-3  # slopes below which a function may have come to its limit
+_NEAR = 1e-2  # how near to it
+_FAR_OUT = 1e300  # where it is all but there
+_POWERS = ("product", "chain", "quotient", "reciprocal", "power", "square", "product of entries")
