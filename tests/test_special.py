@@ -258,3 +258,9 @@ def test_what_has_no_value_here_is_refused_by_name(text: str, message: str, help
     with pytest.raises(gradcli.GradcliError, match=message) as caught:
         gradcli.evaluate(text, x=0.5)
     assert help in (caught.value.help or "")
+
+
+def test_a_spherical_bessel_function_of_a_tiny_number_is_the_first_term_of_its_series() -> None:
+    """SciPy's is 0, for the square of the number is."""
+    found = gradcli.evaluate("spherical_jn(1, x)", x=3e-300)
+    assert (found.value, found.grad["x"]) == pytest.approx((1e-300, 1 / 3), rel=1e-15)

@@ -166,7 +166,8 @@ def _spherical(x: Any, n: int) -> Any:
 
     if n > 2 * _LARGEST:  # derivatives take higher ones
         raise ArgumentError(f"spherical_jn: the order must be at most {_LARGEST}")
-    return special.spherical_jn(n, x)
+    first = np.asarray(x) ** n / float(special.factorial2(2 * n + 1))  # term of the series
+    return np.where(np.less(np.abs(x), 1e-8), first, special.spherical_jn(n, x))[()]
 
 
 def _spherical_reference(m: Any, x: Any, n: int) -> Any:
