@@ -247,8 +247,8 @@ def test_polygamma_so_far_to_the_left_that_no_sum_ends() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
-        ("hyp2f1([1, 2], 1, 2, x)", "hyp2f1: a must be a number of at most 1000 in size", "number"),
-        ("hyp1f1(1e308, 1, x)", "hyp1f1: a must be a number of at most 1000", "number"),
+        ("hyp2f1([1, 2], 1, 2, x)", "hyp2f1: a must be a number of at most 100 in size", "number"),
+        ("hyp1f1(1e308, 1, x)", "hyp1f1: a must be a number of at most 100 in", "number"),
         ("hyp1f1(1, -2, x)", "hyp1f1: b = -2 is a pole", "give another b"),
         ("spherical_jn(100000, x)", "the order must be at most 1000", ""),
         ("scipy.special.wofz(x)", "'scipy.special.wofz' is not in the language", "dawsn"),

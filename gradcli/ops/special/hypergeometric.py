@@ -18,7 +18,7 @@ from gradcli.ops.text import ATOM, SUM, TERM, Piece
 
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 _SIZES = (30, 4)  # of parameters of which SciPy keeps its digits, if they are halves
-_LARGEST = 1000  # of parameters and orders, above which sums do not end
+_LARGEST = 100  # of parameters, above which sums do not end
 
 
 def _factor(above: Any, below: Any, n: int) -> Any:
@@ -36,10 +36,14 @@ def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float], n: in
         factor = _factor(above, below, n)
         larger = tuple(a + n for a in above)
         return factor * _hypergeometric(x, larger, (below[0] + n,)) if factor else 0.0 * x
-    size = _SIZES[len(above) - 1]
+    size, scipy = _SIZES[len(above) - 1], getattr(special, f"hyp{len(above)}f1")
     if not all(0 < p <= size and p % 0.5 == 0 for p in (*above, *below)):
-        return _by_mpmath(x, above, below)
-    near = getattr(special, f"hyp{len(above)}f1")(*above, *below, np.clip(x, -_FAR, 1000.0))
+        inside = np.less_equal(
+            np.abs(x), 0.9 if below[0] > 0 and max(map(abs, above + below)) <= 4 else -1
+        )
+        rest = _by_mpmath(np.where(inside, np.nan, x), above, below)
+        return np.where(inside, scipy(*above, *below, np.where(inside, x, 0.0)), rest)[()]
+    near = scipy(*above, *below, np.clip(x, -_FAR, 1000.0))
     if len(above) == 2:
         far = np.less(x, -800.0)
         rest = _by_mpmath(np.where(far, x, np.nan), above, below) if far.any() else np.nan
@@ -164,8 +168,8 @@ spence = elementwise(
 def _spherical(x: Any, n: int) -> Any:
     from scipy import special
 
-    if n > 2 * _LARGEST:  # derivatives take higher ones
-        raise ArgumentError(f"spherical_jn: the order must be at most {_LARGEST}")
+    if n > 20 * _LARGEST:  # derivatives take higher ones
+        raise ArgumentError(f"spherical_jn: the order must be at most {10 * _LARGEST}")
     first = np.asarray(x) ** n / float(special.factorial2(2 * n + 1))  # term of the series
     return np.where(np.less(np.abs(x), 1e-8), first, special.spherical_jn(n, x))[()]
 
