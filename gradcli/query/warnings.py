@@ -24,12 +24,14 @@ from gradcli.graph import transforms
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import contributions, scale, sweep
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.axes import sum_to_shape
-from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.structure import detach
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 
@@ -213,11 +215,66 @@ def gradient(
     seed: Any,
     values: Values,
     order: Sequence[Expr] | None = None,
+    decided: list[Expr] | None = None,
 ) -> dict[str, Any]:
-    """The vector-Jacobian products of a query, each in its variable's shape."""
-    found = vjps_of(root, seed, list(wrt.values()), values, order)
+    """The vector-Jacobian products of a query, each in its variable's shape.
+
+    decided  takes the variables for which zero times infinity was decided
+    """
+    found = vjps_of(root, seed, list(wrt.values()), values, order, decided)
     dtype = numpy_dtype("float", scope.precision)
     return {name: _finish(found.get(x), x, dtype) for name, x in wrt.items()}
+
+
+def nan_in_pytorch(
+    scope: Scope,
+    root: Expr,
+    wrt: Mapping[str, Expr],
+    record: Record,
+    values: Values,
+    order: Sequence[Expr],
+) -> list[str]:
+    """Warnings of entries that are finite here, though a product of zero and infinity makes them
+    NaN in PyTorch.
+    """
+    told = []
+    for name, x in wrt.items():
+        needed, adjoints, made = {x}, dict[Expr, Any](), list[Expr]()
+        for node in order:
+            if node.kind == FLOAT and node.op is not detach and needed & {*node.operands}:
+                needed.add(node)
+
+        def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
+            adjoints[node] = cotangent  # noqa: B023
+            wanted = tuple([operand in needed for operand in node.operands])  # noqa: B023
+            of = [None if each is None else values[each] for each in (node, *node.operands)]
+            if node.op is None or True not in wanted:
+                return ()
+            parts: Any = [cotangent * 0.0 if want else None for want in wanted]
+            if node.op.kind != "flat":  # to which PyTorch passes zeros
+                parts = contributions(node, wanted, cotangent, of, scale)
+            if _has_nan(tuple(parts)) and not _has_nan(cotangent):
+                made.append(node)  # noqa: B023
+            return parts
+
+        with np.errstate(all="ignore"):
+            sweep(order, {root: record.seed}, pull)
+        lost = np.isnan(adjoints.get(x, 0.0)) & np.isfinite((record.grad or {})[name])
+        if made and np.any(lost):
+            place = ", ".join(map(str, np.argwhere(lost)[0]))
+            told.append(
+                f"PyTorch gives nan for {name}{f'[{place}]' if place else ''}: at "
+                f"{text_of(scope, made[0])} it multiplies zero by what is not finite. The usual "
+                "repair masks the input as well: sqrt(where(x > 0, x, 1))"
+            )
+    return told
+
+
+def _has_nan(part: Any) -> bool:
+    """Return whether what is passed back has a NaN; None is nothing."""
+    return (
+        any(map(_has_nan, part)) if isinstance(part, tuple) else part is not None and has_nan(part)
+    )
 
 
 def vjps_of(
@@ -226,6 +283,7 @@ def vjps_of(
     wrt: Sequence[Expr],
     values: Mapping[Expr, Any],
     order: Sequence[Expr] | None = None,
+    decided: list[Expr] | None = None,
 ) -> dict[Expr, Any]:
     """The vector-Jacobian products of a node by those that it depends on.
 
@@ -233,7 +291,8 @@ def vjps_of(
     """
     try:
         with np.errstate(all="ignore"):
-            return gradients(order or reachable([root]), {root: seed}, wrt, values.__getitem__)
+            seeds, of = {root: seed}, values.__getitem__
+            return gradients(order or reachable([root]), seeds, wrt, of, decided)
     except (ValueError, ArithmeticError) as error:
         raise EvaluationError(f"the gradient has no value: {error}") from None
 
