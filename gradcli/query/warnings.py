@@ -239,27 +239,8 @@ def nan_in_pytorch(
     """
     told = []
     for name, x in wrt.items():
-        needed, adjoints, made = {x}, dict[Expr, Any](), list[Expr]()
-        for node in order:
-            if node.kind == FLOAT and node.op is not detach and needed & {*node.operands}:
-                needed.add(node)
-
-        def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
-            adjoints[node] = cotangent  # noqa: B023
-            wanted = tuple([operand in needed for operand in node.operands])  # noqa: B023
-            of = [None if each is None else values[each] for each in (node, *node.operands)]
-            if node.op is None or True not in wanted:
-                return ()
-            parts: Any = [cotangent * 0.0 if want else None for want in wanted]
-            if node.op.kind != "flat":  # to which PyTorch passes zeros
-                parts = contributions(node, wanted, cotangent, of, scale)
-            if _has_nan(tuple(parts)) and not _has_nan(cotangent):
-                made.append(node)  # noqa: B023
-            return parts
-
-        with np.errstate(all="ignore"):
-            sweep(order, {root: record.seed}, pull)
-        lost = np.isnan(adjoints.get(x, 0.0)) & np.isfinite((record.grad or {})[name])
+        adjoint, made = _as_pytorch(order, {root: record.seed}, x, values)
+        lost = np.isnan(adjoint) & np.isfinite((record.grad or {})[name])
         if made and np.any(lost):
             place = ", ".join(map(str, np.argwhere(lost)[0]))
             told.append(
@@ -268,6 +249,34 @@ def nan_in_pytorch(
                 "repair masks the input as well: sqrt(where(x > 0, x, 1))"
             )
     return told
+
+
+def _as_pytorch(
+    order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
+) -> tuple[Any, list[Expr]]:
+    """The adjoint of x with the products of IEEE, and the nodes that make NaN on the way."""
+    needed, made = {x}, list[Expr]()
+    for node in order:
+        if node.kind == FLOAT and node.op is not detach and needed & {*node.operands}:
+            needed.add(node)
+    adjoints: dict[Expr, Any] = {}
+
+    def pull(node: Expr, cotangent: Any) -> Any:
+        adjoints[node] = cotangent
+        wanted = tuple([operand in needed for operand in node.operands])
+        if node.op is None or True not in wanted:
+            return ()
+        if node.op.kind == "flat":  # to which PyTorch passes zeros
+            return [cotangent * 0.0 if want else None for want in wanted]
+        of = [None if each is None else values[each] for each in (node, *node.operands)]
+        parts = contributions(node, wanted, cotangent, of, scale)
+        if _has_nan(tuple(parts)) and not _has_nan(cotangent):
+            made.append(node)
+        return parts
+
+    with np.errstate(all="ignore"):
+        sweep(order, {root: seed for root, seed in seeds.items() if root in needed}, pull)
+    return adjoints.get(x, 0.0), made
 
 
 def _has_nan(part: Any) -> bool:
