@@ -24,14 +24,13 @@ from gradcli.graph import transforms
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import contributions, scale, sweep
+from gradcli.graph.sweep import contributions, requiring, scale, sweep
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.axes import sum_to_shape
-from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.structure import detach
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 
@@ -174,7 +173,9 @@ def has_nan(value: Any) -> bool:
     """Return whether an array has a NaN, or one of several that stand together or by names."""
     if isinstance(value, dict):
         value = tuple(value.values())
-    return any(map(has_nan, value)) if isinstance(value, tuple) else bool(np.isnan(value).any())
+    if isinstance(value, tuple):
+        return any(map(has_nan, value))
+    return value is not None and bool(np.isnan(value).any())
 
 
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
@@ -255,10 +256,7 @@ def _as_pytorch(
     order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
 ) -> tuple[Any, list[Expr]]:
     """The adjoint of x with the products of IEEE, and the nodes that make NaN on the way."""
-    needed, made = {x}, list[Expr]()
-    for node in order:
-        if node.kind == FLOAT and node.op is not detach and needed & {*node.operands}:
-            needed.add(node)
+    needed, made = requiring(order, {x}), list[Expr]()
     adjoints: dict[Expr, Any] = {}
 
     def pull(node: Expr, cotangent: Any) -> Any:
@@ -270,20 +268,13 @@ def _as_pytorch(
             return [cotangent * 0.0 if want else None for want in wanted]
         of = [None if each is None else values[each] for each in (node, *node.operands)]
         parts = contributions(node, wanted, cotangent, of, scale)
-        if _has_nan(tuple(parts)) and not _has_nan(cotangent):
+        if has_nan(tuple(parts)) and not has_nan(cotangent):
             made.append(node)
         return parts
 
     with np.errstate(all="ignore"):
         sweep(order, {root: seed for root, seed in seeds.items() if root in needed}, pull)
     return adjoints.get(x, 0.0), made
-
-
-def _has_nan(part: Any) -> bool:
-    """Return whether what is passed back has a NaN; None is nothing."""
-    return (
-        any(map(_has_nan, part)) if isinstance(part, tuple) else part is not None and has_nan(part)
-    )
 
 
 def vjps_of(
