@@ -290,26 +290,23 @@ class _Edge(NamedTuple):
 
 def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
     """The edges of a path that something flows through; of arrays a factor is the ratio of mean
-    magnitudes.
+    magnitudes, of an operand that stands in several places their sum.
     """
-    parts = {(part.operand, part.node): part for part in entries.explanation.backward}
     mask = entries.mask
     for operand, user in zip(path.nodes, path.nodes[1:], strict=False):
-        part = parts.get((operand, user))
-        if part is None:
+        parts = [part for part in entries.arrived.get(operand, []) if part.node == user]
+        if not parts:
             continue
-        above = entries.above(part, mask)
+        above, factor = entries.above(parts[0], mask), 0.0
         before = _mean(entries.node(user).adjoint, above)
-        local = None if part.local is None else entries.number(part.local, above)
-        factor = (
-            float(local)
-            if local is not None and np.ndim(local) == 0 and part.summed is None
-            else _mean(part.passed, mask) / before
-            if before
-            else math.nan
-        )
+        for part in parts:
+            local = None if part.local is None else entries.number(part.local, above)
+            if local is not None and np.ndim(local) == 0 and part.summed is None:
+                factor += float(local)
+            else:
+                factor += _mean(part.passed, mask) / before if before else math.nan
         if factor and math.isfinite(factor):
-            yield _Edge(part, mask, factor)
+            yield _Edge(parts[-1], mask, factor)
         mask = above
 
 
