@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from recorded import read_json
 
 yaml = pytest.importorskip(
     "yaml", reason="PyYAML reads what CI systems read; it is in the extra 'test'"
@@ -41,10 +42,6 @@ gradient = "mine:slope"
 at = { x = [1, 2.5] }
 """
 MODULE = "import numpy as np\ndef loss(x): return np.sum(x**2)\ndef slope(x): return 2*x\n"
-
-
-def schema(name: str) -> Any:
-    return json.loads((DATA / name).read_text("utf-8"))
 
 
 @pytest.fixture
@@ -92,7 +89,7 @@ def environment(tmp_path: Path, **further: str) -> dict[str, str]:
 
 
 def test_the_action_is_one() -> None:
-    jsonschema.validate(yaml.safe_load(ACTION.read_text("utf-8")), schema("github-action.json"))
+    jsonschema.validate(yaml.safe_load(ACTION.read_text("utf-8")), read_json("github-action.json"))
 
 
 def test_no_input_stands_in_a_script() -> None:
@@ -162,7 +159,7 @@ def test_the_action_checks_files_and_functions(project: Path, tmp_path: Path) ->
     assert (project / "out.xml").read_text("utf-8").count("<testcase") == 3
     assert "3 passed" in (project / "out.md").read_text("utf-8")
     jsonschema.validate(
-        json.loads((tmp_path / "gradcli.sarif").read_text("utf-8")), schema("sarif-2.1.0.json")
+        json.loads((tmp_path / "gradcli.sarif").read_text("utf-8")), read_json("sarif-2.1.0.json")
     )
     assert (tmp_path / "gradcli-cache" / "verdicts").is_dir(), (
         "verdicts are where they are kept from run to run"
@@ -238,7 +235,7 @@ def documents() -> Iterator[Any]:
 
 @pytest.mark.parametrize("place", range(3), ids=["inputs", "template", "job"])
 def test_the_template_is_one(place: int) -> None:
-    jsonschema.validate(list(documents())[place], schema("gitlab-ci.json"))
+    jsonschema.validate(list(documents())[place], read_json("gitlab-ci.json"))
 
 
 def run_job(job: dict[str, Any], project: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:

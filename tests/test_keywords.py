@@ -139,6 +139,7 @@ def test_every_keyword_is_used_as_the_library_uses_it_or_refused(prefix: str, na
     ] == []
 
 
+@pytest.mark.ci
 def test_most_functions_are_tried() -> None:
     assert sum(bool(fitting(*pair)) for pair in EVERY) > 0.9 * len(EVERY)
 

@@ -294,6 +294,7 @@ def try_all() -> None:
     print(json.dumps([len(texts), wrong]))
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does")
 def test_every_function_with_the_largest_numbers_it_takes() -> None:
     paths = [str(Path(__file__).parent), str(Path(gradcli.__file__).parents[1])]

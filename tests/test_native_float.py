@@ -18,6 +18,8 @@ from test_native_functions import CASES, FLAGS, NAMES, WITHOUT, applied, compile
 
 from gradcli.plans.native.program import functions_in_c
 
+pytestmark = pytest.mark.ci  # every operation, compiled several times
+
 MAX = float(np.finfo(np.float32).max)
 LEAST = float(np.finfo(np.float32).tiny)
 SPECIAL = np.array((

@@ -32,6 +32,8 @@ from gradcli.reference.ball import as_arb
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
 
+pytestmark = pytest.mark.ci  # every operation, compiled several times
+
 FLAGS = (
     "-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
     "--param=vect-epilogues-nomask=0",

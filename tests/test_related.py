@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from helpers import thinned
 
 FOUND = {  # what is asked, and the derivatives
     "a circle": (["x^2 + y^2 = 25", "--implicit", "y"], {"x": "-x/y"}),
@@ -28,12 +29,39 @@ FOUND = {  # what is asked, and the derivatives
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "derivative"), FOUND.values(), ids=FOUND)
+@pytest.mark.parametrize(
+    ("arguments", "derivative"),
+    thinned((pytest.param(*case, id=name) for name, case in FOUND.items()), every=2),
+)
 def test_a_formula(call_cli, arguments, derivative):
     done = call_cli("diff", *arguments, "--format", "json")
     record = json.loads(done.stdout)
     assert (done.returncode, record["derivative"]) == (0, derivative)
     assert record["check"]["verdict"] == "agree"
+
+
+POINTS = {  # what is asked, the value of the name, and its slopes
+    "a circle": (["x^2 + y^2 = 25", "--implicit", "y", "x=3", "y=4"], 4, {"x": -0.75}),
+    "a sphere": (["x^2 + y^2 + z^2 = 9", "--implicit", "z", "x=2", "y=2", "z=1"], 1, {"x": -2, "y": -2}),
+    "by one of two": (["x^2 + y^2 + z^2 = 9", "--implicit", "z", "x=2", "y=2", "z=1", "--wrt", "y"], 1, {"y": -2}),
+    "a call before the sign": (["sin(x*y) = y", "--implicit", "y", "x=3", "y=0"], 0, {"x": 0}),
+    "a curve": (["x = t^2; y = t^3", "--implicit", "y", "t=2"], 8, {"x": 3}),
+    "in LaTeX": ([r"\frac{x^2}{4} + y^2 = 2", "--implicit", "y", "x=2", "y=1"], 1, {"x": -0.5}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "value", "slopes"), POINTS.values(), ids=POINTS)
+def test_a_point(call_cli, arguments, value, slopes):
+    done = call_cli("eval", *arguments, "--format", "jsonl")
+    record = json.loads(done.stdout)
+    assert (done.returncode, record["value"], record["grad"]) == (0, value, slopes)
+    assert (record["check"]["verdict"], record["warnings"]) == ("agree", [])
+
+
+def test_a_point_beside_the_curve_is_told(call_cli):
+    done = call_cli("eval", "x^2 + y^2 = 25", "--implicit", "y", "x=3", "y=5", "--format", "jsonl")
+    said = json.loads(done.stdout)["warnings"]
+    assert said == ["the point is not on the curve: the sides differ by 9"]
 
 
 REFUSED = {
@@ -45,6 +73,8 @@ REFUSED = {
     "no name": (["x*y = 1", "--implicit", "y,x"], "--implicit takes a name, not 'y,x'"),
     "a rate of nothing": (["5", "--of", "t"], "nothing here depends on 't'"),
     "an inequality": (["x^2 + y^2 < 25", "--implicit", "y"], "not for a truth"),
+    "a point": (["x^2 + y^2 = 25", "--implicit", "y", "x=3", "y=4"], "gradcli eval gives the slope at a point"),
+    "nothing to depend on": (["x^2 + y^2 = 25", "--implicit", "y", "x=3"], "'y' depends on no other name"),
     "an array": (["v*y = x", "v=1,2", "--implicit", "y"], "not for an array"),
     "both": (["r^2 = t", "--of", "t", "--implicit", "r"], "exclude each other"),
     "what cannot be read": (["x^2 + = 1", "--implicit", "x"], "expected a value"),
@@ -54,6 +84,22 @@ REFUSED = {
 @pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(call_cli, arguments, said):
     done = call_cli("diff", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "factor0" not in done.stderr
+
+
+REFUSED_AT_A_POINT = {
+    "a name without a value": (["x*y = 1", "--implicit", "y", "x=2"], "no value for 'y'"),
+    "an uncertain value": (["x*y = 1", "--implicit", "y", "x=2±0.1", "y=0.5"], "takes exact values, without ±"),
+    "another mode": (["x*y = 1", "--implicit", "y", "x=2", "y=1", "--hessian"], "exclude each other"),
+    "no option": (["x*y = 1", "x=2", "y=1"], "--implicit y is for equations that give y"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED_AT_A_POINT.values(), ids=REFUSED_AT_A_POINT)
+def test_what_is_refused_at_a_point(call_cli, arguments, said):
+    done = call_cli("eval", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "factor0" not in done.stderr

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from format_readers import blocks_of, page_of
 from jsonschema import Draft4Validator, Draft202012Validator
+from recorded import read_json
 from report_cases import CI_VARIABLES, RUN, case, summary_of, written
 from xml_schema import Schema
 
@@ -28,7 +29,7 @@ from gradcli.report.rules import RULES
 from gradcli.report.verdicts import Verdict
 
 DATA = Path(__file__).parent / "data"
-SARIF = Draft4Validator(json.loads((DATA / "sarif-2.1.0.json").read_text("utf-8")))
+SARIF = Draft4Validator(read_json("sarif-2.1.0.json"))
 JUNIT = Schema(DATA / "junit-10.xsd")
 
 

@@ -14,6 +14,7 @@ import pytest
 from format_readers import cells_of, page_of, seen_in
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from recorded import read_json
 from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, summary_of, unknown, written
 
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
@@ -45,7 +46,7 @@ from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.rules import RULES
 from gradcli.report.verdicts import Verdict
 
-SARIF = json.loads((Path(__file__).parent / "data" / "sarif-2.1.0.json").read_text("utf-8"))
+SARIF = read_json("sarif-2.1.0.json")
 
 
 @pytest.fixture(autouse=True)

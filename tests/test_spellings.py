@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import thinned
 
 import gradcli
 from gradcli.files.jsonl import ClaimInput
@@ -96,7 +97,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "at", "value", "slopes"), CASES)
+@pytest.mark.parametrize(("text", "at", "value", "slopes"), thinned(CASES))
 def test_every_spelling_gets_the_verdict_of_the_function(
     text: str, at: dict[str, float], value: str, slopes: dict[str, str]
 ) -> None:

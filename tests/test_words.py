@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import gradcli
@@ -21,11 +21,15 @@ _MOST_PARTICIPLES = 25
 _WIDE, _MOST_WIDE = 100, 300  # but for records and tables of operations
 
 
-def definitions() -> Iterator[tuple[Path, ast.AST]]:
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield path, node
+@cache
+def definitions() -> list[tuple[Path, ast.AST]]:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        (path, node)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, kinds)
+    ]
 
 
 def is_participle(name: str) -> bool:

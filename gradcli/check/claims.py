@@ -13,7 +13,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,10 +35,11 @@ from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.extended import WIDER
 from gradcli.reference.algebra import Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
-from gradcli.reference.fields.identity import Decision, Question, entries_alike
-from gradcli.reference.fields.identity import decide as decide_identity
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.storage.digests import content
+
+if TYPE_CHECKING:
+    from gradcli.reference.fields.identity import Decision
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,6 +431,8 @@ class _Formula:
         self.outside: list[Point] = []
 
     def decide(self) -> Claim:
+        from gradcli.reference.fields.identity import Decision
+
         here, by_algebra = self._here(), decision(self.judge, self.claim)
         if by_algebra is not Decision.SAME:
             here.decided_by, here.points = POINTS, 1
@@ -636,6 +639,8 @@ def decision(judge: Judge, claim: Given) -> Decision:
     """Return whether a formula is what it is claimed to be for all values for which both have one;
     open without FLINT.
     """
+    from gradcli.reference.fields.identity import Decision, Question, decide, entries_alike
+
     assert claim.formula is not None
     leaves = judge.every_leaf(claim.formula)
     by_leaf = judge.seed_leaf is not None and judge.seed_leaf in leaves
@@ -655,7 +660,7 @@ def decision(judge: Judge, claim: Given) -> Decision:
     if key not in _decisions:
         if len(_decisions) >= _REMEMBERED:
             _decisions.clear()
-        _decisions[key] = decide_identity(question)
+        _decisions[key] = decide(question)
     return _decisions[key]
 
 

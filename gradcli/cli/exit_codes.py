@@ -33,7 +33,7 @@ def run_guarded(app: Callable[..., Any]) -> int:
     prepare()
     try:
         command = command_of(app)
-        with interrupts.unwinding():
+        with interrupts.Unwinding():
             code = command if isinstance(command, int) else command()
             sys.stdout.flush()
         return _end_by_interrupt() if code == INTERRUPTED else code

@@ -91,6 +91,18 @@ def is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
+_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
+_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
+
+
+def as_equation(text: str) -> str:
+    """A text whose last statement may be an equation as people write it, with one sign "="."""
+    before, mark, last = text.rpartition(";")
+    sides = _EQUALS.split(last)
+    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
+    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
+
+
 ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"
 
 
@@ -168,9 +180,16 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
 EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
 
 
-def eval_inputs(request: Request) -> Inputs:
-    """Return what ``gradcli eval`` reads. Raises UsageError."""
-    return words_of(request).inputs(request, "evaluate", EXAMPLE)
+def eval_inputs(request: Request, *, equation: bool = False) -> Inputs:
+    """Return what ``gradcli eval`` reads, where the expression may be an equation. Raises
+    UsageError.
+    """
+    found = words_of(request)
+    if equation:
+        found = found._replace(
+            others=[(as_equation(text), beside) for text, beside in found.others]
+        )
+    return found.inputs(request, "evaluate", EXAMPLE)
 
 
 def expression_apart(request: CheckRequest) -> CheckRequest:

@@ -49,7 +49,7 @@ def take_over() -> None:
     atexit.register(_ignore)  # the first to be registered is the last to be called
 
 
-class unwinding:
+class Unwinding:
     """Signals raise in the block.
 
     One that was lost there, in a destructor or by a library, raises at its end.

@@ -222,6 +222,15 @@ class Request(Fixed):
         return self.word_of(name, on=False) if value is False else f"{self.word_of(name)} {value}"
 
 
+Implicit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The name that an equation gives: 'x^2 + y^2 = 25' --implicit y is dy/dx.",
+    ),
+]
+
+
 class EvalRequest(Request):
     """Evaluate expressions and their gradients.
 
@@ -241,6 +250,7 @@ class EvalRequest(Request):
     wrt: Wrt = None
     freeze: Freeze = ()
     seed: Seed = None
+    implicit: Implicit = None
     jacobian: Annotated[
         bool, typer.Option("--jacobian", help="All partial derivatives instead of a gradient.")
     ] = False
@@ -358,13 +368,7 @@ class DiffRequest(Request):
         str | None,
         typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression."),
     ] = None
-    implicit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The name that an equation gives: 'x^2 + y^2 = 25' --implicit y is dy/dx.",
-        ),
-    ] = None
+    implicit: Implicit = None
     of: Annotated[
         str | None,
         typer.Option(

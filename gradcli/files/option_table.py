@@ -40,6 +40,7 @@ _EXCLUSIVE = {
     "eval": """
         jvp | formula wrt freeze; output_format=csv,value,grad | formula; output_format=csv,latex,value,grad | precision
         output_format=grad | jacobian hessian jvp hvp
+        implicit | jacobian hessian jvp hvp cov seed freeze precision save on backend threads
         on | jacobian hessian jvp hvp cov formula precision freeze timeout backend""",
     "explain": """
         output_format=mermaid,svg | steps why; output_format=latex latex | why; output_format=text,mermaid,svg | latex

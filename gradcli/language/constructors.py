@@ -498,8 +498,8 @@ def minimum_of(builder: Builder, *values: Any) -> Expr:
 
 
 def einsum(builder: Builder, arguments: Any) -> Any:
-    """einsum('ij,jk->ik', a, b), and PyTorch's other forms: the operands as one list, before or
-    after the subscripts.
+    """Sums of products, in PyTorch's other forms too: the operands as one list, before or after the
+    subscripts.
     """
     first, *rest = arguments or (None,)
     if len(rest) == 1 and isinstance(rest[0], str):

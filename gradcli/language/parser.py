@@ -106,6 +106,7 @@ _ENDS = frozenset(
 _BEGINS = ("(", *ROOTS)
 
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
+_EQUALITY = "write x == y to compare; --implicit y is for equations that give y"
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
 _LONGEST_BASE = 24  # characters of a base that is quoted
@@ -633,7 +634,7 @@ class _Parser:
         return self.push(Sequence(opener.text, found, opener.start, end))
 
     def absolute(self, opener: Token) -> Node:
-        """atom = "|" expression "|" """
+        """Rule: atom = "|" expression "|"."""
         self.implied = True
         found, commas, end = self.read_bracket(_BARS, opener, self.expression)
         if commas:
@@ -1024,7 +1025,7 @@ class _Parser:
             self.fail("the expression ends where a value is expected", before.span)
         help = None
         if token.text == "=":
-            help = "leave it out" if self.at == 1 else "write x == y to compare"
+            help = "leave it out" if self.at == 1 else _EQUALITY
         self.fail(f"expected a value, not {token.text!r}", token.span, help)
 
     def refuse_beside(self, node: Node, token: Token) -> NoReturn:
@@ -1032,7 +1033,7 @@ class _Parser:
         if token.text == "=":
             words = [before.text for before in self.tokens[: self.at] if before.kind == NAME]
             declared = len(words) == self.at == 2 and words[0] != "assert"  # let y = 2, var y = 2
-            help = f"leave '{words[0]}' out" if declared else "write x == y to compare"
+            help = f"leave '{words[0]}' out" if declared else _EQUALITY
             self.fail("'=' can only follow a name at the start of a statement", token.span, help)
         offer = None
         if _begins_value(token) and type(node) in (Name, Number, Call):

@@ -76,8 +76,8 @@ def compilation(work: Work) -> int:
 
 
 def choose_backend(backend: str, work: Work, calls: int = ONCE) -> str:
-    """ "numpy" or "native": what is asked for, and of "auto" what a count says, or "numpy" where no
-    compiler works.
+    """Return "numpy" or "native": what is asked for, and of "auto" what a count says, or "numpy"
+    where no compiler works.
 
     work   of one call
     calls  how often it is thought to be done: native code is for additions in all that outweigh a

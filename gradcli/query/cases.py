@@ -341,7 +341,6 @@ class RecordLines:
         Of one for which no time is left it is what the record says of itself, with the reason why
         it was ``unreached``.
         """
-
         folder = folder_of(path) if folder is None else folder
         known: dict[str, Any] = {}
         try:

@@ -8,20 +8,24 @@ derivative by a factor before it, and so it is held to the reference as those ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import EvaluationError, ShapeError, UnknownNameError, UsageError
+from gradcli.errors import EvaluationError, GradcliError, ShapeError, UnknownNameError, UsageError
 from gradcli.graph.nodes import reachable
 from gradcli.language.lowering import as_read
-from gradcli.language.run import Program
-from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
-from gradcli.query.evaluate import record_of
+from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.tree import Binary, Binding, Expression, Node, Query, Statement, rewritten
+from gradcli.query.evaluate import record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import Asked, Subject, derivative, query_of
+from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord, Path
+from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict
+
+_ON_CURVE = 1e-3  # how far the sides of an equation may be apart at a point that was rounded
 
 
 @dataclass(frozen=True)
@@ -39,35 +43,114 @@ class Implicit:
         record = record_of(DerivativeRecord, statement, id, order=asked.order, dependent=y)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
-            bound = [name for name in program.scope.names if not program.scope.names[name].is_leaf]
-            curve = y in bound
-            if not curve and y not in names:
-                raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
-            if curve and len(names) != 1:
-                said = ", ".join(names) or "no name"
-                raise UsageError(f"a curve depends on one name, and '{y}' on {said}")
-            others = [name for name in (bound if curve else names) if name != y] or names
-            record.names, record.absent = asked.names or tuple(others), ()
+            slopes = self._slopes(program, text, names, asked.names)
+            curve = self._is_curve(program)
+            record.names, record.absent = tuple(slopes), ()
             record.known = () if curve else record.known
-            if asked.order > 1 and len(record.names) > 1:
+            if asked.order > 1 and len(slopes) > 1:
                 raise UsageError(
                     "a higher derivative is by one name", help=f"write {record.names[0]} after it"
                 )
-            for x in record.names:
-                if x not in others:
-                    raise UnknownNameError(f"'{y}' does not depend on '{x}'")
-                (t,) = names if curve else (x,)
-                by = f"/grad({x}, {t})" if curve and x != t else ""
-                slope = value = (
-                    f"grad({y}, {t}){by}" if curve else f"-grad({text}, {x})/grad({text}, {y})"
-                )
-                for order in range(1, asked.order + 1):
-                    value = formulas.find(value, (x,) * order)
-                    slope = value if order == 1 else slope
-                    rest = "" if curve else f" + grad({value}, {y})*({slope})"
-                    value = f"grad({value}, {t}){by}{rest}"
+            for x, (slope, t, by) in slopes.items():
+                first = value = formulas.find(slope, (x,))
+                for order in range(2, asked.order + 1):
+                    rest = "" if curve else f" + grad({value}, {y})*({first})"
+                    value = formulas.find(f"grad({value}, {t}){by}{rest}", (x,) * order)
 
         return _answer(program, statement, asked, record, fill)
+
+    def at_points(
+        self, program: Program, parsed: Iterable[Statement | GradcliError], options: Options
+    ) -> Iterator[Record]:
+        """The value of the name and its slopes where all names have values, for each query; of a
+        curve without one, where the program ends.
+        """
+        found = False
+        for statement in parsed:
+            if isinstance(statement, Query):
+                record: Record | None = self._at_point(program, statement, options)
+            else:
+                record = run_statement(program, statement, options)
+            if record is not None:
+                found = True
+                yield record
+        if not found:
+            yield self._at_point(program, query_of(self.dependent, program), options)
+
+    def _at_point(self, program: Program, statement: Query, options: Options) -> Record:
+        record = record_of(Record, statement)
+        scope = program.scope
+        try:
+            text, record.read_as = _zero_of(program, statement)
+            lowered = program.execute(query_of(text, program))
+            assert lowered is not None
+            slopes = self._slopes(program, text, _names_of(lowered), options.wrt)
+            record.value = scope.evaluate(scope.names[self.dependent])
+            off = 0.0 if self._is_curve(program) else float(scope.evaluate(lowered.value))
+            if abs(off) > _ON_CURVE * (1 + abs(record.value)):
+                record.warnings.append(
+                    f"the point is not on the curve: the sides differ by {off:.6g}"
+                )
+            record.grad, record.derivative = {}, {} if options.formula else None
+            if options.latex:
+                record.latex = {}
+            factor = _unused(text)
+            (one,) = statements([f"{factor} = 1.0"])
+            assert isinstance(one, Binding)
+            program.execute(one)
+            for x, (slope, *_) in slopes.items():
+                asked = replace(options, wrt=(factor,))
+                found = run_statement(program, query_of(f"{factor}*({slope})", program), asked)
+                assert found is not None
+                if found.error is not None:
+                    raise found.error.error
+                assert found.grad is not None
+                record.grad[x] = found.grad[factor]
+                for formulas, said in (
+                    (record.derivative, found.derivative),
+                    (record.latex, found.latex),
+                ):
+                    if formulas is not None and said is not None:
+                        formulas[x] = said[factor]
+                if found.uncertainty is not None:
+                    raise UsageError("--implicit takes exact values, without ±")
+                _take(record, found, x, factor, slope)
+        except Exception as error:
+            record.fail(_at_statement(error, statement))
+        return record
+
+    def _is_curve(self, program: Program) -> bool:
+        """Return whether the name is a value that the program binds."""
+        node = program.scope.names.get(self.dependent)
+        return node is not None and not node.is_leaf
+
+    def _slopes(
+        self, program: Program, text: str, names: list[str], asked: tuple[str, ...] | None
+    ) -> dict[str, tuple[str, str, str]]:
+        """Return, by each name, the slope as text, the name that a curve depends on, and what its
+        derivatives are divided by.
+        """
+        y, scope = self.dependent, program.scope
+        bound = [name for name in scope.names if not scope.names[name].is_leaf]
+        curve = y in bound
+        if not curve and y not in names:
+            raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
+        if curve and len(names) != 1:
+            said = ", ".join(names) or "no name"
+            raise UsageError(f"a curve depends on one name, and '{y}' on {said}")
+        others = [name for name in (bound if curve else names) if name != y]
+        others = names if curve and not others else others
+        if not others:
+            raise UsageError(f"'{y}' depends on no other name: each has a value")
+        slopes = {}
+        for x in asked or others:
+            if x not in others:
+                raise UnknownNameError(f"'{y}' does not depend on '{x}'")
+            (t,) = names if curve else (x,)
+            by = f"/grad({x}, {t})" if curve and x != t else ""
+            slope = f"grad({y}, {t}){by}" if curve else f"-grad({text}, {x})/grad({text}, {y})"
+            slopes[x] = slope, t, by
+        return slopes
 
 
 @dataclass(frozen=True)
@@ -109,31 +192,55 @@ def _answer(
     names without values; and what finds formulas. An error becomes the record's.
     """
     try:
-        read = as_read(statement.expression, program.scope)
-        own = program.scope.functions
-
-        def text(node: Node) -> str:
-            return rewritten(Expression(node, []), own)
-
-        root = read.root
-        said = text(root)
-        if isinstance(root, Binary) and root.operator == "==":
-            said = f"{text(root.left)} - ({text(root.right)})"
+        said, record.read_as = _zero_of(program, statement)
         lowered = lower_freely(program, query_of(said, program), asked.names or (), can_list=True)
         assert lowered is not None
-        if lowered.value.shape or lowered.value.kind == "bool":
-            what = "a truth" if lowered.value.kind == "bool" else "an array"
-            raise ShapeError(f"this is for equations and numbers, not for {what}")
-        free = SampledPoints(program, lowered, asked.options).leaves
-        here = [node.payload.name for node in reachable([lowered.value]) if node.is_leaf]
-        names = [*free] or list(dict.fromkeys(here))
-        record.read_as = text(root) if read.implied else None
+        here = _names_of(lowered)
+        names = [*SampledPoints(program, lowered, asked.options).leaves]
+        if here and not names:
+            raise UsageError(
+                "all names have values", help="gradcli eval gives the slope at a point: --implicit"
+            )
         record.known = tuple(sorted({*names, *here}))
         record.absent = tuple(name for name in asked.names or () if name not in names)
         fill(said, names, _Formulas(program, asked, record, _unused(said)))
     except Exception as error:
-        record.fail(as_gradcli_error(error).at(statement.span, statement.source))
+        record.fail(_at_statement(error, statement))
     return record
+
+
+def _zero_of(program: Program, statement: Query) -> tuple[str, str | None]:
+    """Return a query's text, an equation as the difference of its sides, and how it was read, where
+    that is not as it stands.
+    """
+    read, own = as_read(statement.expression, program.scope), program.scope.functions
+
+    def text(node: Node) -> str:
+        return rewritten(Expression(node, []), own)
+
+    root = read.root
+    said = text(root)
+    read_as = said if read.implied else None
+    if isinstance(root, Binary) and root.operator == "==":
+        said = f"{text(root.left)} - ({text(root.right)})"
+    return said, read_as
+
+
+def _names_of(lowered: Lowered) -> list[str]:
+    """Return the names of a number. Raises ShapeError for anything else."""
+    value = lowered.value
+    if value.shape or value.kind == "bool":
+        what = "a truth" if value.kind == "bool" else "an array"
+        raise ShapeError(f"this is for equations and numbers, not for {what}")
+    here = [node.payload.name for node in reachable([value]) if node.is_leaf]
+    return list(dict.fromkeys(here))
+
+
+def _at_statement(error: Exception, statement: Query) -> GradcliError:
+    """An error at the statement: its own place is in a text that nobody wrote."""
+    found = as_gradcli_error(error)
+    found.source = found.span = None
+    return found.at(statement.span, statement.source)
 
 
 def _unused(text: str) -> str:
@@ -149,7 +256,6 @@ class _Formulas:
     asked: Asked
     record: DerivativeRecord
     factor: str
-    check: Check = field(default_factory=lambda: Check(Verdict.AGREE))
 
     def find(self, value: str, path: Path) -> str:
         """Put the formula of a value into the record, and return it.
@@ -163,24 +269,32 @@ class _Formulas:
             raise found.error.error
         formula = found.formulas[found.names]
         self.record.formulas[path] = formula
-        self._take(found, ",".join(path))
+        _take(self.record, found, ",".join(path), self.factor)
         if formula.text is None:
             raise EvaluationError("the derivative has no short formula")
         return formula.text
 
-    def _take(self, found: DerivativeRecord, of: str) -> None:
-        record, check = self.record, found.check
-        record.warnings += [text for text in found.warnings if self.factor not in text]
-        if check is None:
-            return
-        for part in check.variables.values():
-            self.check.variables[of] = part
-        for claim in check.claims:
-            claim.of = of
-        self.check.claims += check.claims
-        if check.verdict > self.check.verdict:
-            reason = check.reason or ""
-            said = reason.partition(":")[0] if self.factor in reason else check.reason
-            self.check.verdict, self.check.reason = check.verdict, said
-        record.check = self.check
-        record.points = min(record.points or found.points, found.points)
+
+def _take(record: Answer, found: Answer, of: str, factor: str, slope: str = "") -> None:
+    """Put the verdict on the derivative by a factor, and what is said of it, into a record.
+
+    slope  the derivative as our text, which nobody wrote
+    """
+    for said in found.warnings:
+        text = said.replace(f"'({slope})'", "the slope") if slope else said
+        if factor not in text and text not in record.warnings:
+            record.warnings.append(text)
+    check = found.check
+    if check is None:
+        return
+    whole = record.check = record.check or Check(Verdict.AGREE)
+    for part in check.variables.values():
+        whole.variables[of] = part
+    for claim in check.claims:
+        claim.of = of
+    whole.claims += check.claims
+    if check.verdict > whole.verdict:
+        reason = check.reason or ""
+        whole.verdict = check.verdict
+        whole.reason = reason.partition(":")[0] if factor in reason else check.reason
+    record.points = min(record.points or found.points, found.points)

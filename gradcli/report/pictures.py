@@ -325,6 +325,7 @@ _LABELLED, _LABEL = 90, 14  # edges up to which each has its number, and its cha
 _ALONG = np.linspace(
     0.1, 0.9, 17
 )  # of the piece of an edge: where its number may stand, best at 0.6
+_TRIED = 4 * len(_ALONG)  # places on the last pieces of a long edge that are compared
 _TITLE_ROOM = 34
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
@@ -594,13 +595,15 @@ class _Picture:
         for box in self.drawn.boxes:
             x, y = self._place(box.key)
             taken.append((x, y + self.height / 2, self.widths[box.key] / 2, self.height / 2))
-        for number, (edge, way) in enumerate(zip(self.drawn.edges, ways, strict=True)):
+        for number, (edge, whole) in enumerate(zip(self.drawn.edges, ways, strict=True)):
             if not 0 < len(edge.contribution) <= _LABEL:
                 continue
+            way = whole[:_TRIED]
             half = np.array([display_width(edge.contribution) * 3.4 + 3, 8.0])
             centers, halves = np.split(np.array(taken), 2, axis=1)
             hidden = (np.abs(way[:, None] - centers) < half + halves).all(axis=2).any(axis=1)
-            others = points[owners != number]
+            near = (abs(points - (way.min(0) + way.max(0)) / 2) < half + np.ptp(way, 0) / 2).all(1)
+            others = points[near & (owners != number)]
             crossed = (np.abs(way[:, None] - others) < half).all(axis=2).sum(axis=1)
             if not hidden.all():
                 aside = np.abs(np.resize(_ALONG, len(way)) - 0.6)

@@ -13,6 +13,7 @@ from functools import cache
 from gradcli.cli.decide.running import Evaluation, Run, Text
 from gradcli.cli.inputs import (
     Inputs,
+    as_equation,
     eval_inputs,
     kind_by_suffix,
     options_of,
@@ -63,7 +64,7 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
         if _NAMES.match(text) and (expressions or beside):
             names += _list_of(text)
         else:
-            expressions.append((text if request.implicit is None else _equation(text), beside))
+            expressions.append((text if request.implicit is None else as_equation(text), beside))
     found = found._replace(others=expressions)
     help = "quote the expression as a whole; after it come the names to differentiate by"
     inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
@@ -81,18 +82,6 @@ def related_of(request: DiffRequest) -> Implicit | Rates | None:
     if request.implicit is not None:
         return Implicit(request.implicit)
     return None if request.of is None else Rates(request.of)
-
-
-_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([^()]*\))?\s*")  # of a binding or a definition
-
-
-def _equation(text: str) -> str:
-    """A text whose last statement may be an equation as people write it, with one sign "="."""
-    before, mark, last = text.rpartition(";")
-    sides = _EQUALS.split(last)
-    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
-    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
 
 
 def _list_of(text: str) -> tuple[str, ...]:

@@ -179,7 +179,8 @@ class Run(ABC):
 
 def evaluate(request: EvalRequest) -> int:
     """Evaluate everything that was asked for."""
-    inputs, options = eval_inputs(request), eval_options(request)
+    inputs = eval_inputs(request, equation=request.implicit is not None)
+    options = eval_options(request)
     targets: dict[str, str] = {}
     save = None
     if request.save:
@@ -194,9 +195,11 @@ def evaluate(request: EvalRequest) -> int:
     programs = programs_of(request, inputs)
     if request.cov:
         options = covariances_of(request, programs, options)
-    return Evaluation(inputs, programs, options, request.random_state).write(
-        writer, request.fail_fast
-    )
+    if request.implicit is not None:
+        run: Run = Slopes(inputs, programs, options, request)
+    else:
+        run = Evaluation(inputs, programs, options, request.random_state)
+    return run.write(writer, request.fail_fast)
 
 
 class Evaluation(Run):
@@ -216,6 +219,24 @@ class Evaluation(Run):
         return RecordLines(self.programs, self.names).results(
             text.lines, text.path or "", Policy(self.options, self.state)
         )
+
+
+class Slopes(Run):
+    """The results of ``eval --implicit NAME``."""
+
+    kind, command, nothing = Record, "eval --implicit", "nothing to evaluate"
+
+    def __init__(
+        self, inputs: Inputs, programs: Programs, options: Options, request: EvalRequest
+    ) -> None:
+        from gradcli.query.related import Implicit
+
+        assert request.implicit is not None
+        self.of = Implicit(request.implicit)
+        super().__init__(inputs, programs, options, request.random_state)
+
+    def of_program(self, text: Text, program: Program) -> Iterator[Record]:
+        return self.of.at_points(program, program.statements(text.lines, text.name), self.options)
 
 
 class ChunkedEvaluation(Evaluation):

@@ -148,7 +148,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return self
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Any:  # noqa: N802
         return np.transpose(self)
 
     def copy(self, order: str = "C") -> Any:

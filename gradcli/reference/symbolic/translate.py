@@ -91,7 +91,7 @@ class Smooth:
     def on_arrays(
         self, of: Smooth, out: Any, arrays: Sequence[Any], dtype: Any, sized: bool
     ) -> list[Any]:
-        """This slope of a function, whose value is ``out``, in a precision of floats, and the size
+        """The slope of a function, whose value is ``out``, in a precision of floats, and the size
         of the terms that it is computed of.
 
         sized  whether the size is asked for; else it is None

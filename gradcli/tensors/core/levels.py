@@ -110,7 +110,6 @@ class Batched(Tensor):
 
 def _passed_on(name: str) -> property:
     """A field that is the physical tensor's."""
-
     return property(
         lambda x: getattr(x.physical, name), lambda x, value: setattr(x.physical, name, value)
     )
