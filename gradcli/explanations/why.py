@@ -22,6 +22,7 @@ from gradcli.explanations.reasons import (
     origin,
     stops,
 )
+from gradcli.inert import ends_of
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
 from gradcli.report.lines import size
 
@@ -345,6 +346,7 @@ def sized_value(entries: Entries, number: Any) -> Why:
 
 
 _TOLD = 3  # ways whose reasons are told
+_LONGEST = 48  # characters of the expression in a story
 
 
 def zero_value(entries: Entries) -> Why:
@@ -497,7 +499,8 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any] = EMPTY)
         return _story(entries, whole, nonfinite_value, zero_value, sized_value)
     is_known = name in given or name in explanation.gradients
     if is_known and all(name != node.name for node in explanation.nodes):
-        text = f"{name} has gradient 0: {explanation.record.expr} does not contain {name}"
+        shown = ends_of(explanation.record.expr, _LONGEST)
+        text = f"{name} has gradient 0: {shown} does not contain {name}"
         if name in _WORD.findall(explanation.record.expr):
             text = f"{name} has gradient 0: nothing in the result depends on it"
         return Why(name, "zero", [text])
