@@ -60,11 +60,19 @@ def number(value: Any, digits: int | None = None) -> str:
     """A number, powers of ten written out."""
     if isinstance(value, (bool, np.bool_)):
         return f"\\mathrm{{{str(bool(value)).lower()}}}"
-    text = str(np.asarray(value)[()]) if digits is None else f"{float(value):.{digits}g}"
+    text = (
+        str(np.asarray(value)[()])
+        if digits is None or isinstance(value, str)
+        else f"{float(value):.{digits}g}"
+    )
     if text in ("inf", "-inf", "nan"):
         return {"inf": "\\infty", "-inf": "-\\infty", "nan": "\\mathrm{NaN}"}[text]
     mantissa, e, exponent = text.partition("e")
-    mantissa = mantissa.removesuffix(".0")
+    mantissa = (
+        mantissa.replace("±", r"\pm").replace("inf", r"\infty")
+        if "±" in text
+        else mantissa.removesuffix(".0")
+    )
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if e else mantissa
 
 

@@ -516,7 +516,6 @@ class PlotRequest(Request):
             metavar="N",
             help="Rows of the table, evenly spaced (101); of two names, along each (65).",
         ),
-        Number(True, 2, 1_000_000),
     ] = None
     log: Annotated[
         str | None,
@@ -524,7 +523,6 @@ class PlotRequest(Request):
             metavar="x|y|xy",
             help="Logarithmic axes: of the name, of the value (of two names: theirs).",
         ),
-        WORDS,
     ] = None
     out: Annotated[
         str | None,
@@ -830,7 +828,6 @@ class BoundRequest(Request):
             metavar="W",
             help="How much wider than the true range a range may be, relative to its width.",
         ),
-        Number(above=True),
     ] = 0.01
     lipschitz: Annotated[
         bool, typer.Option("--lipschitz", help="Bound the norms 1, 2 and inf of the gradient, too.")

@@ -464,12 +464,14 @@ def explain(
     derivative as a formula. Raises a `GradcliError` with its place in the text for what cannot be
     evaluated.
     """
+    given = dict(locals())
     from gradcli.query.bindings import option_of, texts_of
     from gradcli.query.interface import evaluate_call
     from gradcli.report.results import GradientRecord, result_of
 
-    derived = option_of("steps", steps)
-    asked = AskedExplanation(texts_of("why", why, "entries", "x[2]"), derived, derived)
+    derived = option_of("steps", given.pop("steps"))
+    why = texts_of("why", given.pop("why"), "entries", "x[2]")
+    asked = AskedExplanation(why, derived, derived)
     found: dict[int, ShownExplanation] = {}
 
     def observe(
@@ -478,8 +480,7 @@ def explain(
         found[id(record)] = make_explanation(program, lowered, wrt, record, asked)
 
     record = evaluate_call(
-        explain, expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, dtype=dtype, random_state=random_state,
-        timeout=timeout, limits=limits, dialect=dialect, at=at, formula=False, observer=observe,
+        explain, given.pop("expression"), given.pop("bindings"), formula=False, observer=observe, **given
     )  # fmt: skip
     result = result_of(record, check)
     explanation = found.get(id(record))

@@ -76,6 +76,8 @@ class Scope:
         self.values: dict[Expr, Any] = {}  # of leaves, in the program's precision
         self.whole: set[Expr] = set()  # leaves bound to whole numbers
         self.deviations: dict[Expr, Any] = {}  # standard deviations of leaves that are not exact
+        # results that are not exact, each with its slopes by names
+        self.uncertain: list[tuple[str, dict[str, np.ndarray]]] = []
         self.frozen: set[Expr] = set()  # leaves bound with const
         self.replaced: set[str] = set()  # names that were bound to something else before
         self.bindings: dict[

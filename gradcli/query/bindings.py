@@ -64,6 +64,18 @@ def text_of(expression: Any) -> str:
     return expression
 
 
+_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
+_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
+
+
+def as_equation(text: str) -> str:
+    """A text whose last statement may be an equation as people write it, with one sign "="."""
+    before, mark, last = text.rpartition(";")
+    sides = _EQUALS.split(last)
+    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
+    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
+
+
 def words(expression: str) -> frozenset[str]:
     """The names in a program, functions and attributes among them, as the language spells them."""
     source = Source(normalize(expression))
@@ -253,8 +265,8 @@ def seed_of(seed: Any) -> Any:
     return None if seed is None else numbers(seed, "the seed")
 
 
-def option_of(name: str, value: Any) -> Any:
-    """Return the value of an option.
+def option_of(name: str, value: Any, command: str = "") -> Any:
+    """Return the value of an option, which a command may have values of its own for.
 
     Raises InputTypeError, and NativeError for native code without a compiler.
     """
@@ -269,19 +281,21 @@ def option_of(name: str, value: Any) -> Any:
     found = (
         None
         if value is None and name in _UNSAID
-        else option_value(name, value, f"'{name}'", InputTypeError)
+        else option_value(f"{command}.{name}", value, f"'{name}'", InputTypeError)
     )
     if name == "backend":
         insist(str(found))
     return found
 
 
-def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def options_of(given: Mapping[str, Any], command: str = "") -> dict[str, Any]:
     """The options by name. Raises for the first that is none."""
-    return {name: option_of(name, value) for name, value in given.items()}
+    return {name: option_of(name, value, command) for name, value in given.items()}
 
 
-def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+def refuse_exclusive(
+    given: Mapping[str, Any], usual: Mapping[str, Any], groups: str = "modes evaluate"
+) -> None:
     """Raise UsageError for options that exclude each other; ``usual`` is what they are where they
     are not given.
     """
@@ -293,9 +307,9 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
         )
         if is_given:
             return word if value else f"'{name}'"
-        return f"the mode '{name}'" if given["mode"] == name else ""
+        return f"the mode '{name}'" if given.get("mode") == name else ""
 
-    refuse_together("modes evaluate", as_typed)
+    refuse_together(groups, as_typed)
 
 
 @contextmanager

@@ -181,6 +181,19 @@ class Rates:
         return _answer(program, statement, asked, record, fill)
 
 
+def related_of(implicit: str | None, of: str | None) -> Implicit | Rates | None:
+    """Return what takes the place of expressions: an equation's slope, or a rate.
+
+    Raises UsageError for what is no name.
+    """
+    for option, name in (("--implicit", implicit), ("--of", of)):
+        if name is not None and not name.isidentifier():
+            raise UsageError(f"{option} takes a name, not '{name}'")
+    if implicit is not None:
+        return Implicit(implicit)
+    return None if of is None else Rates(of)
+
+
 def _answer(
     program: Program,
     statement: Query,

@@ -144,7 +144,7 @@ def _real_root(base: Expr, exponent: Fraction, y: float) -> str:
     if n % 2 == 0 or text is None or not math.isclose(exponent, y, rel_tol=1e-7):
         return ""
     if n == 3:
-        return f"; the real value is cbrt({text})" + (f"**{p}" if p > 1 else f"**({p})" * (p < 0))
+        return f"; the real value is cbrt({text})" + f"**{p}" * (p != 1)
     return f"; the real value is {f'sign({text})*' * (p % 2)}abs({text})**({exponent})"
 
 

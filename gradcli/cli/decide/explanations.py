@@ -13,7 +13,6 @@ from functools import cache
 from gradcli.cli.decide.running import Evaluation, Run, Text
 from gradcli.cli.inputs import (
     Inputs,
-    as_equation,
     eval_inputs,
     kind_by_suffix,
     options_of,
@@ -30,13 +29,13 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.language.tree import Statement
 from gradcli.limits import Limits
-from gradcli.query.bindings import Programs
+from gradcli.query.bindings import Programs, as_equation
 from gradcli.query.cases import RecordLines
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 from gradcli.query.general_formulas import General
 from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
-from gradcli.query.related import Implicit, Rates
+from gradcli.query.related import related_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
@@ -71,19 +70,6 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
     return inputs, tuple(dict.fromkeys(names)) if names else None
 
 
-def related_of(request: DiffRequest) -> Implicit | Rates | None:
-    """Return what takes the place of the expressions: an equation's slope, or a rate.
-
-    Raises UsageError for what is no name.
-    """
-    for option, name in (("--implicit", request.implicit), ("--of", request.of)):
-        if name is not None and not name.isidentifier():
-            raise UsageError(f"{option} takes a name, not '{name}'")
-    if request.implicit is not None:
-        return Implicit(request.implicit)
-    return None if request.of is None else Rates(request.of)
-
-
 def _list_of(text: str) -> tuple[str, ...]:
     names = names_of(text) or ()
     if not names or not all(_NAMES.match(name) for name in names):
@@ -105,7 +91,7 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
     inputs, names = diff_inputs(request)
     asked = Asked(
         names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
-        request.random_state, request.timeout, related=related_of(request),
+        request.random_state, request.timeout, related=related_of(request.implicit, request.of),
     )  # fmt: skip
     differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
     return differentiation.write(writer_for(request), request.fail_fast)
