@@ -44,8 +44,9 @@ _PLACES = {
     ),
     "gradcli.report.derivative_record": ("DerivativeRecord", "Formula"),
     "gradcli.report.explanation": (
-        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Step", "Why",
+        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Why",
     ),
+    "gradcli.report.steps": ("Step",),
     "gradcli.report.shown_explanation": ("ShownExplanation",),
     "gradcli.language.tree": ("ParsedProgram",),
     "gradcli.limits": ("Limits",),

@@ -377,6 +377,9 @@ class DiffRequest(Request):
             "'pi r^2 h' --of t r h, where dr_dt is the rate of r.",
         ),
     ] = None
+    steps: Annotated[
+        bool, typer.Option("--steps", help="How a teacher finds each formula, rule by rule.")
+    ] = False
     latex: Annotated[
         bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")
     ] = False
@@ -394,7 +397,9 @@ class DiffRequest(Request):
     ] = None
     output_format: Annotated[
         str,
-        typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output."),
+        typer.Option(
+            "--format", metavar="text|json|jsonl|latex|html", help="The form of the output."
+        ),
         WORDS,
     ] = "text"
     dialect: Dialect = None

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import EvaluationError, GradcliError, ShapeError, UnknownNameError, UsageError
-from gradcli.graph.nodes import reachable
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.tree import Binary, Binding, Expression, Node, Query, Statement, rewritten
 from gradcli.query.evaluate import record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import Asked, Subject, derivative, query_of
+from gradcli.query.general_formulas import general
 from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Answer, Record
@@ -56,6 +57,8 @@ class Implicit:
                 for order in range(2, asked.order + 1):
                     rest = "" if curve else f" + grad({value}, {y})*({first})"
                     value = formulas.find(f"grad({value}, {t}){by}{rest}", (x,) * order)
+                bound = program.scope.names
+                formulas.show(bound[y] - bound[x] if by else formulas.root, [y, t])
 
         return _answer(program, statement, asked, record, fill)
 
@@ -177,6 +180,7 @@ class Rates:
             if not terms:
                 raise UsageError(f"nothing here depends on '{t}'")
             formulas.find(" + ".join(terms), (t,))
+            formulas.show(formulas.root, [t, *depending])
 
         return _answer(program, statement, asked, record, fill)
 
@@ -216,7 +220,7 @@ def _answer(
             )
         record.known = tuple(sorted({*names, *here}))
         record.absent = tuple(name for name in asked.names or () if name not in names)
-        fill(said, names, _Formulas(program, asked, record, _unused(said)))
+        fill(said, names, _Formulas(program, asked, record, _unused(said), lowered.value))
     except Exception as error:
         record.fail(_at_statement(error, statement))
     return record
@@ -269,6 +273,7 @@ class _Formulas:
     asked: Asked
     record: DerivativeRecord
     factor: str
+    root: Expr
 
     def find(self, value: str, path: Path) -> str:
         """Put the formula of a value into the record, and return it.
@@ -276,7 +281,7 @@ class _Formulas:
         Raises the error that the value has, and EvaluationError where it has no short formula.
         """
         query = query_of(f"{self.factor}*({value})", self.program)
-        plain = replace(self.asked, names=(self.factor,), order=1, related=None)
+        plain = replace(self.asked, names=(self.factor,), order=1, related=None, observer=None)
         found = derivative(self.program, Subject(query, query, plain.names), plain)
         if found.error is not None:
             raise found.error.error
@@ -286,6 +291,16 @@ class _Formulas:
         if formula.text is None:
             raise EvaluationError("the derivative has no short formula")
         return formula.text
+
+    def show(self, root: Expr, names: Iterable[str]) -> None:
+        """Show the observer what is differentiated by names, when the record has its formulas."""
+        if self.asked.observer is None:
+            return
+        if self.asked.order > 1:
+            raise UsageError("here --steps are of first derivatives", help="leave --order out")
+        leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf}
+        wrt = {name: leaves[name] for name in names if name in leaves}
+        self.asked.observer(general(self.program.scope, root, wrt, [], 1), self.record)
 
 
 def _take(record: Answer, found: Answer, of: str, factor: str, slope: str = "") -> None:

@@ -54,6 +54,9 @@ class Line(NamedTuple):
         return "".join(part.text for part in self.parts)
 
 
+EMPTY = Line(None, [Part("")])
+
+
 class Row(NamedTuple):
     """One derivative: its numbers, the verdict's word with a remark, and the formula."""
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
+from typing import Any
 
 from gradcli.cli.decide.running import Evaluation, Run, Text
 from gradcli.cli.inputs import (
@@ -22,7 +23,7 @@ from gradcli.cli.inputs import (
 from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import GradcliError, MissingValueError, ParseError, Source, UsageError
-from gradcli.explanations.derivation import derivations
+from gradcli.explanations.derivation import derive
 from gradcli.explanations.explaining import AskedExplanation, make_explanation
 from gradcli.files.jsonl import InputRecord
 from gradcli.graph.nodes import Expr
@@ -32,7 +33,6 @@ from gradcli.limits import Limits
 from gradcli.query.bindings import Programs, as_equation
 from gradcli.query.cases import RecordLines
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
-from gradcli.query.general_formulas import General
 from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
 from gradcli.query.related import related_of
@@ -89,11 +89,14 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
         request = request.but(output_format="latex")
     options_of(request, "diff")
     inputs, names = diff_inputs(request)
+    is_page = request.output_format == "html"
     asked = Asked(
-        names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
-        request.random_state, request.timeout, related=related_of(request.implicit, request.of),
+        names, request.order, request.latex or is_page or request.output_format == "latex", request.check, request.points,
+        request.random_state, request.timeout, derive if request.steps or is_page else None,
+        related_of(request.implicit, request.of),
     )  # fmt: skip
     differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
+    differentiation.as_page = is_page
     return differentiation.write(writer_for(request), request.fail_fast)
 
 
@@ -102,6 +105,7 @@ class Differentiation(Run):
 
     kind, command = DerivativeRecord, "diff"
     nothing, example = "nothing to differentiate", DIFF_EXAMPLE
+    as_page = False  # as explanations, of which pages are made
 
     def __init__(
         self, inputs: Inputs, programs: Programs, asked: Asked, only_last: bool = False
@@ -110,10 +114,11 @@ class Differentiation(Run):
         self.asked, self.only_last = asked, only_last
         self.done: list[DerivativeRecord] = []
 
-    def answers(self) -> Iterator[DerivativeRecord]:
+    def answers(self) -> Iterator[Any]:
         """The derivatives."""
         found = super().answers()
-        return iter([*found][-1:]) if self.only_last else found
+        found = iter([*found][-1:]) if self.only_last else found
+        return map(explanation_of, found) if self.as_page else found
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.
@@ -200,7 +205,7 @@ def explain(request: ExplainRequest) -> int:
     request = request.but(output_format=explanation_format(request))
     options, inputs = options_of(request, "explain"), eval_inputs(request)
     asked = AskedExplanation(
-        request.why, request.steps, request.latex or request.output_format == "latex"
+        request.why, request.steps, request.latex or request.output_format in ("latex", "html")
     )
     explanations = Explanations(
         inputs, programs_of(request, inputs), options, request.random_state, asked
@@ -263,11 +268,6 @@ class Explanations(Evaluation):
 
     def _derive(self) -> Iterator[ShownExplanation]:
         """Derivations for all values of the names, as `gradcli diff` has the formulas."""
-        made: dict[int, General] = {}
-
-        def observe(general: General, record: DerivativeRecord) -> None:
-            made[id(record)] = general
-
         options = self.options
         asked = Asked(
             options.wrt,
@@ -276,21 +276,17 @@ class Explanations(Evaluation):
             options.check,
             state=self.state,
             timeout=options.timeout,
-            observer=observe,
+            observer=derive,
         )
         only_last = bool(self.inputs.files)  # the others are what the expression is made of
         for record in Differentiation(self.inputs, self.programs, asked, only_last).answers():
-            explanation = ShownExplanation(
-                Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
-            )
-            general = made.get(id(record))
-            if general is not None and record.error is None:
-                explanation.steps = derivations(
-                    general,
-                    {
-                        name: record.formulas[name,]
-                        for name in record.names
-                        if name not in options.freeze
-                    },
-                )
+            explanation = explanation_of(record)
+            for name in options.freeze:
+                explanation.steps.pop(name, None)
             yield explanation
+
+
+def explanation_of(record: DerivativeRecord) -> ShownExplanation:
+    """The derivations of a record alone."""
+    answer = Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
+    return ShownExplanation(answer, steps=record.steps)
