@@ -44,6 +44,7 @@ from gradcli.language.tree import (
     Binding,
     DataBinding,
     Definition,
+    Effect,
     Expression,
     Import,
     Lost,
@@ -335,6 +336,9 @@ def statements(
 # ---------------------------------------------------------------------------------------
 
 
+_REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding
+
+
 class Sides(NamedTuple):
     """One relation of an assert as nodes of the graph."""
 
@@ -436,7 +440,7 @@ class Program:
         finally:
             IN_FORCE.reset(before)
             self.lowering.statement = None
-        if lowered is None:
+        if lowered is None or lowered.value in self.scope.passed_back:
             self._kept = self.scope.mark()
         return lowered
 
@@ -460,6 +464,8 @@ class Program:
                     return self._lower_assert(statement, ranges)
             case Binding() | DataBinding():
                 self.bindings.bind(statement)
+                if _REQUIRES.search(statement.text):
+                    self.scope.requiring.add(statement.name)
             case Definition():
                 self.scope.functions[statement.name] = statement
                 self.scope.mentioned |= words_of(statement)
@@ -467,6 +473,8 @@ class Program:
                 self.bindings.bind_several(statement)
             case Import():
                 self.lowering.take(statement)
+            case Effect():
+                self.scope.take_effect(statement.kind, statement.of)
             case Lost():
                 for name in statement.names:
                     self.bindings.lose(name, statement)

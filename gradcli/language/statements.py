@@ -30,6 +30,7 @@ from gradcli.language.parser import first, parse_tokens
 from gradcli.language.python_hints import (
     Part,
     SaidError,
+    effect,
     ends,
     explain_error,
     import_line,
@@ -401,6 +402,8 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         return import_line(part)
     if kind == SYMBOL and text == "," and equals_of(part):
         return several(part)
+    if text == "." and (found := effect(part)) is not None:
+        return found
     if first.text in PYTHON_WORDS or (kind == SYMBOL and text in (":", ".")):
         others = usable(part)
         if others is not None:
