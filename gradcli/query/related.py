@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import EvaluationError, GradcliError, ShapeError, UnknownNameError, UsageError
@@ -256,7 +257,7 @@ def _zero_of(program: Program, statement: Query) -> tuple[str, str | None]:
     return said, read_as
 
 
-def _is_equation(root: Node) -> bool:
+def _is_equation(root: Node) -> TypeGuard[Binary]:
     return isinstance(root, Binary) and root.operator == "=="
 
 
