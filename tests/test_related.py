@@ -26,6 +26,7 @@ FOUND = {  # what is asked, and the derivatives
     "a cylinder": (["pi r^2 h", "--of", "t", "r", "h"], {"t": "pi*r*(dh_dt*r + 2*dr_dt*h)"}),
     "an equation": (["x^2 + y^2 = z^2", "--of", "t", "x", "y", "--implicit", "z"], {"t": "(dx_dt*x + dy_dt*y)/z"}),
     "a formula": (["V = pi r^2 h", "--of", "t", "r", "h", "--implicit", "V"], {"t": "pi*r*(dh_dt*r + 2*dr_dt*h)"}),
+    "a call before the sign": (["sin(x y) = x + y", "--implicit", "y"], {"x": "(1 - y*cos(x*y))/(x*cos(x*y) - 1)"}),
     "y on both sides": (["y = sin(x*y)", "--implicit", "y"], {"x": "y*cos(x*y)/(1 - x*cos(x*y))"}),
     "all depend": (["a*b", "--of", "t"], {"t": "a*db_dt + b*da_dt"}),
     "and it depends itself": (["r^2 t", "--of", "t", "r"], {"t": "r*(2*dr_dt*t + r)"}),

@@ -196,16 +196,16 @@ class Derivation:
     def _moves(self, node: Expr) -> bool:
         return node in depending(reachable([node]), self.moving)
 
-    def derive(self, roots: Sequence[Expr], rule: str) -> list[Step]:
+    def derive(self, roots: Sequence[Expr], left: Expr | None) -> list[Step]:
         """The lines from the first rule to the final formula. Raises LimitError, and NoText.
 
         roots  the expression; or the sides of an equation, or y and x of a curve
-        rule   of the last line: "simplify"; of an equation "solve"
+        left   the rate that an equation gives
         """
         self.taken.update(leaf.payload.name for leaf in reachable(roots) if leaf.is_leaf)
-        line, left = [self._still(self.name_parts(root)) for root in roots], None
-        if rule == "solve":
-            (left,) = self.rates.values()
+        line = [self._still(self.name_parts(root)) for root in roots]
+        rule = "simplify" if left is None else "solve"
+        if left is not None:
             self._say("differentiate both sides", *line[::-1])
         elif len(line) == 2:
             line = [line[0] / line[1]]
@@ -431,19 +431,20 @@ def derive(made: General, record: DerivativeRecord) -> None:
         rates = {
             node: graph.leaf(f"d{each}_d{name}", ())
             for each, node in made.names.items()
-            if of in ("", each) and each != name
+            if each in record.depending
         }
         roots = [made.nodes.get((*above,), made.root)]
-        if of and (rates or name not in made.names):
+        if of:
             is_difference = made.root.op is not None and made.root.op.algebra == "difference"
             sides: Any = made.root.operands if is_difference else (made.root, graph.constant(0))
             roots = [*sides]
-        if of and name not in made.names:  # of a curve
+        if of and not rates:  # of a curve
             (x,) = made.names.values()
         record.steps[key] = [Step("gradient", final.text, None, final.latex)]
         with suppress(NoText):
             derivation = Derivation(made, x, final, rates)
-            record.steps[key] = derivation.derive(roots, "solve" if of and rates else "simplify")
+            left = rates.get(made.names[of]) if of in made.names else None
+            record.steps[key] = derivation.derive(roots, left)
 
 
 def steps_of(

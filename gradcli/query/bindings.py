@@ -24,6 +24,7 @@ from gradcli.errors import (
     suggestion,
 )
 from gradcli.files.option_table import option_value, refuse_together
+from gradcli.language.calls import is_function
 from gradcli.language.deviations import deviations
 from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
@@ -78,7 +79,12 @@ def as_equation(text: str, of: str | None = None) -> str:
     if len(sides) != 2:
         return text
     head = _HEAD.fullmatch(sides[0])
-    is_binding = head is not None and head[1] != of and not re.search(rf"\b{head[1]}\b", sides[1])
+    is_binding = (
+        head is not None
+        and head[1] != of
+        and not ("(" in sides[0] and is_function(head[1]))
+        and not re.search(rf"\b{head[1]}\b", sides[1])
+    )
     return text if is_binding else f"{before}{mark}{sides[0]}=={sides[1]}"
 
 

@@ -43,6 +43,7 @@ class Implicit:
     ) -> DerivativeRecord:
         y = self.dependent
         record = record_of(DerivativeRecord, statement, id, order=asked.order, dependent=y)
+        record.depending = (y,)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             slopes = self._slopes(program, text, names, asked.names)
@@ -191,7 +192,7 @@ class Rates:
             terms += [f"grad({text}, {t})"] if t in names else []
             if not terms:
                 raise UsageError(f"nothing here depends on '{t}'")
-            record.known = ()
+            record.known, record.depending = (), (*depending, *([] if y is None else [y]))
             rate = " + ".join(terms)
             formulas.find(rate if y is None else f"-({rate})/grad({text}, {y})", (t,))
             formulas.show(formulas.root, [t, *depending, y or t])

@@ -53,6 +53,7 @@ class DerivativeRecord(Answer):
     steps: Steps = field(default_factory=dict)
     # the name that an equation gives, whose derivatives these are; "" for a rate
     dependent: str | None = None
+    depending: tuple[str, ...] = ()
 
     def equations(self, digits: int | None = None) -> list[str]:
         """The formulas of the order that was asked for."""
