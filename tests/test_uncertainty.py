@@ -124,9 +124,10 @@ def test_command_line(call_cli: Callable[..., CompletedProcess[str]]) -> None:
     assert (
         "6.0 \\pm 0.5" in call_cli("eval", "m*v", "m=2±0.1", "v=3±0.2", "--format", "latex").stdout
     )
-    refused = call_cli("eval", "m", "m=2±0.1", "--format", "csv")
-    assert refused.returncode == 2
-    assert "no place for standard deviations" in refused.stderr
+    for form in ("csv", "value"):
+        refused = call_cli("eval", "m", "m=2±0.1", "--format", form)
+        assert refused.returncode == 2
+        assert f"--format {form} has no place for standard deviations" in refused.stderr
 
 
 def test_programs_and_records(call_cli: Callable[..., CompletedProcess[str]]) -> None:

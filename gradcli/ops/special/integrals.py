@@ -409,10 +409,10 @@ def _falling(op: Op, x: Any, v: float) -> Any:
 
 
 def _out_of_phase(m: Any, out: Any, x: Any, v: float) -> Any:
-    """The rounding of functions that oscillate, of whose phase SciPy loses the digits of so large
-    an x.
+    """The rounding of functions that oscillate: beside zeros that of the phase, which is relative
+    to x, times the amplitude.
     """
-    return 1500 * m.abs(out) + m.where(m.greater(m.abs(x), 1e15), m.sqrt(m.abs(x)), 0.0)
+    return 1500 * m.abs(out) + m.where(m.greater(m.abs(x), abs(v)), 4 * m.sqrt(m.abs(x)), 0.0)
 
 
 jv = _bessel(
