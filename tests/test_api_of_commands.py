@@ -73,6 +73,8 @@ def test_slopes_and_rates() -> None:
     assert gradcli.differentiate("x = cos(t); y = sin(t)", implicit="y").derivative == {
         "x": "-cot(t)"
     }
+    rate = gradcli.differentiate("x^2 + y^2 = z^2", implicit="z", of="t")
+    assert rate.derivative == {"t": "(dx_dt*x + dy_dt*y)/z"}
     found = gradcli.differentiate("x^2 + y^2 = 25", "x", implicit="y")
     assert (found.derivative, found.check.verdict.word) == ({"x": "-x/y"}, "agree")
     assert gradcli.differentiate("c*r**2", of="t", c=3.0).derivative == {"t": "2*c*dr_dt*r"}
@@ -95,7 +97,7 @@ REFUSED = {
     "a target": (lambda: gradcli.export("x", to="cobol"), "to must be one of"),
     "a lack": (lambda: gradcli.export("cond(x)", x=[[1.0, 2], [3, 4]], to="c"), "cannot be written in c"),
     "wrt": (lambda: gradcli.export("x*y", wrt="q"), "no value for 'q'"),
-    "both": (lambda: gradcli.differentiate("x*y = 1", implicit="y", of="t"), "exclude each other"),
+    "a rate": (lambda: gradcli.differentiate("x*y = 1", of="t"), "an equation gives the rate of one name"),
     "a word": (lambda: gradcli.differentiate("x*y = 1", implicit="x y"), "implicit takes a name"),
     "no text": (lambda: gradcli.export(3), "must be text"),
     "nothing": (lambda: gradcli.bound("y = 2", y=(0, 1)), "nothing to bound"),

@@ -46,7 +46,7 @@ _EXCLUSIVE = {
     "explain": """
         output_format=mermaid,svg | steps why; output_format=latex latex | why; output_format=text,mermaid,svg | latex
         out | color=always""",
-    "diff": "implicit | of; output_format=html | latex",
+    "diff": "output_format=html | latex",
     "plot": "output_format=csv,json,jsonl | width height",
     "check": """
         verbose | quiet; line | update baseline; update | fail_fast budget changed_since

@@ -6,14 +6,22 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.characters import normalize
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, TypeMismatchError
+from gradcli.errors import (
+    AmbiguousError,
+    ArgumentError,
+    GradcliError,
+    InputError,
+    Source,
+    Span,
+    TypeMismatchError,
+)
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
 from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
@@ -604,10 +612,17 @@ class Program:
         text = normalize(text)
         source = Source(text, what)
         depth = 0
-        for token in tokens_of(source):
+        for token, after in pairwise(tokens_of(source)):
             if token.kind == SYMBOL:
                 depth += (token.text in "([") - (token.text in ")]")
                 if depth == 0 and token.text == ",":
+                    if after.start == token.start + 1 and re.match(r"0\d", after.text):
+                        raise AmbiguousError(
+                            f"'{text}' is one number or a list",
+                            span=Span(0, len(text)),
+                            source=source,
+                            help=f"write {text.replace(',', '')}, or {text.replace(',', ', ')} for a list",
+                        )
                     source = Source(f"[{text}]", what)
                     break
         return self.lowering.lower_value(parse_expression(source, self.scope.limits.length), source)

@@ -174,12 +174,12 @@ def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
 _AUGMENTED = words("+= -= *= /= **= @= //= %=")
 
 
-_LATEX = re.compile(r"\\[A-Za-z|{(\[]|[\^_]\s*\{")
+_LATEX = re.compile(r"\A\s*\$.*\$\s*\Z|\\[A-Za-z|{(\[]|[\^_]\s*\{")
 
 
 def tokens_of(source: Source) -> list[Token]:
     """The tokens of a text, which is LaTeX where it has commands, or exponents and indices in
-    braces, outside of comments.
+    braces, outside of comments, or stands between dollars.
 
     Raises ParseError at the first bad character.
     """

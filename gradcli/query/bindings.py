@@ -65,15 +65,21 @@ def text_of(expression: Any) -> str:
 
 
 _EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
+_HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
 
 
-def as_equation(text: str) -> str:
-    """A text whose last statement may be an equation as people write it, with one sign "="."""
+def as_equation(text: str, of: str | None = None) -> str:
+    """A text whose last statement may be an equation as people write it, with one sign "=".
+
+    of  a name that is no binding where it stands before the sign
+    """
     before, mark, last = text.rpartition(";")
     sides = _EQUALS.split(last)
-    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
-    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
+    if len(sides) != 2:
+        return text
+    head = _HEAD.fullmatch(sides[0])
+    is_binding = head is not None and head[1] != of and not re.search(rf"\b{head[1]}\b", sides[1])
+    return text if is_binding else f"{before}{mark}{sides[0]}=={sides[1]}"
 
 
 def words(expression: str) -> frozenset[str]:

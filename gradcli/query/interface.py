@@ -196,7 +196,7 @@ def differentiate(
     timeout     seconds for the check, after which it is undetermined; by default no clock is looked
                 at
     implicit    the name that an equation (``"x^2 + y^2 = 25"``) or a curve gives, whose slope is
-                asked
+                asked, or its rate with ``of``
     of          the name that all others depend on: ``derivative`` is a rate by it
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
@@ -209,12 +209,12 @@ def differentiate(
         program: Program, lines: list[str], _: Any, read: dict[str, Any]
     ) -> Iterator[DerivativeRecord]:
         listed = (*names_listed(names, words(expression)), *read.pop("wrt", ()))
-        implicit = read.pop("implicit", None)
-        related = related_of(implicit, read.pop("of", None))
+        implicit, of = read.pop("implicit", None), read.pop("of", None)
+        related = related_of(implicit, of)
         state = program.scope.random_state
         asked = Asked(listed or None, latex=True, state=state, related=related, **read)
-        if implicit is not None:
-            lines = text_lines(as_equation(expression))
+        if related is not None:
+            lines = text_lines(as_equation(expression, of and implicit))
         found = [*derivatives(program, program.statements(lines), asked)]
         yield from found
         refuse_absent(asked.names, found)

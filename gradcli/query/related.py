@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import EvaluationError, GradcliError, ShapeError, UnknownNameError, UsageError
@@ -158,29 +159,42 @@ class Implicit:
 
 @dataclass(frozen=True)
 class Rates:
-    """The rate of an expression by a name that others depend on: ``dr_dt`` is the rate of r."""
+    """The rate of an expression by a name that others depend on: ``dr_dt`` is the rate of r.
+
+    dependent  a name whose rate an equation gives by those of the others
+    """
 
     by: str
+    dependent: str | None = None
 
     def __call__(
         self, program: Program, statement: Query, asked: Asked, id: object
     ) -> DerivativeRecord:
-        t = self.by
-        record = record_of(DerivativeRecord, statement, id, names=(t,), dependent="")
+        t, y = self.by, self.dependent
+        record = record_of(DerivativeRecord, statement, id, names=(t,), dependent=y or "")
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             if asked.order > 1:
                 raise UsageError("--of gives first derivatives")
-            depending = asked.names or tuple(name for name in names if name != t)
-            terms = [f"grad({text}, {name})*d{name}_d{t}" for name in depending if name != t]
+            if y is None and _is_equation(statement.expression.root):
+                raise UsageError(
+                    "an equation gives the rate of one name by those of the others",
+                    help="say which: --implicit NAME",
+                )
+            if y is not None and y not in names:
+                raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
+            depending = [name for name in asked.names or names if name not in (t, y)]
+            terms = [f"grad({text}, {name})*d{name}_d{t}" for name in depending]
             if terms:
-                rates = [f"d{name}_d{t} is the rate of {name}" for name in depending if name != t]
+                rates = [f"d{name}_d{t} is the rate of {name}" for name in depending]
                 record.warnings.append(", ".join(rates))
             terms += [f"grad({text}, {t})"] if t in names else []
             if not terms:
                 raise UsageError(f"nothing here depends on '{t}'")
-            formulas.find(" + ".join(terms), (t,))
-            formulas.show(formulas.root, [t, *depending])
+            record.known = ()
+            rate = " + ".join(terms)
+            formulas.find(rate if y is None else f"-({rate})/grad({text}, {y})", (t,))
+            formulas.show(formulas.root, [t, *depending, y or t])
 
         return _answer(program, statement, asked, record, fill)
 
@@ -193,9 +207,9 @@ def related_of(implicit: str | None, of: str | None) -> Implicit | Rates | None:
     for option, name in (("--implicit", implicit), ("--of", of)):
         if name is not None and not name.isidentifier():
             raise UsageError(f"{option} takes a name, not '{name}'")
-    if implicit is not None:
-        return Implicit(implicit)
-    return None if of is None else Rates(of)
+    if of is not None:
+        return Rates(of, implicit)
+    return None if implicit is None else Implicit(implicit)
 
 
 def _answer(
@@ -238,9 +252,13 @@ def _zero_of(program: Program, statement: Query) -> tuple[str, str | None]:
     root = read.root
     said = text(root)
     read_as = said if read.implied else None
-    if isinstance(root, Binary) and root.operator == "==":
+    if _is_equation(root):
         said = f"{text(root.left)} - ({text(root.right)})"
     return said, read_as
+
+
+def _is_equation(root: Node) -> TypeGuard[Binary]:
+    return isinstance(root, Binary) and root.operator == "=="
 
 
 def _names_of(lowered: Lowered) -> list[str]:
