@@ -38,9 +38,8 @@ def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float], n: in
         return factor * _hypergeometric(x, larger, (below[0] + n,)) if factor else 0.0 * x
     size, scipy = _SIZES[len(above) - 1], getattr(special, f"hyp{len(above)}f1")
     if not all(0 < p <= size and p % 0.5 == 0 for p in (*above, *below)):
-        inside = np.less_equal(
-            np.abs(x), 0.9 if below[0] > 0 and max(map(abs, above + below)) <= 4 else -1
-        )
+        tame = all(0 < p <= 4 for p in above + below)  # then it adds up positive terms from 0 on
+        inside = np.greater_equal(x, 0) & np.less_equal(x, 0.9 if tame else -1)
         rest = _by_mpmath(np.where(inside, np.nan, x), above, below)
         return np.where(inside, scipy(*above, *below, np.where(inside, x, 0.0)), rest)[()]
     near = scipy(*above, *below, np.clip(x, -_FAR, 1000.0))
@@ -66,8 +65,10 @@ def _by_mpmath(x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
             return math.nan
         with workprec(60):
             try:
-                return float(hyper(above, below, x))
-            except (libmp.NoConvergence, ValueError, ZeroDivisionError):
+                return float(hyper(above, below, x, zeroprec=1100))
+            except ValueError:  # thousands of digits have cancelled
+                return 0.0
+            except (libmp.NoConvergence, TypeError, ZeroDivisionError):
                 return math.nan
 
     return np.vectorize(at, otypes=[np.result_type(x, np.float32)])(x)[()]
