@@ -286,7 +286,9 @@ def api_stub() -> list[str]:
         "from collections.abc import Iterable, Mapping", "from typing import Any, Literal, overload", "",
         "from gradcli.explanations.explaining import explain as explain", "from gradcli.limits import Limits",
         "from gradcli.ops.calling.prefixes import Dialect", "from gradcli.plans.backend import Backend",
-        "from gradcli.query.interface import differentiate as differentiate, parse as parse", "from gradcli.query.options import DType",
+        "from gradcli.query.interface import (",
+        "    bound as bound, differentiate as differentiate, export as export, parse as parse, plot as plot,", ")",
+        "from gradcli.query.options import DType",
         "from gradcli.report.results import GradientRecord, HessianRecord, HvpRecord, JacobianRecord, JvpRecord",
         "from gradcli.report.verdicts import Check",
     ]  # fmt: skip
@@ -324,9 +326,19 @@ def library() -> list[str]:
     return head("Every function of the catalogue under its name there.", *imports, "", *declared)
 
 
+def torch_stub() -> list[str]:
+    modules = "autograd as autograd, func as func, linalg as linalg, nn as nn, special as special"
+    return head(
+        "PyTorch's names.",
+        f"from gradcli import {modules}",
+        "from gradcli.tensors.torch.names import *",
+    )
+
+
 FILES: dict[str, Callable[[], list[str]]] = {
     "__init__.pyi": top,
     "api.pyi": api_stub,
+    "torch.pyi": torch_stub,
     "linalg.pyi": library,
     "special.pyi": library,
     "nn/functional.pyi": library,

@@ -30,19 +30,23 @@ if TYPE_CHECKING:
 
 # the names of the API by the modules that they are taken from when they are first asked for
 _PLACES = {
-    "gradcli.api": ("differentiate", "evaluate", "explain", "parse"),
+    "gradcli.api": ("bound", "differentiate", "evaluate", "explain", "export", "parse", "plot"),
     "gradcli.query.functions": (
         "compile", "hessian", "hvp", "jacobian", "value_and_grad", "Function", "Hessian", "HessianProduct", "Jacobian", "Value",
     ),
     "gradcli.report.results": (
         "AssertRecord", "GradientRecord", "HessianRecord", "HvpRecord", "JacobianRecord", "JvpRecord", "Result",
     ),
-    "gradcli.report.records": ("Asserted", "Record", "Uncertainty"),
-    "gradcli.report.verdicts": ("Check", "Claim", "Departure", "OneSided", "Rewrite", "VariableCheck", "Verdict", "Worst"),
+    "gradcli.report.records": ("Asserted", "JointCovariance", "Record", "Uncertainty"),
+    "gradcli.report.ranges": ("Bound", "BoundRecord", "PlotRecord"),
+    "gradcli.report.verdicts": (
+        "Check", "Claim", "CriticalPoint", "Departure", "Limit", "OneSided", "Rewrite", "VariableCheck", "Verdict", "Worst",
+    ),
     "gradcli.report.derivative_record": ("DerivativeRecord", "Formula"),
     "gradcli.report.explanation": (
-        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Step", "Why",
+        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Why",
     ),
+    "gradcli.report.steps": ("Step",),
     "gradcli.report.shown_explanation": ("ShownExplanation",),
     "gradcli.language.tree": ("ParsedProgram",),
     "gradcli.limits": ("Limits",),
@@ -55,7 +59,19 @@ _PLACES = {
 }  # fmt: skip
 _PLACE = {name: module for module, names in _PLACES.items() for name in names}
 _SUBMODULES = frozenset(
-    {"api", "autograd", "errors", "func", "limits", "linalg", "nn", "scipy", "special", "testing"}
+    {
+        "api",
+        "autograd",
+        "errors",
+        "func",
+        "limits",
+        "linalg",
+        "nn",
+        "scipy",
+        "special",
+        "testing",
+        "torch",
+    }
 )
 
 __all__ = list(_PLACE)  # type checkers read __init__.pyi
@@ -87,9 +103,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """All that is public, PyTorch's names among it, as a prompt completes it."""
-    from gradcli.tensors.torch.namespace import names
-
-    return sorted(
-        {*_PLACE, *_SUBMODULES, *names(), "__all__", "__doc__", "__name__", "__version__"}
-    )
+    """The calculator's names; PyTorch's, which are found here, too, are those of `gradcli.torch`."""
+    return sorted({*_PLACE, *_SUBMODULES, "__all__", "__doc__", "__name__", "__version__"})

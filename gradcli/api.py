@@ -1,6 +1,6 @@
-"""The Python API: `evaluate`, `explain`, `differentiate` and `parse`."""
+"""The Python API: the commands as functions, and `parse`."""
 
 from gradcli.explanations.explaining import explain
-from gradcli.query.interface import differentiate, evaluate, parse
+from gradcli.query.interface import bound, differentiate, evaluate, export, parse, plot
 
-__all__ = ["differentiate", "evaluate", "explain", "parse"]
+__all__ = ["bound", "differentiate", "evaluate", "explain", "export", "parse", "plot"]

@@ -18,8 +18,8 @@ NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}])(?:(?![{RAISED}{FRACTIONS}])[\w∂])
 # A comment, primes, text in quotes, the file of a binding ``x = @data.npy``; or a name.
 _NAMES = re.compile(rf"""\#[^\n]*|(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|=[ \t]*@[^;\n]*|({NAME})""")
 _PLUS_MINUS = re.compile(
-    r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])"
-)  # of LaTeX; not in the name of a file
+    r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])|\+-(?=[^;\n]*%[ \t]*(?:[;\n]|\Z))"
+)  # of LaTeX, and of percent; not in the name of a file
 _IS_NAME = re.compile(NAME)
 
 
@@ -40,7 +40,7 @@ def normalize(text: str) -> str:
     ``x₁`` and ``xᵢ`` are no ``x1`` and ``xi``.
     """
     text = compose(text)
-    if "\\pm" in text:
+    if "\\pm" in text or "+-" in text:
         text = _PLUS_MINUS.sub(lambda found: found[1] or "±", text)
     if text.isascii() or unicodedata.is_normalized("NFKC", text):
         return text

@@ -1,13 +1,16 @@
-"""LaTeX of names, numbers and arrays, for formulas and for results alike."""
+"""LaTeX of names, numbers and arrays, for formulas and for results alike, and LaTeX of ours as
+MathML, which browsers draw.
+"""
 
 from __future__ import annotations
 
-import unicodedata
+import re
+from html.entities import codepoint2name, html5
 from typing import Any
 
 import numpy as np
 
-from gradcli.inert import latex_text
+from gradcli.inert import latex_text, xml_text
 from gradcli.spelling import words
 
 _LARGEST = 100  # entries of an array that is written out
@@ -18,19 +21,26 @@ GREEK = words("""
 """)
 _CAPITALS = words("Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega")
 
+_RATE = re.compile(r"d([a-zA-Z]\w*)_d([a-zA-Z])")
+
 
 def name(text: str) -> str:
     """A variable's name:
 
-    Greek letters by name, digits and what follows an underscore as an index.
+    Greek letters by name, digits and what follows an underscore as an index, rates as ``dr_dt``.
     """
+    rate = _RATE.fullmatch(text)
+    if rate is not None:
+        return f"\\frac{{d{name(rate[1])}}}{{d{name(rate[2])}}}"
     stem, _, index = text.partition("_")
     if not index:
         stem = text.rstrip("0123456789")
         index = text[len(stem) :]
     if not stem:  # it begins with an underscore
         stem, index = text, ""
-    stem = stem if stem.isascii() or len(stem) > 1 else _spell(stem)
+    if len(stem) == 1:  # a Greek letter by its name
+        spelled = codepoint2name.get(ord(stem), "")
+        stem = spelled if spelled in GREEK or spelled in _CAPITALS else stem
     written = latex_text(stem)
     shown = (
         f"\\{stem}"
@@ -42,29 +52,23 @@ def name(text: str) -> str:
     return f"{shown}_{{{latex_text(index)}}}" if index else shown
 
 
-def _spell(letter: str) -> str:
-    """A Greek letter as LaTeX calls it; any other as it is."""
-    *words, last = unicodedata.name(letter, "").split(" ")
-    called = (
-        last.lower()
-        if words == ["GREEK", "SMALL", "LETTER"]
-        else last.capitalize()
-        if words == ["GREEK", "CAPITAL", "LETTER"]
-        else ""
-    )
-    called = "lambda" if called == "lamda" else "Lambda" if called == "Lamda" else called
-    return called if called in GREEK or called in _CAPITALS else letter
-
-
 def number(value: Any, digits: int | None = None) -> str:
     """A number, powers of ten written out."""
     if isinstance(value, (bool, np.bool_)):
         return f"\\mathrm{{{str(bool(value)).lower()}}}"
-    text = str(np.asarray(value)[()]) if digits is None else f"{float(value):.{digits}g}"
+    text = (
+        str(np.asarray(value)[()])
+        if digits is None or isinstance(value, str)
+        else f"{float(value):.{digits}g}"
+    )
     if text in ("inf", "-inf", "nan"):
         return {"inf": "\\infty", "-inf": "-\\infty", "nan": "\\mathrm{NaN}"}[text]
     mantissa, e, exponent = text.partition("e")
-    mantissa = mantissa.removesuffix(".0")
+    mantissa = (
+        mantissa.replace("±", r"\pm").replace("inf", r"\infty")
+        if "±" in text
+        else mantissa.removesuffix(".0")
+    )
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if e else mantissa
 
 
@@ -78,3 +82,68 @@ def array(value: Any, digits: int | None) -> str:
     rows = data.reshape(len(data), -1)
     body = " \\\\ ".join(" & ".join(number(v, digits) for v in row) for row in rows)
     return f"\\begin{{pmatrix}} {body} \\end{{pmatrix}}"
+
+
+# -- MathML ---------------------------------------------------------------------------------------
+
+# Environments, and brackets that grow, as groups between braces.
+_GROUPS = {
+    "\\begin{cases}": "{\\lbrace {", "\\end{cases}": "}}", "\\begin{pmatrix}": "{({", "\\end{pmatrix}": "})}", "\\left": "{",
+    "\\mathsf": "",
+}  # fmt: skip
+_CLOSING = re.compile(r"\\right(.)")
+_WORDS = re.compile(r"\\(?:text|math..|operatorname)\{((?:\\.|[^{}])*)\}")
+_INNERMOST = re.compile(r"\{([^{}]*)\}")
+_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[\d.]+|\S")
+_ESCAPE, _SPACE = "\\", "&#160;"  # one that is kept at the edge of a text
+_SIGNS = {"cdot": "⋅", "infty": "∞", "-": "−"}
+_TAGS = {"^": "msup", "_": "msub", "\\frac": "mfrac", "\\sqrt": "msqrt"}
+
+
+def mathml(latex: str) -> str:
+    """A formula in the LaTeX that is printed here as MathML, from the innermost group outwards."""
+    made: dict[str, str] = {}  # by characters for private use, which no formula has
+
+    def keep(markup: str) -> str:
+        made[chr(0xF0000 + len(made))] = markup
+        return [*made][-1]
+
+    def atom(token: str) -> str:
+        name = token.removeprefix("\\")
+        sign = _SIGNS.get(name) or (name if name == token else html5.get(f"{name};", name))
+        tag = "mn" if sign[0].isdigit() else "mi" if sign.isalpha() else "mo"
+        return made.get(token) or f"<{tag}>{xml_text(sign)}</{tag}>"
+
+    def row(latex: str) -> str:
+        parts: list[str] = []
+        tokens = iter(_TOKEN.findall(latex))
+        for token in tokens:
+            tag = _TAGS.get(token)
+            if tag is None:
+                parts.append(atom(token))
+                continue
+            first = "" if tag == "msqrt" else parts.pop() if token in "^_" else atom(next(tokens))
+            parts.append(f"<{tag}>{first}{atom(next(tokens))}</{tag}>")
+        return f"<mrow>{''.join(parts)}</mrow>"
+
+    def table(latex: str) -> str:
+        if "&" not in latex and "\\\\" not in latex:
+            return row(latex)
+        cells = (
+            "".join(f"<mtd>{row(cell)}</mtd>" for cell in line.split("&"))
+            for line in latex.split("\\\\")
+        )
+        return f"<mtable>{''.join(f'<mtr>{line}</mtr>' for line in cells)}</mtable>"
+
+    for written, group in _GROUPS.items():
+        latex = latex.replace(written, group)
+    latex = _WORDS.sub(
+        lambda match: keep(
+            f"<mtext>{xml_text(match[1].replace(_ESCAPE, '')).replace(' ', _SPACE)}</mtext>"
+        ),
+        _CLOSING.sub(r"\1}", latex),
+    )
+    found = 1
+    while found:
+        latex, found = _INNERMOST.subn(lambda match: keep(table(match[1])), latex)
+    return f'<math displaystyle="true">{table(latex)}</math>'

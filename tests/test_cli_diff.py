@@ -203,7 +203,7 @@ error[usage]: no such option: --lates
  = help: did you mean --latex?
 """),
     "a form that it has not": (["x", "--format", "csv"], 2, """\
-error[usage]: --format must be one of text, json, jsonl, latex, not 'csv'
+error[usage]: --format must be one of text, json, jsonl, latex, html, not 'csv'
 """),
     "a time limit of nothing": (["x", "--no-check", "--timeout", "3"], 2, """\
 error[usage]: --no-check and --timeout exclude each other

@@ -371,7 +371,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
         "a Hessian-vector product is of a scalar",
     ),
     "an assert": (lambda: gradcli.jacobian("assert x == 2\nx**2"), "runs no asserts"),
-    "a position": (lambda: gradcli.jacobian("x**2")(3.0), "takes values by names"),
+    "a position": (lambda: gradcli.jacobian("x**2*y")(3.0), "takes values by names"),
     "a strange keyword": (lambda: gradcli.jacobian("x**2")(x=1.0, z=2.0), "no option 'z'"),
     "a strange name in wrt": (lambda: gradcli.hessian("x**2", wrt="z")(x=1.0), "no value for 'z'"),
     "a missing value": (lambda: gradcli.jacobian("x*y")(x=1.0), "no value for 'y'"),

@@ -26,6 +26,11 @@ LIMITS = [
     ("exp(1/x)", {"x": 0}, {"x": (0, INF)}),
     ("atan(1/x)*0/0 + 1", {"x": 1}, {}),
     ("sin(1/x)", {"x": 0}, {}),
+    ("1e-300/x", {"x": 0}, {"x": (-INF, INF)}),
+    ("1e-40*sin(x)/x", {"x": 0}, {"x": (1e-40, 1e-40)}),
+    ("(1+x)^(1/x)", {"x": 0}, {"x": (math.e, math.e)}),
+    ("acos(x)/sqrt(1-x)", {"x": 1}, {"x": (math.sqrt(2), NONE)}),
+    ("gamma(x)", {"x": -1}, {"x": (INF, -INF)}),
     ("sqrt(x)", {"x": -1}, {}),
     ("exp(x)", {"x": 1e10}, {}),  # too large for floats, and no pole
     ("(x^2-a^2)/(x-a)", {"x": 2, "a": 2}, {"x": (4, 4), "a": (4, 4)}),
@@ -38,7 +43,9 @@ def test_limits_beside_a_point(expr: str, at: dict[str, Any], wanted: dict[str, 
     found = gradcli.evaluate(expr, at=at, formula=False).check.limits
     assert [each.name for each in found] == list(wanted)
     for each in found:
-        assert np.allclose((each.left, each.right), wanted[each.name], rtol=1e-14, equal_nan=True)
+        assert np.allclose(
+            (each.left, each.right), wanted[each.name], rtol=1e-14, atol=0, equal_nan=True
+        )
 
 
 def test_limits_of_entries_are_told() -> None:
@@ -48,8 +55,7 @@ def test_limits_of_entries_are_told() -> None:
     assert "the value[1]: limit 3 as x[1] goes to 0" in record.check.advice
     assert record.to_dict()["check"]["limits"][0]["left"] == limit.left
     assert (
-        "limit -inf from the left and inf from the right"
-        in gradcli.evaluate("1/x", x=0)._repr_html_()
+        "limit -inf from the left, inf from the right" in gradcli.evaluate("1/x", x=0)._repr_html_()
     )
     assert "\\lim_{x \\to 0^-} f &= -\\infty" in gradcli.evaluate("1/x", x=0).to_latex()
 
@@ -103,7 +109,7 @@ def test_a_kind_is_of_the_names_asked_for_and_in_every_format() -> None:
 ROOTS = [
     ("x^(1/3)", "cbrt(x)", -2.0),
     ("x**(2/3)", "cbrt(x)**2", 4.0),
-    ("x**(-1/3)", "cbrt(x)**(-1)", -0.5),
+    ("x**(-1/3)", "cbrt(x)**-1", -0.5),
     ("x**(1/5)", "sign(x)*abs(x)**(1/5)", -(8**0.2)),
     ("x**0.4", "abs(x)**(2/5)", 8**0.4),
     ("(2x)^(1/3)", "cbrt(2*x)", -(16 ** (1 / 3))),

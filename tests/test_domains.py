@@ -119,7 +119,7 @@ def test_the_reference_has_real_values_inside_and_none_outside(op: Op) -> None:
     assert inside
 
 
-GIVEN = {"p": 2}  # what has no default
+GIVEN = {"p": 2, "a": 1.5, "b": 0.5, "c": 1.5}  # what has no default
 MADE = [record for record in composites().values() if record.domain]
 
 

@@ -5,72 +5,120 @@ last is what `gradcli diff` prints.
 from __future__ import annotations
 
 import json
+import math
 import re
+from functools import cache
+from itertools import product
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import sympy
 
 import gradcli
+from gradcli.notation import mathml
 
 WHOLE = {
     "a product": ("x^3*sin(x)", """\
 x^3*sin(x)
 
 d/dx
-  = d/dx(x**3)*sin(x) + x**3*d/dx(sin(x))   product rule
-  = 3*x**2*sin(x) + x**3*d/dx(sin(x))       power rule
-  = 3*x**2*sin(x) + x**3*cos(x)             sine rule
-  = x**2*(x*cos(x) + 3*sin(x))              simplify
+  product rule  = d/dx(x**3)*sin(x) + x**3*d/dx(sin(x))
+  power rule    = 3*x**2*sin(x) + x**3*d/dx(sin(x))
+  sine rule     = 3*x**2*sin(x) + x**3*cos(x)
+  simplify      = x**2*(x*cos(x) + 3*sin(x))
 """),
     "a chain": ("(3x + 5)^7", """\
 (3x + 5)^7
 
 d/dx
-  = 7*(3*x + 5)**6*d/dx(3*x + 5)           chain rule, power rule
-  = 7*(3*x + 5)**6*(d/dx(3*x) + d/dx(5))   sum rule
-  = 7*(3*x + 5)**6*d/dx(3*x)               constant rule
-  = 7*(3*x + 5)**6*(3*d/dx(x))             constant multiple rule
-  = 7*(3*x + 5)**6*3                       variable
-  = 21*(3*x + 5)**6                        simplify
+  chain rule, power rule  = 7*(3*x + 5)**6*d/dx(3*x + 5)
+  sum rule                = 7*(3*x + 5)**6*(d/dx(3*x) + d/dx(5))
+  constant rule           = 7*(3*x + 5)**6*d/dx(3*x)
+  constant multiple rule  = 21*(3*x + 5)**6*d/dx(x)
+  variable                = 21*(3*x + 5)**6
 
   read as  (3*x + 5)**7
 """),
-    "a line too long for its rule": ("exp(-x^2)/(1+x)", """\
+    "a quotient": ("exp(-x^2)/(1+x)", """\
 exp(-x^2)/(1+x)
 
 d/dx
-    quotient rule:
-  = (d/dx(exp(-x**2))*(1 + x) - exp(-x**2)*d/dx(1 + x))/(1 + x)**2
-    sum rule:
-  = (d/dx(exp(-x**2))*(1 + x) - exp(-x**2)*(d/dx(1) + d/dx(x)))/(1 + x)**2
-    constant rule:
-  = (d/dx(exp(-x**2))*(1 + x) - exp(-x**2)*d/dx(x))/(1 + x)**2
-    variable:
-  = (d/dx(exp(-x**2))*(1 + x) - exp(-x**2))/(1 + x)**2
-    chain rule, exponential rule:
-  = (exp(-x**2)*d/dx(-x**2)*(1 + x) - exp(-x**2))/(1 + x)**2
-    constant multiple rule:
-  = (exp(-x**2)*-d/dx(x**2)*(1 + x) - exp(-x**2))/(1 + x)**2
-    power rule:
-  = (exp(-x**2)*-(2*x)*(1 + x) - exp(-x**2))/(1 + x)**2
-  = -exp(-x**2)*(2*x*(x + 1) + 1)/(x + 1)**2   simplify
+  quotient rule                 = (d/dx(exp(-x**2))*(1 + x) - exp(-x**2)*d/dx(1 + x))/(1 + x)**2
+  chain rule, exponential rule  = (exp(-x**2)*d/dx(-x**2)*(1 + x) - exp(-x**2)*d/dx(1 + x))/(1 + x)**2
+  constant multiple rule        = (-exp(-x**2)*d/dx(x**2)*(1 + x) - exp(-x**2)*d/dx(1 + x))/(1 + x)**2
+  power rule                    = (-2*x*exp(-x**2)*(1 + x) - exp(-x**2)*d/dx(1 + x))/(1 + x)**2
+  sum rule                      = (-2*x*exp(-x**2)*(1 + x) - exp(-x**2)*(d/dx(1) + d/dx(x)))/(1 + x)**2
+  constant rule                 = (-2*x*exp(-x**2)*(1 + x) - exp(-x**2)*d/dx(x))/(1 + x)**2
+  variable                      = (-2*x*exp(-x**2)*(1 + x) - exp(-x**2))/(1 + x)**2
+  simplify                      = -exp(-x**2)*(2*x*(x + 1) + 1)/(x + 1)**2
 """),
     "two names": ("log(x^2+1)*y", """\
 log(x^2+1)*y
 
 d/dx
-  = y*d/dx(log(x**2 + 1))                     constant multiple rule
-  = y*(1/(x**2 + 1)*d/dx(x**2 + 1))           chain rule, logarithm rule
-  = y*(1/(x**2 + 1)*(d/dx(x**2) + d/dx(1)))   sum rule
-  = y*(1/(x**2 + 1)*d/dx(x**2))               constant rule
-  = y*(1/(x**2 + 1)*(2*x))                    power rule
-  = 2*x*y/(x**2 + 1)                          simplify
+  constant multiple rule      = y*d/dx(log(x**2 + 1))
+  chain rule, logarithm rule  = y*d/dx(x**2 + 1)/(x**2 + 1)
+  sum rule                    = y*(d/dx(x**2) + d/dx(1))/(x**2 + 1)
+  constant rule               = y*d/dx(x**2)/(x**2 + 1)
+  power rule                  = 2*x*y/(x**2 + 1)
 
 d/dy
-  = log(x**2 + 1)*d/dy(y)   constant multiple rule
-  = log(x**2 + 1)           variable
+  constant multiple rule  = log(x**2 + 1)*d/dy(y)
+  variable                = log(x**2 + 1)
+"""),
+    "a power of both": ("x^x", """\
+x^x
+
+d/dx
+  let                          y = x**x
+  take logarithms              log(y) = x*log(x)
+  differentiate both sides     d/dx(y)/y = d/dx(x*log(x))
+  logarithmic differentiation  = x**x*d/dx(x*log(x))
+  product rule                 = x**x*(d/dx(x)*log(x) + x*d/dx(log(x)))
+  variable                     = x**x*(log(x) + x*d/dx(log(x)))
+  logarithm rule               = x**x*(log(x) + 1)
+"""),
+    "a name of a part": ("u = x^2 + 1; u*sin(u)", """\
+u*sin(u)
+
+d/dx
+  let                    u = x**2 + 1
+  product rule           = d/dx(u)*sin(u) + u*d/dx(sin(u))
+  substitution           = d/dx(x**2 + 1)*sin(u) + u*d/dx(sin(u))
+  sum rule               = (d/dx(x**2) + d/dx(1))*sin(u) + u*d/dx(sin(u))
+  constant rule          = d/dx(x**2)*sin(u) + u*d/dx(sin(u))
+  power rule             = 2*x*sin(u) + u*d/dx(sin(u))
+  chain rule, sine rule  = 2*x*sin(u) + u*cos(u)*d/dx(u)
+  substitution           = 2*x*sin(u) + u*cos(u)*d/dx(x**2 + 1)
+  sum rule               = 2*x*sin(u) + u*cos(u)*(d/dx(x**2) + d/dx(1))
+  constant rule          = 2*x*sin(u) + u*cos(u)*d/dx(x**2)
+  power rule             = 2*x*sin(u) + 2*u*x*cos(u)
+  substitute back        = 2*x*sin(x**2 + 1) + 2*x*(x**2 + 1)*cos(x**2 + 1)
+  simplify               = 2*x*(cos(x**2 + 1)*(x**2 + 1) + sin(x**2 + 1))
+"""),
+    "branches": ("x^2 if x > 1 else -cos(2 x)", """\
+x^2 if x > 1 else -cos(2 x)
+
+d/dx
+  case by case             = where(x > 1, d/dx(x**2), d/dx(-cos(2*x)))
+  power rule               = where(x > 1, 2*x, d/dx(-cos(2*x)))
+  constant multiple rule   = where(x > 1, 2*x, -d/dx(cos(2*x)))
+  chain rule, cosine rule  = where(x > 1, 2*x, sin(2*x)*d/dx(2*x))
+  constant multiple rule   = where(x > 1, 2*x, 2*sin(2*x)*d/dx(x))
+  variable                 = where(x > 1, 2*x, 2*sin(2*x))
+
+  read as  x**2 if x > 1 else -cos(2*x)
+"""),
+    "a sum": ("sum([1, 2, 3] + x^2)", """\
+sum([1, 2, 3] + x^2)
+
+d/dx
+  sum rule, term by term  = sum(d/dx([1, 2, 3] + x**2))
+  sum rule                = sum(d/dx([1, 2, 3]) + d/dx(x**2))
+  constant rule           = 3*d/dx(x**2)
+  power rule              = 6*x
 """),
 }  # fmt: skip
 
@@ -91,44 +139,58 @@ EXPRESSIONS = [
     "gamma(x)*erf(y)", "x % 3 + floor(x)", "atan2(y, x)", "hypot(x, y)", "-(x - y)**3/(x*y + 1)", "softplus(x)*gelu(y)",
     "a = x**2; b = a*sin(a); b/a + a",
     "f(t) = t**2*exp(t); f(x) + f(2*y)", "f(t) = sin(t); f'(x)*x", "detach(x)*x", "const k = 3; "
-    "k*x**2",
+    "k*x**2", "(x**2 + 1)/(x - 3) - 2*x*y/5", "sin(x)**cos(x)*exp(x)", "x**x**y", "y**x/x**y", "-(-x)*-sin(-x)", "0.3*x**0.7*3",
+    "exp(-x**2/2)/sqrt(2*pi)", "log(x + sqrt(x**2 + 1))", "sec(x)*tan(x)*x", "log(x, 2)/x", "1/(1 + exp(-x))", "(x + 1)*(x + 2)*(x + 3)",
+    "sin(x)/(y/(x/(1 + x)))", "x**2 if x > y else -3*sin(x)", "1 if x > 5 else x if x > 1 else 2*x", "sum([1, 2, 3] + x*y)",
+    "mean([1, 2, 3]*sin(x))*x", "u = x*y; v = sin(u); v**u + u", "sum([1, 2]*x)**2", "x - (y - (x - 3*y))", "dot([1, 2], [x, y])",
 ]  # fmt: skip
 POINT = {"x": 1.75, "y": 0.625}
 _STILL = re.compile(r"d/d(\w)\(")
 
 
-def done(line: str, name: str) -> str:
-    """A line with the number of each derivative that is still to do, by sympy's or a difference
-    quotient of extreme precision.
+def done(line: str, rates: dict[str, float], lets: str = "") -> str:
+    """A line with the number of each derivative that is still to do, by a difference quotient of
+    extreme precision.
+
+    rates  how fast names move
+    lets   bindings of names that stand for parts
     """
     while (match := _STILL.search(line)) is not None:
         depth, end = 1, match.end()
         while depth:
             depth += (line[end] == "(") - (line[end] == ")")
             end += 1
-        inner = line[match.end() : end - 1]
-        line = f"{line[: match.start()]}({_slope(inner, name)!r}){line[end:]}"
-    return line
+        slope = _slope(f"{lets}{line[match.end() : end - 1]}", rates)
+        line = f"{line[: match.start()]}({slope.tolist()!r}){line[end:]}"
+    return lets + line
 
 
 def given_in(text: str, at: dict[str, Any] = POINT) -> dict[str, Any]:
     """The values of the names that stand in a text."""
-    return {name: number for name, number in at.items() if re.search(rf"(?<!\w){name}(?!\w)", text)}
+    return {
+        name: number
+        for name, number in at.items()
+        if re.search(rf"(?<!\w){name}(?!\w)", text) and not re.search(rf"(?<!\w){name} = ", text)
+    }
 
 
-def value(text: str, at: dict[str, Any]) -> float:
-    return float(
-        np.asarray(gradcli.evaluate(text, at=given_in(text, at), check=False, formula=False).value)
-    )
+def value(text: str, at: dict[str, Any]) -> np.ndarray:
+    return _value(text, tuple(given_in(text, at).items()))
 
 
-def _slope(text: str, name: str) -> float:
-    """The derivative of a text by six values around the point, of an error of the sixth order."""
+@cache
+def _value(text: str, at: tuple[tuple[str, Any], ...]) -> np.ndarray:
+    return np.asarray(gradcli.evaluate(text, at=dict(at), check=False, formula=False).value)
+
+
+def _slope(text: str, rates: dict[str, float]) -> np.ndarray:
+    """The rate of a text by six values around the point, of an error of the sixth order."""
     step = 1e-3
     weights = {1: 45, 2: -9, 3: 1}
-    total = sum(
-        sign * weight * value(text, {**POINT, name: POINT[name] + sign * k * step}) for k, weight in weights.items() for sign in (1, -1)
-    )  # fmt: skip
+    total: Any = 0
+    for k, sign in product(weights, (1, -1)):
+        at = {name: x + sign * k * step * rates.get(name, 0) for name, x in POINT.items()}
+        total += sign * weights[k] * value(text, at)
     return total / (60 * step)
 
 
@@ -142,11 +204,74 @@ def test_every_line_is_the_derivative(text):
     )
     for name, steps in explanation.steps.items():
         true = float(explanation.gradients[name].value)
-        for step in steps:
-            line = step.formula.replace("detach(x)", repr(POINT["x"])).replace("k*", "3*")
-            assert value(done(line, name), POINT) == pytest.approx(true, rel=1e-7, abs=1e-9), (
-                f"{step.rule}: {step.formula}"
+        hold_lines([step.to_dict() for step in steps], {name: 1.0}, true)
+
+
+def hold_lines(steps: list[dict[str, Any]], rates: dict[str, float], true: float) -> None:
+    """Each line is the derivative, or an equation that holds."""
+    lets, known = "", "".join(f"d{name}_dx = {rate!r}; " for name, rate in rates.items())
+    for step in steps:
+        if step["rule"] == "substitute back":
+            lets = ""
+        if step["rule"] == "let":
+            lets += f"{step['left']} = {step['formula']}; "
+        left, right = (
+            value(known + done(text, rates, lets), POINT)
+            for text in (
+                step.get("left", repr(true)),
+                step["formula"].replace("detach(x)", repr(POINT["x"])).replace("k*", "3*"),
             )
+        )
+        assert right == pytest.approx(left, rel=1e-7, abs=1e-9), step
+
+
+ORDERS = {
+    "sin(x)**2": "2*cos(2*x)",
+    "x**x": "x**x*((log(x) + 1)**2 + 1/x)",
+    "x*exp(-x)": "(x - 2)*exp(-x)",
+}
+
+
+@pytest.mark.parametrize(("text", "second"), ORDERS.items())
+def test_steps_of_the_second_derivative(call_cli, text, second):
+    found = call_cli("diff", text, "--order", "2", "--steps", "--format", "json", "--no-check")
+    record = json.loads(found.stdout)
+    hold_lines(record["steps"]["x,x"], {"x": 1.0}, float(value(second, POINT)))
+    assert record["steps"]["x,x"][-1]["formula"] == record["derivative"]["x"]["x"]
+
+
+EQUATIONS = {  # with the slope at the point, by hand
+    "x^2 + y^2 = 25": -1.75 / 0.625,
+    "x*y": -0.625 / 1.75,
+    "x^3 + y^3 = 6x*y": (2 * 0.625 - 1.75**2) / (0.625**2 - 2 * 1.75),
+    "x*exp(y) = y^2/x": -(math.exp(0.625) + (0.625 / 1.75) ** 2) / (1.75 * math.exp(0.625) - 2 * 0.625 / 1.75),
+    "y^x = 2": -math.log(0.625) * 0.625 / 1.75,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "slope"), EQUATIONS.items())
+def test_steps_of_an_equation(call_cli, text, slope):
+    found = call_cli("diff", text, "--implicit", "y", "--steps", "--format", "json", "--no-check")
+    record = json.loads(found.stdout)
+    (steps,) = record["steps"].values()
+    hold_lines(steps, {"x": 1.0, "y": slope}, math.nan)
+    assert (steps[0]["rule"], steps[-1]["rule"], steps[-1]["left"]) == (
+        "differentiate both sides", "solve", "dy_dx",
+    )  # fmt: skip
+    assert steps[-1]["formula"] == record["derivative"]["x"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["x = t^2; y = t^3", "--implicit", "y"], ["d/dt(t**3)/d/dt(t**2)", "3*t**2/d/dt(t**2)", "1.5*t"]),
+        (["r^2 t", "--of", "t", "r"], ["t*d/dt(r**2) + r**2*d/dt(t)", "t*d/dt(r**2) + r**2", "2*dr_dt*r*t + r**2", "r*(2*dr_dt*t + r)"]),
+    ],
+)  # fmt: skip
+def test_steps_of_a_curve_and_of_a_rate(call_cli, arguments, wanted):
+    found = call_cli("diff", *arguments, "--steps", "--format", "json", "--no-check")
+    (steps,) = json.loads(found.stdout)["steps"].values()
+    assert [step["formula"] for step in steps] == wanted
 
 
 @pytest.mark.parametrize(
@@ -192,12 +317,16 @@ def test_rules_have_their_usual_names():
         ]
 
     assert rules("x + 3") == ["sum rule", "constant rule", "variable"]
-    assert rules("sin(x)*x") == ["product rule", "variable", "sine rule", "simplify"]
-    assert rules("tan(2*x)") == [
+    assert rules("sin(x)*x") == ["product rule", "variable", "sine rule"]
+    assert rules("1/x") == ["reciprocal rule", "variable"]
+    assert rules("x - 3") == ["difference rule", "constant rule", "variable"]
+    assert rules("floor(x)") == ["floor is flat"]
+    assert rules("e**x") == ["exponential rule"]
+    assert rules("ndtr(x)")[0] == "ndtr rule"
+    assert rules("tan(2*x)")[:-1] == [
         "chain rule, tangent rule",
         "constant multiple rule",
         "variable",
-        "simplify",
     ]
     assert rules("sqrt(x)") == ["square root rule"]
     assert rules("3**x") == ["exponential rule"]
@@ -220,8 +349,40 @@ def test_latex_and_json(call_cli):
 
 
 def test_what_has_no_entry_in_common_has_its_gradient_alone():
-    steps = gradcli.explain("sum(x**2)*y", x=[1.0, 2.0], y=3.0, check=False, steps=True).steps
-    assert [(step.rule, step.formula) for step in steps["x"]] == [("gradient", "2*x*y")]
+    steps = gradcli.explain("max(x)*y", x=[1.0, 2.0], y=3.0, check=False, steps=True).steps
+    assert [step.rule for step in steps["x"]] == ["gradient"]
+    assert [step.rule for step in steps["y"]] == ["constant multiple rule", "variable"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("3*mean(x**2)", ["3*d/dx(mean(x**2))", "1.5*d/dx(x**2)", "3*x"]),
+        (
+            "sum(x)**2",
+            [
+                "2*sum(x)*d/dx(sum(x))",
+                "2*sum(x)*d/dx(x)",
+                "2*sum(x)",
+                "broadcast_to(2*sum(x), (2,))",
+            ],
+        ),
+        ("x@[3, 4]", ["d/dx(sum(x*[3, 4]))", "d/dx(x*[3, 4])", "[3, 4]*d/dx(x)", "[3, 4]"]),
+        ("sum(x*sum(x))", ["broadcast_to(2*sum(x), (2,))"]),
+        ("u = x/sum(x); sum(u**2)", ["2*(x*sum(x) - sum(x**2))/sum(x)**3"]),
+    ],
+)
+def test_sums_of_entries(text, wanted):
+    steps = gradcli.explain(text, x=[1.0, 2.0], check=False, steps=True).steps["x"]
+    assert [step.formula for step in steps] == wanted
+
+
+def test_what_has_no_formula_is_named():
+    explanation = gradcli.explain("prod(x)*y", x=[1.0, 2.0], y=3.0, check=False, steps=True)
+    assert [*explanation.steps] == ["y"]
+    assert explanation.record.warnings == [
+        "there are no steps by x: the derivative has no short formula"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -251,9 +412,7 @@ def test_names_without_values_and_functions_of_a_file(call_cli, tmp_path, by):
     path = str(tmp_path / "f.grad") if by == "a file" else "-"
     done_ = call_cli("explain", "-f", path, "f(z)*x", "--steps", "--no-check", stdin=program)
     assert done_.stdout.splitlines()[0] == "f(z)*x"
-    assert (
-        done_.stdout.splitlines()[-1] == "  = x*z*(z*cos(z) + 2*sin(z))                   simplify"
-    )
+    assert done_.stdout.splitlines()[-1] == "  simplify                = x*z*(z*cos(z) + 2*sin(z))"
 
 
 def test_where_there_are_no_steps_the_numbers_are_explained(call_cli):
@@ -264,3 +423,39 @@ def test_where_there_are_no_steps_the_numbers_are_explained(call_cli):
         "in common" in done_.stdout
     )
     assert "forward" in done_.stdout
+
+
+def test_narrow_lines_cut_no_number_and_keep_the_columns():
+    explanation = gradcli.explain("x**sin(1.2345678901234567*x)", x=1.5, check=False, steps=True)
+    lines = [line.text for line in explanation.lines(width=36) if line.label is None][3:]
+    assert max(map(len, lines)) <= 40
+    assert all(line[18:20] == "  " for line in lines)  # between the rule and its equation
+    assert not [
+        line for line in lines if re.search(r"1\.2\d*", line) and "1.2345678901234567" not in line
+    ]
+    assert any(line.startswith("  differentiation   ") for line in lines)
+
+
+TYPESET = {
+    r"\frac{d}{dx}\left(x^{2}\right)": "<mfrac><mrow><mi>d</mi></mrow><mrow><mi>d</mi><mi>x</mi></mrow></mfrac>"
+    "<mrow><mo>(</mo><msup><mi>x</mi><mrow><mn>2</mn></mrow></msup><mo>)</mo></mrow>",
+    r"\alpha_{1} \le \sqrt{2.5}": "<msub><mi>α</mi><mrow><mn>1</mn></mrow></msub><mo>≤</mo><msqrt><mrow><mn>2.5</mn></mrow></msqrt>",
+    r"\begin{cases} x & \text{if } x > 1 \\ 2 & \text{else} \end{cases}": "<mrow><mo>{</mo><mtable><mtr><mtd><mrow><mi>x</mi></mrow></mtd>"
+    "<mtd><mrow><mtext>if&#160;</mtext><mi>x</mi><mo>&gt;</mo><mn>1</mn></mrow></mtd></mtr><mtr><mtd><mrow><mn>2</mn></mrow></mtd>"
+    "<mtd><mrow><mtext>else</mtext></mrow></mtd></mtr></mtable></mrow>",
+    r"2 \cdot \operatorname{log\_ndtr}\left(x\right)": "<mn>2</mn><mo>⋅</mo>"
+    "<mtext>log_ndtr</mtext><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("latex", "wanted"), TYPESET.items())
+def test_latex_as_mathml(latex, wanted):
+    assert mathml(latex) == f'<math displaystyle="true"><mrow>{wanted}</mrow></math>'
+
+
+@pytest.mark.parametrize("command", ["diff", "explain"])
+def test_the_page_is_typeset(call_cli, command):
+    done_ = call_cli(command, "x**alpha*y", "--steps", "--format", "html", "--no-check")
+    formulas = re.findall("<math.*?</math>", done_.stdout)
+    assert len(formulas) == done_.stdout.count("<li>") >= 6
+    assert all(len(ElementTree.fromstring(each)) == 1 for each in formulas)

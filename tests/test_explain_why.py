@@ -152,6 +152,7 @@ TOLD = [
     # long products
     Told("x*0.1*0.1*0.1*0.1*0.1*0.1", {"x": 1.0}, "x", ("6 factors below 1 multiply to 1e-06: 0.1 each in the geometric mean",)),
     Told("w*w*w*w*w*x", {"w": 1000.0, "x": 1.0}, "x", ("x is multiplied by w*w*w*w*w",)),
+    Told("w*w*w*w*w*w*w", {"w": 1000.0}, "w", ("gradient 7e+18: the largest factors on its way are 2000 at w*w, 1000 at w*w*w",)),
     Told("log(x)", {"x": 1e-9}, "x", ("the derivative of log(x) by x is 1/x = 1e+09",)),
 ]  # fmt: skip
 
@@ -160,6 +161,11 @@ TOLD = [
 def test_the_answer_names_the_reason_the_node_and_the_number(told):
     answer = gradcli.explain(told.text, at=told.at, check=False, why=told.target).why[0].text
     assert [said for said in told.said if said not in answer] == [], answer
+
+
+def test_of_an_operand_in_two_places_no_partial_is_told_for_the_whole():
+    answer = gradcli.explain("x**x", x=1.25, check=False, why="x").why[0].text
+    assert answer == "x has gradient 1.61665: all of it by x → x**x"
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "linalg": ("tensors",),
     "scipy": ("tensors",),
     "special": ("tensors",),
+    "torch": ("tensors.torch.namespace",),
     "api": ("query.interface", "explanations.explaining"),
     "testing": ("functions.testing", "functions.strategies"),
     "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),

@@ -10,6 +10,8 @@ import io
 import json
 import re
 import sys
+from functools import cache
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -27,6 +29,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcli import inert
+from gradcli.cli.decide.explanations import explanation_of
 from gradcli.cli.request import COMMANDS as REQUESTS
 from gradcli.cli.write.results import Writer
 from gradcli.errors import ArgumentError, Source, Span
@@ -34,6 +37,7 @@ from gradcli.report.data import encode, id_text, plain
 from gradcli.report.derivative_record import DerivativeRecord, Formula
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord
 from gradcli.report.records import Failure, Record
+from gradcli.report.steps import Step
 from gradcli.report.verdicts import Check, Claim, Verdict
 
 # -- results
@@ -117,9 +121,11 @@ def differentiated(text, place):
     }
     formula = text if place == "formula" else "2*x"
     formulas = {} if known["error"] else {(name,): Formula(formula, "2 x")}
+    lines = [Step("let", formula, name), Step("power rule", formula, None, "2 x")]
     return DerivativeRecord(
-        **known, names=(name,), formulas=formulas, picture="x^2", check=check_of(text, place, name)
-    )
+        **known, names=(name,), formulas=formulas, picture="x^2", check=check_of(text, place, name),
+        steps={} if known["error"] else {name: lines},
+    )  # fmt: skip
 
 
 def bounded(text, place):
@@ -151,7 +157,7 @@ def shown_by(command, kind, records, color="never"):
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         writer = Writer(kind, color, one_alone=command != "eval")
         for record in records:
-            writer.write(record)
+            writer.write(explanation_of(record) if kind == "html" else record)
         writer.close()
     return out.getvalue(), err.getvalue()
 
@@ -240,8 +246,27 @@ def read_alone(text, place, record, out, err):
     assert isinstance(json.loads(out or "null"), (float, list, type(None)))
 
 
+def read_page(text, place, record, out, err):
+    """The elements that a harmless text has."""
+    assert not commands_in(out)
+    assert elements_of(out) == harmless_elements(place)
+
+
+def elements_of(page):
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.append((tag, *dict(attributes)))
+    parser.feed(page)
+    return found
+
+
+@cache
+def harmless_elements(place):
+    return elements_of(shown_by("diff", "html", [differentiated("a", place)])[0])
+
+
 READERS = {
-    "value": read_alone, "grad": read_alone,
+    "html": read_page, "value": read_alone, "grad": read_alone,
     "text": read_text, "json": read_json, "jsonl": read_json, "csv": read_csv, "latex": read_latex,
 }  # fmt: skip
 CASES = [(command, kind) for command, (kinds, *_) in COMMANDS.items() for kind in kinds]

@@ -287,7 +287,7 @@ _UNUSED = {
     "solve_triangular": "upper", "inv": "check_errors", "svd": "full_matrices", "polygamma": "n", "softplus": "threshold",
         "erfcx_integral": "n",
     "class_labels": "classes", "jv": "v", "yv": "v", "iv": "v", "kv": "v", "i0e_slope": "n", "zeta_slope": "n", "sine_quotient": "n",
-        "expn": "n",
+        "expn": "n", "spherical_jn": "n", "hypergeometric": "n",
     "torch_sort": "stable", "topk": "sorted", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
     "dropout": "p",
     "gammainc_slope": "n", "betainc_slope": "n k", "lower_median": "ignore_nan",

@@ -242,24 +242,6 @@ error[argument]: add does not support out
   | ^^^^^^^^^^^^^^^^^^^
   = help: leave it out, and give the result a name: y = add(...)""",
     ),
-    "backward": (
-        "s.backward()",
-        """\
-error[unknown-name]: there is no backward(): the gradients of a result come with it
-  --> model.grad:1:1
-1 | s.backward()
-  | ^^^^^^^^^^
-  = help: leave it out""",
-    ),
-    "grad": (
-        "x.grad",
-        """\
-error[unknown-name]: a value has no gradient of its own
-  --> model.grad:1:1
-1 | x.grad
-  | ^^^^^^
-  = help: write grad(y, x)""",
-    ),
     "return": (
         "return x.sum()*s",
         """\
@@ -403,15 +385,6 @@ error[ambiguous]: '+' of booleans has two readings: of the numbers 0 and 1, and 
 1 | (x > 0) + (x > 1)
   |         ^
   = help: write (x > 0)*1 + (x > 1)*1 for numbers, (x > 0) or (x > 1) for a condition""",
-    ),
-    "a seed": (
-        "torch.manual_seed(0)",
-        """\
-error[unknown-name]: 'manual_seed' is not read: every run draws the same numbers
-  --> model.grad:1:1
-1 | torch.manual_seed(0)
-  | ^^^^^^^^^^^^^^^^^
-  = help: leave it out, and give --random-state 1""",
     ),
     "a model": (
         "model(x)",

@@ -24,6 +24,10 @@ FOUND = {  # what is asked, and the derivatives
     "a constant before": (["a = 2; x^2 + a*y = 1", "--implicit", "y"], {"x": "-2*x/a"}),
     "a curve by one name": (["x = t^2; y = t^3; y", "x", "--implicit", "y"], {"x": "1.5*t"}),
     "a cylinder": (["pi r^2 h", "--of", "t", "r", "h"], {"t": "pi*r*(dh_dt*r + 2*dr_dt*h)"}),
+    "an equation": (["x^2 + y^2 = z^2", "--of", "t", "x", "y", "--implicit", "z"], {"t": "(dx_dt*x + dy_dt*y)/z"}),
+    "a formula": (["V = pi r^2 h", "--of", "t", "r", "h", "--implicit", "V"], {"t": "pi*r*(dh_dt*r + 2*dr_dt*h)"}),
+    "a call before the sign": (["sin(x y) = x + y", "--implicit", "y"], {"x": "(1 - y*cos(x*y))/(x*cos(x*y) - 1)"}),
+    "y on both sides": (["y = sin(x*y)", "--implicit", "y"], {"x": "y*cos(x*y)/(1 - x*cos(x*y))"}),
     "all depend": (["a*b", "--of", "t"], {"t": "a*db_dt + b*da_dt"}),
     "and it depends itself": (["r^2 t", "--of", "t", "r"], {"t": "r*(2*dr_dt*t + r)"}),
 }  # fmt: skip
@@ -76,7 +80,8 @@ REFUSED = {
     "a point": (["x^2 + y^2 = 25", "--implicit", "y", "x=3", "y=4"], "gradcli eval gives the slope at a point"),
     "nothing to depend on": (["x^2 + y^2 = 25", "--implicit", "y", "x=3"], "'y' depends on no other name"),
     "an array": (["v*y = x", "v=1,2", "--implicit", "y"], "not for an array"),
-    "both": (["r^2 = t", "--of", "t", "--implicit", "r"], "exclude each other"),
+    "an equation's rate": (["r^2 = z", "--of", "t"], "say which: --implicit NAME"),
+    "an unknown rate": (["r^2 = z", "--of", "t", "--implicit", "w"], "the equation has no name 'w'"),
     "what cannot be read": (["x^2 + = 1", "--implicit", "x"], "expected a value"),
 }  # fmt: skip
 

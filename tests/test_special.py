@@ -108,6 +108,24 @@ TAILS = [
     ("zeta(2.5, x)", 1e-3, lambda m, x: m.zeta(m.mpf(5) / 2, x)),
     ("log_ndtr(x)", 9.0, lambda m, x: m.log(m.ncdf(x))),
     ("logit(x)", 0.5000001, lambda m, x: m.log(x / (1 - x))),
+    ("airy(x)[0]", -40.0, lambda m, x: m.airyai(x)),
+    ("airy(x)[0]", -1e9, lambda m, x: m.airyai(x)),
+    ("airy(x)[2]", 3.5, lambda m, x: m.airybi(x)),
+    ("airy(x)[2]", -1e6, lambda m, x: m.airybi(x)),
+    ("fresnel(x)[0]", 31.7, lambda m, x: m.fresnels(x)),
+    ("fresnel(x)[1]", -12345.678, lambda m, x: m.fresnelc(x)),
+    ("spence(x)", 1e8, lambda m, x: m.polylog(2, 1 - x)),
+    ("spherical_jn(3, x)", 1e-5, lambda m, x: m.sqrt(m.pi / 2 / x) * m.besselj(3.5, x)),
+    ("spherical_jn(8, x)", 1e6, lambda m, x: m.sqrt(m.pi / 2 / x) * m.besselj(8.5, x)),
+    ("hyp1f1(-2.75, -2.5, x)", 19.5, lambda m, x: m.hyp1f1(-2.75, -2.5, x)),
+    ("hyp1f1(0.3, 1.1, x)", -1e20, lambda m, x: m.hyp1f1(0.3, 1.1, x)),
+    ("hyp2f1(1, 1.4828, 3.4828, x)", 0.9997, lambda m, x: m.hyp2f1(1, 1.4828, 3.4828, x)),
+    ("hyp2f1(6, 6, -4.4776, x)", -1e-4, lambda m, x: m.hyp2f1(6, 6, -4.4776, x)),
+    ("hyp2f1(3, 1, 0.5, x)", -1e5, lambda m, x: m.hyp2f1(3, 1, 0.5, x)),
+    ("hyp2f1(-1, 2, 1, x)", 0.5, lambda m, x: 1 - 2 * x),
+    ("hyp2f1(5, 2, 1, x)", -0.25, lambda m, x: (1 + 4 * x) * (1 - x) ** -6),
+    ("hyp2f1(3.5, 3.2, 0.3, x)", -0.03419768884012314, lambda m, x: m.hyp2f1(3.5, 3.2, 0.3, x)),
+    ("hyp2f1(-3, 2.5, 1.5, x)", 7.0, lambda m, x: m.hyp2f1(-3, 2.5, 1.5, x)),
 ]
 
 
@@ -227,3 +245,25 @@ def test_polygamma_so_far_to_the_left_that_no_sum_ends() -> None:
         2 * math.pi**2, rel=1e-11
     )
     assert gradcli.evaluate("polygamma(1, x)", x=-1e20, formula=False).value == math.inf
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ("hyp2f1([1, 2], 1, 2, x)", "hyp2f1: a must be a number of at most 100 in size", "number"),
+        ("hyp1f1(1e308, 1, x)", "hyp1f1: a must be a number of at most 100 in", "number"),
+        ("hyp1f1(1, -2, x)", "hyp1f1: b = -2 is a pole", "give another b"),
+        ("spherical_jn(100000, x)", "the order must be at most 1000", ""),
+        ("scipy.special.wofz(x)", "'scipy.special.wofz' is not in the language", "dawsn"),
+    ],
+)
+def test_what_has_no_value_here_is_refused_by_name(text: str, message: str, help: str) -> None:
+    with pytest.raises(gradcli.GradcliError, match=message) as caught:
+        gradcli.evaluate(text, x=0.5)
+    assert help in (caught.value.help or "")
+
+
+def test_a_spherical_bessel_function_of_a_tiny_number_is_the_first_term_of_its_series() -> None:
+    """SciPy's is 0, for the square of the number is."""
+    found = gradcli.evaluate("spherical_jn(1, x)", x=3e-300)
+    assert (found.value, found.grad["x"]) == pytest.approx((1e-300, 1 / 3), rel=1e-15)

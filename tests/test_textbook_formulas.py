@@ -146,6 +146,8 @@ asinh(x/2) : 1/sqrt(x**2 + 4)
 atanh(sin(x)) : sec(x)
 x/(1 + sqrt(x)) : (sqrt(x) + 2)/(2*(1 + sqrt(x))**2)
 abs(x)**3 : 3*x*abs(x)
+abs(2*x) : 2*sign(x)
+log(abs(x/2))**2 : 2*log(abs(x)/2)/x
 sqrt(x**2) : sign(x)
 sqrt(x)*sqrt(x**3) : 2*x
 x/sqrt(x**2 + 1) : 1/(x**2 + 1)**1.5

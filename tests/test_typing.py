@@ -205,18 +205,15 @@ def declared(body: list[ast.stmt]) -> set[str]:
 
 def test_names_that_a_prompt_completes() -> None:
     names = dir(gradcli)
-    assert {
-        "evaluate",
-        "value_and_grad",
-        "tensor",
-        "Tensor",
-        "autograd",
-        "exp",
-        "Record",
-        "ParseError",
-        "__version__",
-    } <= {*names}
-    assert not {"Any", "report", "query", "errors_of"} & {*names}
+    wanted = (
+        "evaluate bound plot export value_and_grad autograd torch Record ParseError __version__"
+    )
+    assert {*wanted.split()} <= {*names}
+    assert not {"Any", "report", "query", "errors_of", "tensor", "exp"} & {*names}
+    assert {"tensor", "Tensor", "exp", "autograd", "nn", "float32"} <= {*dir(gradcli.torch)}
+    assert gradcli.torch.tensor is gradcli.tensor
+    for name in dir(gradcli.torch):
+        assert getattr(gradcli.torch, name) == getattr(gradcli, name)
     assert names == sorted(names)
     for name in names:
         getattr(gradcli, name)

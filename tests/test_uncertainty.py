@@ -14,6 +14,7 @@ import pytest
 
 import gradcli
 from gradcli.errors import GradcliError
+from gradcli.report.lines import round_to_deviation
 
 CASES = {  # by hand: the root of the sum of squared partial derivatives times deviations
     "product": ("m*v", {"m": "2±0.1", "v": "3+/-0.2"}, math.hypot(3 * 0.1, 2 * 0.2)),
@@ -120,10 +121,13 @@ def test_command_line(call_cli: Callable[..., CompletedProcess[str]]) -> None:
         "variance": pytest.approx(0.16),
         "share": pytest.approx(0.64),
     }
-    assert "6 \\pm 0.5" in call_cli("eval", "m*v", "m=2±0.1", "v=3±0.2", "--format", "latex").stdout
-    refused = call_cli("eval", "m", "m=2±0.1", "--format", "csv")
-    assert refused.returncode == 2
-    assert "no place for standard deviations" in refused.stderr
+    assert (
+        "6.0 \\pm 0.5" in call_cli("eval", "m*v", "m=2±0.1", "v=3±0.2", "--format", "latex").stdout
+    )
+    for form in ("csv", "value"):
+        refused = call_cli("eval", "m", "m=2±0.1", "--format", form)
+        assert refused.returncode == 2
+        assert f"--format {form} has no place for standard deviations" in refused.stderr
 
 
 def test_programs_and_records(call_cli: Callable[..., CompletedProcess[str]]) -> None:
@@ -134,8 +138,88 @@ def test_programs_and_records(call_cli: Callable[..., CompletedProcess[str]]) ->
     told = call_cli(
         "eval", "-", "--no-check", stdin="s = 0.1\nm = 1.0 +/- s\n2*m\nm = 3\n2*m\n"
     ).stdout
-    assert "2.0 ± 0.2" in told
+    assert "2.00 ± 0.20" in told
     assert told.count("±") == 1
+
+
+ROUNDED = [  # the first three of the Particle Data Group's Review, section 5.3
+    (0.827, 0.119, "0.83 ± 0.12"),
+    (0.827, 0.367, "0.8 ± 0.4"),
+    (0.827, 0.969, "0.8 ± 1.0"),
+    (9.80123, 0.04, "9.80 ± 0.04"),
+    (9.8, 0.0354, "9.800 ± 0.035"),
+    (9.8, 0.0356, "9.80 ± 0.04"),
+    (99.97, 0.9996, "100.0 ± 1.0"),
+    (1234.0, 56.0, "1230 ± 60"),
+    (999999.7, 0.4, "999999.7 ± 0.4"),
+    (-1.234e-7, 0.021e-7, "(-1.234 ± 0.021)e-7"),
+    (6.02214076e23, 4e17, "(6.022141 ± 0.000004)e23"),
+    (0.0, 0.1, "0.00 ± 0.10"),
+    (1.0, 1e-20, "1.0 ± 1e-20"),  # its digits end before
+    (2.5, 0.0, "2.5 ± 0"),
+    (math.nan, 1.0, "nan ± 1"),
+]
+
+
+@pytest.mark.parametrize(("value", "std", "text"), ROUNDED, ids=[row[2] for row in ROUNDED])
+def test_numbers_are_rounded_to_their_standard_deviations(
+    value: float, std: float, text: str
+) -> None:
+    assert str(round_to_deviation(value, std)) == text
+    if value == value:
+        record = gradcli.evaluate("x", x=f"{value!r}±{std!r}", check=False)
+        assert f"{text}  (float64)" in record.lines()[1].text
+        assert record.to_dict()["value"] == value
+        assert record.uncertainty.std == std
+
+
+def test_digits_that_are_asked_for(call_cli: Callable[..., CompletedProcess[str]]) -> None:
+    words = ["eval", "m*g", "m=2.01±5%", "g=9.80665", "--no-check"]
+    assert "value    19.7 ± 1.0  (float64)" in call_cli(*words).stdout
+    assert "value    19.71137 ± 0.9855683  (float64)" in call_cli(*words, "--digits", "7").stdout
+    pair = call_cli("eval", "[m, 100*m]", "m=2.01+-5%", "--no-check").stdout
+    assert "value    [2.01 ± 0.10, 201 ± 10]" in pair
+    small = call_cli("eval", "m", "m=2e-9±2%", "--format", "latex").stdout
+    assert "(2.00 \\pm 0.04) \\cdot 10^{-9}" in small
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("abs(x)", {"x": "0±0.1"}),
+        ("maximum(x, y)", {"x": "1±0.1", "y": "1±0.2"}),
+        ("[2*x, abs(x)]", {"x": "0±0.1"}),
+    ],
+)
+def test_a_kink_is_named(text: str, at: dict[str, str]) -> None:
+    found = gradcli.evaluate(text, at=at).uncertainty
+    assert found.notes[0].startswith("linear propagation fails for x: ")
+    assert "kink" in found.notes[0]
+
+
+def test_results_of_one_program_have_a_covariance(
+    call_cli: Callable[..., CompletedProcess[str]],
+) -> None:
+    program = ["eval", "y = m*g; z = m*h; y; z; [y - z, 2*y]", "m=2±0.1", "g=9.81±0.02", "h=3±0.15"]
+    slopes = np.array([[9.81, 2, 0], [3, 0, 2], [6.81, 2, -2], [19.62, 4, 0]])
+    wanted = slopes @ np.diag([0.01, 0.0004, 0.0225]) @ slopes.T
+    lines = call_cli(*program, "--no-check", "--format", "jsonl").stdout.splitlines()
+    first, second, third = (json.loads(line)["uncertainty"] for line in lines)
+    assert "results" not in first
+    np.testing.assert_allclose(second["results"]["covariance"], wanted[:2, :2], rtol=1e-13)
+    np.testing.assert_allclose(third["results"]["covariance"], wanted, rtol=1e-13)
+    stds = np.sqrt(np.diag(wanted))
+    np.testing.assert_allclose(
+        third["results"]["correlation"], wanted / np.outer(stds, stds), rtol=1e-13
+    )
+    assert third["results"]["of"] == ["y", "z", "[y - z, 2*y][0]", "[y - z, 2*y][1]"]
+    told = call_cli(*program, "--no-check").stdout
+    assert "  z  0.29 (0.71)      0.18 (1.00)\n" in told
+
+
+def test_given_covariances_come_into_those_of_results() -> None:
+    found = gradcli.evaluate("[m + v, m - v]", at=PAIR, cov={"m,v": 0.01}, check=False)
+    np.testing.assert_allclose(found.uncertainty.results.covariance, [[0.07, -0.03], [-0.03, 0.03]])
 
 
 # -- covariances
@@ -163,7 +247,7 @@ def test_covariances_come_into_the_standard_deviation(text, wanted, cov):
     assert found is not None
     assert float(found.std) == pytest.approx(wanted, rel=1e-13)
     assert sum(map(found.share, found.variances)) + sum(
-        map(found.share_of_pair, found.covariances)
+        map(found.share, found.covariances)
     ) == pytest.approx(1, rel=1e-12)
 
 
@@ -216,7 +300,7 @@ def test_what_is_no_covariance(call_cli, cov, message):
             ["check", "-e", "x*c", "x=1", "c=2±0.1", "--format", "json"],
             "the standard deviation of c has no part in a verdict",
         ),
-        (["explain", "x*c", "x=1", "c=2±0.1", "--no-check"], "value    2.0 ± 0.1"),
+        (["explain", "x*c", "x=1", "c=2±0.1", "--no-check"], "value    2.00 ± 0.10"),
     ],
 )
 def test_nothing_is_left_out_in_silence(call_cli, arguments, said):

@@ -26,22 +26,20 @@ from gradcli.report.verdicts import CriticalPoint, Limit
 
 
 _MOST_MOVES = 8  # entries that are moved
-_EVALUATIONS = 12  # of the value, for the limits from both sides
 
 
 def limits_beside(judge: Judge) -> list[Limit]:
     """The limits of the entries of a value that the reference has no finite number for, as one
     entry of a name goes to where it is.
     """
-    value, found, cost = judge.value_comparison, list[Limit](), _EVALUATIONS * judge.size
+    value, found = judge.value_comparison, list[Limit]()
     lost = [i for i, y in enumerate(value.reference) if not value.m.isfinite(y)]
-    leaves = [(name, x) for name, x in judge.wrt.items() if x in judge.leaves] if lost else []
-    moves = [(name, x, index) for name, x in leaves for index in np.ndindex(x.shape)]
-    for name, x, index in moves[:_MOST_MOVES]:
-        at = float(np.asarray(judge.leaves[x])[index])
-        if not np.isfinite(at) or not judge.budget.allows(cost):
+    is_small = lost and judge.size * len(judge.wrt) < _MOST_WORK
+    moves = [(name, x, index) for name, x in judge.wrt.items() for index in np.ndindex(x.shape)]
+    for name, x, index in moves[:_MOST_MOVES] if is_small else ():
+        at = float(np.asarray(judge.leaves.get(x, np.nan))[index])
+        if not np.isfinite(at):
             continue
-        judge.budget.spend(cost)
         sides = limits_of_value(
             value.m, judge.root, judge.leaves, judge.precision, judge.zeros, (x, index)
         )
@@ -57,8 +55,8 @@ def limits_beside(judge: Judge) -> list[Limit]:
 # step of the interval Newton method proves (R. Krawczyk, Computing 4, 1969).
 
 
-_DIGITS = (40, 100, 400)
-_ULPS, _LEAST = 4, 1e-300  # around a number, and around zero
+_DIGITS = 100
+_ULPS, _LEAST = 4, 1e-80  # around a number, and around zero
 _MOST_WORK = 40_000  # scalar operations of all rows of the Hessian
 
 
@@ -110,7 +108,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
             if box is None:
                 if any(slope.ball != 0 for slope in gradient):
                     return CriticalPoint("regular", "the gradient is not zero")
-                return _open(balls, "the gradient")
+                return CriticalPoint("undecided", f"the gradient is zero to {_DIGITS} digits")
             hessian, said = box, f"{said} within {room.max():.1e} of the point"
         if balls.uncertified or not are_finite(balls, [hessian]):
             return CriticalPoint("undecided", f"{said}, second derivatives have no certain bounds")
@@ -118,38 +116,27 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         if signs >= {1, -1}:
             return CriticalPoint("saddle", f"{said}, eigenvalues of the Hessian have both signs")
         if 0 in signs:
-            return _open(balls, f"{said}, an eigenvalue of the Hessian")
+            return CriticalPoint(
+                "undecided", f"{said}, an eigenvalue of the Hessian is zero or small"
+            )
         kind, sign = ("minimum", "positive") if 1 in signs else ("maximum", "negative")
         return CriticalPoint(kind, f"{said}, all eigenvalues of the Hessian are {sign}")
 
-    if scalar_operations(order) * len(room) > _MOST_WORK:
-        return CriticalPoint("undecided", "the Hessian is too large for certain signs")
-    found = by_balls(_DIGITS, decide)
+    is_small = scalar_operations(order) * len(room) < _MOST_WORK
+    found = by_balls([_DIGITS] * is_small, decide)
     if found is None:
-        return CriticalPoint("undecided", "the derivatives have no certain bounds")
+        return CriticalPoint("undecided", "the derivatives have no bounds within the limits")
     return None if found.kind == "regular" else found
 
 
-def _open(balls: Any, what: str) -> CriticalPoint:
-    """Ask for more digits, while there are any."""
-    if balls.dps < _DIGITS[-1]:
-        raise Undecidable
-    return CriticalPoint("undecided", f"{what} is zero to {balls.dps} digits")
-
-
 def _signs(hessian: Any) -> Iterator[int]:
-    """The signs of the eigenvalues, the largest first, up to one that may be zero (0).
+    """The signs of the eigenvalues, 0 where one is not certain.
 
-    They are those of the pivots in the directions of the eigenvectors, by Sylvester's law of
-    inertia; two pivots of different signs are a proof by themselves.
+    In the directions of the eigenvectors, which by Sylvester's law of inertia change no sign, they
+    are those of Gershgorin's discs.
     """
-    sizes, vectors = np.linalg.eigh(hessian.astype(float))
-    vectors = vectors[:, np.argsort(-np.abs(sizes))]
-    rest = vectors.T @ hessian @ vectors
-    for k in range(len(rest)):
-        pivot = rest[k, k]
-        sign = int(pivot.ball > 0) - int(pivot.ball < 0)
-        yield sign
-        if not sign:
-            return
-        rest = rest - np.outer(rest[:, k], rest[k]) / pivot
+    _, vectors = np.linalg.eigh(hessian.astype(float))
+    turned = vectors.T @ hessian @ vectors
+    for row, middle in zip(turned, turned.diagonal(), strict=True):
+        radius = abs(row).sum() - abs(middle)
+        yield int((middle - radius).ball > 0) - int((middle + radius).ball < 0)

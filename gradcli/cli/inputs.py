@@ -6,7 +6,6 @@ An option that nothing would come of beside the others is refused by its name ra
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import stat
@@ -18,8 +17,6 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from gradcli.characters import normalize
 from gradcli.cli.request import CheckRequest, ExportRequest, Request
 from gradcli.cli.write.results import say
@@ -29,7 +26,7 @@ from gradcli.files.option_table import refuse_together
 from gradcli.inert import shell_command
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
-from gradcli.query.bindings import Programs
+from gradcli.query.bindings import Programs, as_equation
 from gradcli.query.options import Options, names_of
 from gradcli.storage.whole_files import absolute, path_text
 
@@ -89,18 +86,6 @@ def is_stream(path: str) -> bool:
     standard input, of a pipe with a name.
     """
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
-
-
-_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_HEAD = re.compile(r"\s*[^\W\d]\w*\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
-
-
-def as_equation(text: str) -> str:
-    """A text whose last statement may be an equation as people write it, with one sign "="."""
-    before, mark, last = text.rpartition(";")
-    sides = _EQUALS.split(last)
-    is_equation = len(sides) == 2 and not _HEAD.fullmatch(sides[0])
-    return f"{before}{mark}{sides[0]}=={sides[1]}" if is_equation else text
 
 
 ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"
@@ -495,36 +480,9 @@ Ends = tuple[float, float]
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
-    return {
-        name: ends_of(name, text, Programs(limits))
-        for name, text in assignments("--over", texts).items()
-    }
+    from gradcli.query.bounds import within
 
-
-def ends_of(name: str, text: str, programs: Programs) -> Ends:
-    """The ends of a range, each a constant expression. Raises UsageError."""
-    begin, _, end = text.partition("..")
-    if not begin.strip() or not end.strip() or ".." in end:
-        raise UsageError(f"'{name}={text}' is no range", help=f"write {name}=0..1")
-    calculator = programs.fresh()
-    low, high = (_number(name, part, calculator) for part in (begin, end))
-    if not low <= high:
-        raise UsageError(
-            f"the range '{name}={text}' ends before it begins",
-            help=f"write {name}={end.strip()}..{begin.strip()}",
-        )
-    return low, high
-
-
-def _number(name: str, text: str, calculator: Any) -> float:
-    try:
-        found = calculator.constant(text, f"<{name}>")
-    except GradcliError as error:
-        error.note = error.note or f"it is an end of the range of {name}"
-        raise
-    if np.ndim(found) or not math.isfinite(float(found)):
-        raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
-    return float(found)
+    return within(assignments("--over", texts), Programs(limits))
 
 
 # -- Values of options, and what they ask for

@@ -69,7 +69,8 @@ class _Helped:
         return option
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        return (self.help or "").partition("\n")[0].removesuffix(".")
+        paragraph = " ".join((self.help or "").partition("\n\n")[0].split())
+        return paragraph.partition(". ")[0].removesuffix(".")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         subjects = {

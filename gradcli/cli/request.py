@@ -377,6 +377,9 @@ class DiffRequest(Request):
             "'pi r^2 h' --of t r h, where dr_dt is the rate of r.",
         ),
     ] = None
+    steps: Annotated[
+        bool, typer.Option("--steps", help="How a teacher finds each formula, rule by rule.")
+    ] = False
     latex: Annotated[
         bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")
     ] = False
@@ -394,7 +397,9 @@ class DiffRequest(Request):
     ] = None
     output_format: Annotated[
         str,
-        typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output."),
+        typer.Option(
+            "--format", metavar="text|json|jsonl|latex|html", help="The form of the output."
+        ),
         WORDS,
     ] = "text"
     dialect: Dialect = None
@@ -516,7 +521,6 @@ class PlotRequest(Request):
             metavar="N",
             help="Rows of the table, evenly spaced (101); of two names, along each (65).",
         ),
-        Number(True, 2, 1_000_000),
     ] = None
     log: Annotated[
         str | None,
@@ -524,7 +528,6 @@ class PlotRequest(Request):
             metavar="x|y|xy",
             help="Logarithmic axes: of the name, of the value (of two names: theirs).",
         ),
-        WORDS,
     ] = None
     out: Annotated[
         str | None,
@@ -830,7 +833,6 @@ class BoundRequest(Request):
             metavar="W",
             help="How much wider than the true range a range may be, relative to its width.",
         ),
-        Number(above=True),
     ] = 0.01
     lipschitz: Annotated[
         bool, typer.Option("--lipschitz", help="Bound the norms 1, 2 and inf of the gradient, too.")

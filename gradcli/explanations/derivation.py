@@ -4,211 +4,312 @@ its names.
 A line is the whole derivative, in which ``d/dx(...)`` stands for what is still to do: a leaf of the
 graph that the line is made of. A rule puts something in the place of one of them, so that each line
 equals the one before it; the last is the formula in its simplest form. Rules are made of the
-operations' own partials, and are called as records say.
+operations' own partials, and are called as records say. Names of a program, and y of a logarithmic
+derivative, are leaves as well, which a line of their own gives a meaning.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import reduce
-from operator import add
+from operator import add, mul
 from typing import Any
 
 from gradcli.errors import LimitError
+from gradcli.explanations.local_formulas import edge_formulas
 from gradcli.formulas.printing import formula, latex
-from gradcli.formulas.textbook import Textbook
+from gradcli.formulas.products import Fractions, Piece, quotient_of
+from gradcli.formulas.textbook import textbook
 from gradcli.graph.interpret import Rebuilding, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import depending
 from gradcli.language.scope import Scope
 from gradcli.notation import name as in_latex
-from gradcli.ops.constants import number_of
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
-from gradcli.query.general_formulas import General, general
-from gradcli.report.derivative_record import Formula
-from gradcli.report.explanation import Step
+from gradcli.query.general_formulas import General, general, is_entrywise
+from gradcli.report.derivative_record import DerivativeRecord, Formula
+from gradcli.report.steps import Step, Steps
 
 _MOST = 400  # lines
 _LARGEST = 4_000  # nodes of a line
 
-
-class Tidied(Rebuilding):
-    """The same expressions without what a person would not write down: terms that are 0, factors
-    that are 1.
-    """
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        numbers = [None if each is None else number_of(each) for each in operands]
-        if (op.algebra == "negation" and numbers[0] == 0) or (
-            op.algebra == "product" and 0 in numbers
-        ):
-            return self.graph.constant(0)
-        neutral = {"sum": 0, "difference": 0, "product": 1}.get(op.algebra)
-        if neutral is not None and len(operands) == 2:
-            for place, number in enumerate(numbers):
-                kept: Expr = operands[1 - place]
-                if number == neutral and kept.shape == node.shape:
-                    return -kept if op.algebra == "difference" and place == 0 else kept
-        return super().operation(node, op, operands)
+Product = tuple[Fraction, dict[Expr, Fraction]]  # a number, and factors with their exponents
+Powers = Sequence[int | Fraction]
+_SIGNS: dict[str, tuple[int, ...]] = {
+    "sum": (1, 1),
+    "difference": (1, -1),
+}  # of the operands, in a sum
+_EXPONENTS: dict[str, tuple[int, ...]] = {
+    "product": (1, 1),
+    "chain": (1, 1),
+    "quotient": (1, -1),
+    "negation": (1,),
+}
 
 
 class NoText(Exception):
     """A part of the expression has no text, so that no line can be written."""
 
 
+class Tidied(Rebuilding):
+    """The same expressions as a person writes them down: in a product one sign, one number, names
+    before other factors, and one fraction; no terms that are 0.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.fractions = Fractions(graph)
+        self.products: dict[Expr, Product] = {}
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        role = op.algebra
+        parts = [self._parts(each) for each in operands if each is not None]
+        exponents: Powers = _EXPONENTS.get(role, ())
+        if role == "power" and not parts[1][1] and parts[0][0] == 1 == sum(parts[0][1].values()):
+            exponents = (parts[1][0],)
+        if role in ("total", "mean") and node.operand.shape and not operands[0].shape:
+            count = math.prod(node.operand.shape) if role == "total" else 1
+            parts, exponents = [(Fraction(count), {}), parts[0]], (1, 1)
+        if exponents and (role != "quotient" or parts[1][0]):
+            number, factors = Fraction(-1 if role == "negation" else 1), dict[Expr, Fraction]()
+            for (times, powers), exponent in zip(parts, exponents, strict=False):
+                number *= times ** int(exponent)
+                for each, power in powers.items():
+                    factors[each] = factors.get(each, Fraction(0)) + power * exponent
+            return self._write(number, factors)
+        if role in _SIGNS:
+            return self._add(parts[0], parts[1], _SIGNS[role][1])
+        return super().operation(node, op, operands)
+
+    def _parts(self, node: Expr) -> Product:
+        number: Any = node.payload if node.is_constant else None
+        if type(number) in (int, float) and math.isfinite(number):
+            return Fraction(number), {}
+        return self.products.get(node, (Fraction(1), {node: Fraction(1)}))
+
+    def _add(self, x: Product, y: Product, sign: int) -> Expr:
+        number, factors = sign * y[0], y[1]
+        if not (x[0] and number and (x[1] or factors)):
+            return self._write(x[0] + number, x[1] if x[0] else factors)
+        first, size = self._write(*x), self._write(abs(number), factors)
+        total: Expr = first - size if number < 0 else first + size
+        return total
+
+    def _write(self, number: Fraction, factors: Mapping[Expr, Fraction]) -> Expr:
+        """The product of a number and powers."""
+        kept = {each: exponent for each, exponent in factors.items() if exponent and number}
+        pieces: list[Piece] = [
+            (int(not name), (name, i), each, exponent)
+            for i, (each, exponent) in enumerate(kept.items())
+            for name in [
+                each.payload.name if each.is_leaf and each.payload.name.isidentifier() else ""
+            ]
+        ]
+        written = self.fractions.fraction(number, pieces)
+        self.products.setdefault(written, (number, kept))
+        return written
+
+
 @dataclass(eq=False, repr=False)
 class Derivation:
     """One derivation under way.
 
-    graph   where everything is made
-    x       the leaf of the name
-    labels  what leaves are called that are not called by their name
-    taken   names that mean nothing of the language here
+    made   the expression, and the graph where everything is made
+    x      the leaf of the name
+    final  the formula that it leads to
+    rates  leaves that depend on x, by which the derivatives of these are called
     """
 
-    graph: Graph
+    made: General
     x: Expr
-    labels: Mapping[Expr, str]
-    taken: set[str]
-    depends: set[Expr] = field(default_factory=set)
+    final: Formula
+    rates: Mapping[Expr, Expr]
     pending: dict[Expr, Expr] = field(
         default_factory=dict
     )  # by what is to be differentiated: the leaf that stands for its derivative
     texts: dict[Expr, str] = field(default_factory=dict)
     pictures: dict[Expr, LatexPiece] = field(default_factory=dict)
+    meanings: dict[Expr, Expr] = field(default_factory=dict)  # of leaves that stand for a part
+    full: dict[Expr, Expr] = field(default_factory=dict)  # the same in x alone
+    found: list[Step] = field(default_factory=list)
 
-    def steps(self, root: Expr, final: str, picture: str | None) -> list[Step]:
-        """The lines from the first rule to the final formula. Raises LimitError, and NoText."""
-        self.depends = depending(reachable([root]), [self.x])
-        line = self._still(root)
-        write = Textbook(self.graph)
-        found: list[Step] = []
-        while self.pending:
-            rule, done = self._next(write)
-            line = interpret(reachable([line]), Tidied(self.graph), dict(done))[line]
-            self.pending = {node: leaf for node, leaf in self.pending.items() if leaf not in done}
-            text = self._text(line, self.texts)
-            found.append(
-                Step(
-                    rule,
-                    text,
-                    None,
-                    None if picture is None else latex(line, self.pictures | dict(self.labels)),
-                )
+    def __post_init__(self) -> None:
+        self.graph, self.moving = self.made.graph, {self.x, *self.rates}
+        self.taken = {*self.made.taken}
+
+    def name_parts(self, root: Expr) -> Expr:
+        """The expression with the program's names in the place of its parts."""
+        done: dict[Expr, Expr] = {}
+        for node in reachable([root]):
+            if node in self.made.parts and node is not root and self._moves(node):
+                (meaning,) = rebuild([node], done, self.graph)
+                done[node] = self._let(self.made.parts[node], meaning)
+        return rebuild([root], done, self.graph)[0]
+
+    def _let(self, name: str, meaning: Expr) -> Expr:
+        """A leaf that stands for a part, with a line that says so."""
+        leaf = self.graph.leaf(name, meaning.shape, meaning.kind)
+        self.moving.add(leaf)
+        self.taken.add(name)
+        self.meanings[leaf], self.full[leaf] = meaning, self._in_full(meaning)
+        self._say("let", meaning, leaf)
+        return leaf
+
+    def _in_full(self, node: Expr) -> Expr:
+        """The expression without names of parts."""
+        return rebuild([node], self.full, self.graph)[0]
+
+    def _say(self, rule: str, right: Expr | None, left: Expr | None = None) -> None:
+        """Add a line: the derivative, or an equation; without a right side the final formula."""
+        if len(self.found) == _MOST:
+            raise LimitError(
+                f"the derivation has more than {_MOST} lines",
+                help="gradcli diff has the formula alone",
             )
-            if len(found) > _MOST:
-                raise LimitError(
-                    f"the derivation has more than {_MOST} lines",
-                    help="gradcli diff has the formula alone",
-                )
-        if not found or found[-1].formula != final:
-            found.append(Step("simplify", final, None, picture))
-        return found
+        text, picture = self.final
+        if right is not None:
+            text, picture = self._text(right), self._picture(right)
+        if left is not None and picture is not None:
+            picture = f"{self._picture(left)} = {picture}"
+        assert text is not None
+        self.found.append(Step(rule, text, None if left is None else self._text(left), picture))
 
-    def _text(self, node: Expr, texts: Mapping[Expr, str]) -> str:
-        text = formula(node, limit=_LARGEST, names={**texts, **self.labels}, taken=self.taken)
+    def _text(self, node: Expr) -> str:
+        text = formula(node, limit=_LARGEST, names=self.texts | self.made.labels, taken=self.taken)
         if text is None:
             raise NoText
         return text
+
+    def _picture(self, node: Expr) -> str | None:
+        names: dict[Expr, Any] = self.pictures | dict[Expr, Any](self.made.labels)
+        return None if self.final.latex is None else latex(node, names)
+
+    def _moves(self, node: Expr) -> bool:
+        return node in depending(reachable([node]), self.moving)
+
+    def derive(self, roots: Sequence[Expr], left: Expr | None) -> list[Step]:
+        """The lines from the first rule to the final formula. Raises LimitError, and NoText.
+
+        roots  the expression; or the sides of an equation, or y and x of a curve
+        left   the rate that an equation gives
+        """
+        self.taken.update(leaf.payload.name for leaf in reachable(roots) if leaf.is_leaf)
+        line = [self._still(self.name_parts(root)) for root in roots]
+        rule = "simplify" if left is None else "solve"
+        if left is not None:
+            self._say("differentiate both sides", *line[::-1])
+        elif len(line) == 2:
+            line = [line[0] / line[1]]
+            self._say("rate of y over that of x", *line)
+        while self.pending:
+            said, done = self._next()
+            line = self._tidy(line, done)
+            self.pending = {node: leaf for node, leaf in self.pending.items() if leaf not in done}
+            self._say(said, *line[::-1])
+        if not self.full.keys().isdisjoint(reachable(line)):
+            line = self._tidy([self._in_full(side) for side in line], {})
+            self._say("substitute back", *line[::-1])
+        final = sorted(self.final.text or "")
+        if left is None and [sorted(last.formula) for last in self.found[-1:]] == [final]:
+            rule = self.found.pop().rule  # the same but for the order
+        self._say(rule, None, left)
+        return self.found
+
+    def _tidy(self, line: list[Expr], done: Mapping[Expr, Expr]) -> list[Expr]:
+        """The sides of a line with what is done in the place of leaves, as a person writes them."""
+        domain = Tidied(self.graph)
+        new = interpret(reachable([*done.values()]), domain)
+        known = {leaf: new[each] for leaf, each in done.items()}
+        found = interpret(reachable(line), domain, dict[Expr, Any](known))
+        return [found[side] for side in line]
+
+    def _leaf(self, node: Expr) -> Expr:
+        """A leaf for the derivative of a node."""
+        leaf = self.graph.leaf("d/dx", node.shape)
+        name = self.x.payload.name
+        self.texts[leaf] = f"d/d{name}({self._text(node)})"
+        inside = self._picture(node)
+        self.pictures[leaf] = LatexPiece(
+            (f"\\frac{{d}}{{d{in_latex(name)}}}\\left({inside}\\right)", ATOM)
+        )
+        return leaf
 
     def _still(self, node: Expr) -> Expr:
         """Return what stands for the derivative of a node that is still to be found."""
         while node.op is not None and node.op.transparent and node is not self.x:
             node = node.operand
+        if node in self.rates:
+            return self.rates[node]
         if node not in self.pending:
-            text = self._text(node, {})
-            leaf = self.pending[node] = self.graph.leaf("d/dx", node.shape)
-            name = self.labels.get(self.x, self.x.payload.name)
-            self.texts[leaf] = f"d/d{name}({text})"
-            inside = latex(node, dict(self.labels))
-            self.pictures[leaf] = LatexPiece(
-                (f"\\frac{{d}}{{d{in_latex(name)}}}\\left({inside}\\right)", ATOM)
-            )
+            self.pending[node] = self._leaf(node)
         return self.pending[node]
 
-    def _next(self, write: Callable[[Expr], Expr]) -> tuple[str, dict[Expr, Expr]]:
+    def _next(self) -> tuple[str, dict[Expr, Expr]]:
         """The next rule, and what takes the place of the derivatives that it finds."""
         constants = {
             leaf: self.graph.constant(0)
             for node, leaf in self.pending.items()
-            if node not in self.depends
+            if not self._moves(node)
         }
         if constants:
             return "constant rule", constants
         if self.x in self.pending:
             return "variable", {self.pending[self.x]: self.graph.constant(1)}
-        (node, leaf), *later = self.pending.items()
-        rule, found = self._apply_rule(node, write)
-        new = [*self.pending.items()][
-            1 + len(later) :
-        ]  # which stand where that of the node did: they are found next
-        self.pending = dict([(node, leaf), *new, *later])
-        return rule, {leaf: found}
+        before = dict(self.pending)
+        node = next(iter(before))
+        rule, found = self._apply_rule(node)
+        new = {each: leaf for each, leaf in self.pending.items() if each not in before}
+        self.pending = new | before  # what stands where that of the node did is found next
+        return rule, {before[node]: found}
 
-    def _apply_rule(self, node: Expr, write: Callable[[Expr], Expr]) -> tuple[str, Expr]:
+    def _apply_rule(self, node: Expr) -> tuple[str, Expr]:
         """The derivative of a node by the rule for its operation."""
+        if node in self.meanings:
+            return "substitution", self._still(self.meanings[node])
         op = node.op
         assert op is not None
         operands = [operand for operand in node.operands if operand is not None]
-        moving = [operand in self.depends for operand in operands]
+        moving = [self._moves(operand) for operand in operands]
         algebra = op.algebra
-        if algebra in ("sum", "difference", "negation"):
-            rule = {"sum": "sum rule", "difference": "difference rule"}.get(
-                algebra, "constant multiple rule"
-            )
-            return rule, self.graph.apply(
-                op, [self._still(operand) for operand in operands], node.static
-            )
-        if algebra in ("product", "chain") and len(operands) == 2:
-            a, b = operands
-            if all(moving):
-                first, second = self._still(a), self._still(b)
-                return "product rule", first * b + a * second
-            return "constant multiple rule", b * self._still(a) if moving[0] else a * self._still(b)
-        if algebra == "quotient":
-            a, b = operands
-            if not moving[1]:
-                return "constant multiple rule", self._still(a) / b
-            below = self._still(b)
-            return "quotient rule", (self._still(a) * b - a * below) / b**2 if moving[0] else -(
-                a * below
-            ) / b**2
-        if algebra == "choice" and op.kind == "structural":
-            return "case by case", where(operands[0], *map(self._still, operands[1:]))
+        if algebra in _SIGNS:
+            terms = [sign * self._still(term) for sign, term in self._flatten(node, _SIGNS)]
+            return "sum rule" if len(terms) > 2 else f"{algebra} rule", reduce(add, terms)
+        factors = self._flatten(node, _EXPONENTS)
+        if len(factors) > 1:
+            return self._product(factors)
+        if algebra == "choice":
+            condition, *branches = operands
+            return "case by case", where(condition, *map(self._still, branches))
+        if algebra == "power" and all(moving):
+            return "logarithmic differentiation", self._by_logarithms(node, *operands)
+        if algebra in ("total", "mean") and not node.shape:
+            return self._sum_up(node, op)
+        if algebra == "matrix product" and not node.shape:
+            return "dot product", self._still(sum_(reduce(mul, operands)))
         if op.partials is None:
             raise NoText
-        return self._chain(node, operands, moving, write)
-
-    def _chain(
-        self, node: Expr, operands: list[Expr], moving: list[bool], write: Callable[[Expr], Expr]
-    ) -> tuple[str, Expr]:
-        """The partial by each operand that moves, times that operand's derivative."""
-        op = node.op
-        assert op is not None
-        assert op.partials is not None
-        rule = f"{_spoken_name(op)} rule"
-        if op.algebra == "power":
-            rule = (
-                "power rule"
-                if moving == [True, False]
-                else "exponential rule"
-                if moving == [False, True]
-                else "power rule, of both"
-            )
-        places = [
-            place
-            for place, partial in enumerate(op.partials[: len(operands)])
-            if moving[place] and partial is not None
-        ]
-        if not places:
-            return f"{rule}: flat", self.graph.constant(0)
-        slopes = [(operands[place], self._partial(node, place, write)) for place in places]
+        if algebra == "power" and moving[1]:
+            base, exponent = operands
+            factor = textbook(log(base)) if base.is_constant else log(base)  # 1, of e
+            rule, slopes = "exponential rule", [(exponent, node * factor)]
+        else:
+            rule = f"{_spoken_name(op)} rule"
+            slopes = [
+                (operand, self._partial(node, place))
+                for place, (operand, partial) in enumerate(zip(operands, op.partials, strict=False))
+                if moving[place] and partial is not None
+            ]
+        if not slopes:
+            return f"{op.name} is flat", self.graph.constant(0)
         terms = [
             slope if operand is self.x else slope * self._still(operand)
             for operand, slope in slopes
@@ -216,83 +317,144 @@ class Derivation:
         chained = any(operand is not self.x for operand, _ in slopes)
         return f"chain rule, {rule}" if chained else rule, reduce(add, terms)
 
-    def _partial(self, node: Expr, place: int, write: Callable[[Expr], Expr]) -> Expr:
-        """The partial of a node by an operand, in its simplest form for operands of any kind."""
-        op = node.op
-        assert op is not None
-        assert op.partials is not None
-        stand_ins = [
-            operand
-            if operand is None or operand.is_constant
-            else self.graph.leaf(f"u{i}", operand.shape, operand.kind)
-            for i, operand in enumerate(node.operands)
-        ]
-        if op.algebra == "power" and place == 1:
-            base, exponent = stand_ins
-            made = self.graph.apply(op, (base, exponent)) * log(base)
-        else:
-            partial = op.partials[place]
-            assert partial is not None
-            made = partial(self.graph.apply(op, stand_ins, node.static), *stand_ins, **node.static)
-        simple = write(made if isinstance(made, Expr) else self.graph.constant(made))
-        own = {
-            x: operand
-            for x, operand in zip(stand_ins, node.operands, strict=True)
-            if x is not None and x is not operand and operand is not None
-        }
-        (found,) = rebuild([simple], own, self.graph)
+    def _flatten(self, node: Expr, roles: Mapping[str, Sequence[int]]) -> list[tuple[int, Expr]]:
+        """The terms of a sum with their signs, or the factors of a product with their exponents."""
+        found: list[tuple[int, Expr]] = []
+        stack: list[tuple[int, Any]] = [(1, node)]
+        while stack:
+            sign, each = stack.pop()
+            role = each.op.algebra if each.op is not None and self._moves(each) else ""
+            signs = roles.get(role, ())
+            stack += [
+                (sign * s, operand) for s, operand in zip(signs, each.operands, strict=False)
+            ][::-1]
+            if role == "negation" and signs:
+                found.append((1, self.graph.constant(-1)))
+            elif not signs:
+                found.append((sign, each))
         return found
 
+    def _product(self, factors: list[tuple[int, Expr]]) -> tuple[str, Expr]:
+        """The derivative of a product by the rule for its factors."""
+        fixed, moving = (
+            [
+                [each for sign, each in factors if sign == wanted and self._moves(each) == moves]
+                for wanted in (1, -1)
+            ]
+            for moves in (False, True)
+        )
+        number = self.graph.constant
+        constant, (above, below) = quotient_of(1, number, *fixed), moving
+        if above and any(fixed):
+            inner = quotient_of(1, number, above, below)
+            return "constant multiple rule", constant * self._still(inner)
+        if below:
+            b = reduce(mul, below)
+            if not above:
+                return "reciprocal rule", -(constant * self._still(b)) / b**2
+            a = reduce(mul, above)
+            return "quotient rule", (self._still(a) * b - a * self._still(b)) / b**2
+        products = [
+            reduce(mul, (*above[:i], self._still(each), *above[i + 1 :]))
+            for i, each in enumerate(above)
+        ]
+        return "product rule", reduce(add, products)
 
-# -- Derivations for a query: the lines for each name, the last of which is the formula that
-# `gradcli diff` prints.
+    def _by_logarithms(self, node: Expr, base: Expr, exponent: Expr) -> Expr:
+        """y' as y*(ln y)' where y is a power, with the lines for y and for its logarithm."""
+        names = (f"{letter}{i or ''}" for i in range(_MOST) for letter in "yuvw")
+        y = self._let(next(name for name in names if name not in self.taken), node)
+        logarithm = exponent * log(base)
+        slope = self._still(logarithm)
+        self._say("take logarithms", logarithm, log(y))
+        self._say("differentiate both sides", slope, self._leaf(y) / y)
+        found: Expr = node * slope
+        return found
+
+    def _sum_up(self, node: Expr, op: Op) -> tuple[str, Expr]:
+        """The derivative of a sum or a mean of entries."""
+        inner = node.operand
+        if not self.x.shape:
+            return "sum rule, term by term", self.graph.apply(op, [self._still(inner)], node.static)
+        if inner.shape != self.x.shape or not is_entrywise(reachable([self._in_full(inner)])):
+            raise NoText  # an entry of the sum depends on several entries of x
+        count = math.prod(inner.shape) if op.algebra == "mean" else 1
+        return "sum rule, entry by entry", self._still(inner) / count
+
+    def _partial(self, node: Expr, place: int) -> Expr:
+        """The partial of a node by an operand, in its simplest form for operands of any kind."""
+        simple, _, stand_ins = edge_formulas(node, place, self.graph.limits)
+        if simple is None:
+            raise NoText
+        operands: dict[Any, Any] = dict(zip(stand_ins, node.operands, strict=True))
+        return rebuild([simple], operands, self.graph)[0]
 
 
-Steps = dict[str, list[Step]]
+# -- Derivations for a query: the lines for each formula, the last of which is what `gradcli diff`
+# prints.
 
 
 def _spoken_name(op: Op) -> str:
     """Return the name that people give an operation: the last words of "The natural logarithm.", or
     else its role or its name.
     """
-    said = re.match(r"The (?:natural |real )?([a-z]+(?: [a-z]+)*?)(?:[,.;]| to )", op.doc)
+    said = re.match(r"The (?:natural |real )?([a-z]+(?: [a-z]+){0,2}?)(?:[,.;]| to )", op.doc)
     role = op.algebra
     return (
         said[1]
         if said
         else "power"
-        if role == "square"
+        if role in ("square", "power")
         else role
         if role == "exponential"
         else op.name
     )
 
 
-def derivations(made: General, names: Mapping[str, Formula]) -> Steps:
-    """The derivation of each formula. Raises LimitError.
+def derive(made: General, record: DerivativeRecord) -> None:
+    """Put the derivation of each formula into its record. Raises LimitError.
 
-    names  the formulas by the names that they are the derivatives by
+    made  the expression; where the record is of a name that an equation or a curve gives, the
+          difference of the sides, or of y and x
     """
-    found: Steps = {}
-    for name, final in names.items():
-        text = final.text
-        if text is None:
+    of, graph = record.dependent, made.graph
+    for path, final in record.formulas.items():
+        *above, name = path
+        key, x = ",".join(path), made.names.get(name, graph.leaf(name, ()))
+        if key in record.steps:
             continue
-        x = made.names.get(name)
-        found[name] = [Step("constant rule" if x is None else "gradient", text, None, final.latex)]
-        if x is not None and made.entrywise:
-            with suppress(NoText):
-                found[name] = Derivation(made.graph, x, made.labels, made.taken).steps(
-                    made.root, text, final.latex
-                )
-    return found
+        if final.text is None:
+            record.warnings.append(
+                f"there are no steps by {key}: the derivative has no short formula"
+            )
+            continue
+        rates = {
+            node: graph.leaf(f"d{each}_d{name}", ())
+            for each, node in made.names.items()
+            if each in record.depending
+        }
+        roots = [made.nodes.get((*above,), made.root)]
+        if of:
+            is_difference = made.root.op is not None and made.root.op.algebra == "difference"
+            sides: Any = made.root.operands if is_difference else (made.root, graph.constant(0))
+            roots = [*sides]
+        if of and not rates:  # of a curve
+            (x,) = made.names.values()
+        record.steps[key] = [Step("gradient", final.text, None, final.latex)]
+        with suppress(NoText):
+            derivation = Derivation(made, x, final, rates)
+            left = rates.get(made.names[of]) if of in made.names else None
+            record.steps[key] = derivation.derive(roots, left)
 
 
-def steps_of(scope: Scope, root: Expr, wrt: Mapping[str, Expr], latex: bool) -> Steps:
-    """The derivations of a query whose names have values.
+def steps_of(
+    scope: Scope, root: Expr, wrt: Mapping[str, Expr], latex: bool, warnings: list[str]
+) -> Steps:
+    """The derivations of a query whose names have values; warnings of those that there are not.
 
     Raises GradcliError where there is no formula.
     """
     made = general(scope, root, wrt, [{}], 1)
-    formulas = made.derivatives(list(wrt), 1, latex)
-    return derivations(made, {name: formulas[name,] for name in wrt})
+    record = DerivativeRecord("", formulas=made.derivatives(list(wrt), 1, latex), warnings=warnings)
+    derive(made, record)
+    return record.steps

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.characters import by_name
-from gradcli.errors import GradcliError, LimitError, ShapeError, Source, UsageError
+from gradcli.errors import LimitError, ShapeError, Source, UsageError
+from gradcli.explanations.local_formulas import LocalFormulas
 from gradcli.explanations.paths import (
     NOWHERE,
     Passed,
@@ -24,11 +24,8 @@ from gradcli.explanations.paths import (
     record_sweep,
     representatives,
 )
-from gradcli.formulas.printing import formula
-from gradcli.formulas.textbook import textbook
 from gradcli.graph.interpret import Values, forward
-from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import contributions, scale
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
@@ -82,7 +79,9 @@ def make_explanation(
         from gradcli.explanations.derivation import steps_of
 
         try:
-            explanation.steps = steps_of(program.scope, lowered.value, wrt, asked.latex)
+            explanation.steps = steps_of(
+                program.scope, lowered.value, wrt, asked.latex, record.warnings
+            )
         except (ShapeError, LimitError) as error:  # the numbers are explained all the same
             record.warnings.append(f"there are no steps: {error.message}")
     return explanation
@@ -325,101 +324,9 @@ def in_words(whole: Sequence[int], shape: Sequence[int]) -> str:
     return f"summed over {listed} ({count}), along which it was repeated"
 
 
-# -- Local derivatives as formulas: what an operation passes back, in terms of the texts of its
-# operands.
-
-
-_LARGEST = 40  # nodes of a formula that is shown
 _LONGEST = (
     40  # characters of an operand's text that stands in a formula; else it is called by its number
 )
-
-_Key = tuple[Any, ...]
-_Made = tuple[
-    Expr | None, Expr | None, list[Expr | None]
-]  # the partial, what is passed back, and what stands for the operands
-
-
-class LocalFormulas:
-    """The formulas of a graph's edges; made once for each operation, and written with the texts of
-    its operands.
-
-    In ``rule`` the adjoint that arrives is called "adjoint"; an operand without a short text is "v"
-    and its number.
-    """
-
-    def __init__(self, limits: Limits, texts: Mapping[Expr, Piece], taken: Sequence[str]) -> None:
-        self._limits, self._texts, self._taken = limits, texts, taken
-        self._known: dict[_Key, _Made] = {}
-        self._adjoints: dict[Expr, Expr] = {}
-
-    def of(self, passed: Passed, same: Mapping[Expr, Expr]) -> tuple[str | None, str | None]:
-        """The local derivative of an edge, where it works entry by entry; and what is passed back,
-        a formula of the adjoint.
-        """
-        node = passed.node
-        key = (node.op, tuple(node.static.items()), passed.place, tuple(map(_kind, node.operands)))
-        if key not in self._known:
-            made: _Made = None, None, []
-            with suppress(GradcliError, RecursionError):
-                made = _make_formulas(node, passed.place, self._limits)
-            self._known[key] = made
-        partial, rule, stand_ins = self._known[key]
-        names = {
-            x: self._texts[same[o]]
-            for x, o in zip(stand_ins, node.operands, strict=False)
-            if x is not None and o is not None and x.is_leaf
-        }
-        return self._write(partial, names), self._write(rule, names)
-
-    def _write(self, made: Expr | None, names: Mapping[Expr, Piece]) -> str | None:
-        return (
-            None if made is None else formula(made, limit=_LARGEST, names=names, taken=self._taken)
-        )
-
-
-def _kind(operand: Expr | None) -> Any:
-    """Return what of an operand a formula depends on: a number's value, and otherwise shape and
-    kind.
-    """
-    if operand is None:
-        return None
-    return operand if operand.is_constant and not operand.shape else (operand.shape, operand.kind)
-
-
-def _make_formulas(node: Expr, place: int, limits: Limits) -> _Made:
-    """The formulas of an edge in a graph of their own, where leaves stand for the operands, and
-    "adjoint" for the node's.
-    """
-    graph, op = Graph(limits), node.op
-    assert op is not None
-    if op.outputs != 1 or any(
-        o is not None and o.op is not None and o.op.outputs != 1 for o in node.operands
-    ):
-        return None, None, []  # several results at once have no text
-    stand_ins = [None if o is None else _stand_in(graph, o, i) for i, o in enumerate(node.operands)]
-    out = graph.apply(op, stand_ins, node.static)
-    wanted = tuple(i == place for i in range(len(node.operands)))
-    adjoint = graph.leaf("adjoint", out.shape)
-    rule = contributions(out, wanted, adjoint, [out, *stand_ins], scale)
-    passed = rule[place] if len(rule) > place else None
-    partial = None
-    if op.partials is not None and op.elementwise:
-        partial = op.partials[place]
-        partial = None if partial is None else partial(out, *stand_ins, **node.static)
-    return _simple(partial, graph), _simple(passed, graph), stand_ins
-
-
-def _stand_in(graph: Graph, operand: Expr, place: int) -> Expr:
-    if operand.is_constant and not operand.shape:
-        return graph.constant(operand.payload)
-    return graph.leaf(f"x{place}", operand.shape, operand.kind)
-
-
-def _simple(made: Any, graph: Graph) -> Expr | None:
-    if made is None or isinstance(made, tuple):
-        return None
-    return textbook(made if isinstance(made, Expr) else graph.constant(made))
 
 
 def _piece(node: ExplainedNode, place: Place) -> Piece:
@@ -464,12 +371,14 @@ def explain(
     derivative as a formula. Raises a `GradcliError` with its place in the text for what cannot be
     evaluated.
     """
+    given = dict(locals())
     from gradcli.query.bindings import option_of, texts_of
     from gradcli.query.interface import evaluate_call
     from gradcli.report.results import GradientRecord, result_of
 
-    derived = option_of("steps", steps)
-    asked = AskedExplanation(texts_of("why", why, "entries", "x[2]"), derived, derived)
+    derived = option_of("steps", given.pop("steps"))
+    why = texts_of("why", given.pop("why"), "entries", "x[2]")
+    asked = AskedExplanation(why, derived, derived)
     found: dict[int, ShownExplanation] = {}
 
     def observe(
@@ -478,8 +387,7 @@ def explain(
         found[id(record)] = make_explanation(program, lowered, wrt, record, asked)
 
     record = evaluate_call(
-        explain, expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, dtype=dtype, random_state=random_state,
-        timeout=timeout, limits=limits, dialect=dialect, at=at, formula=False, observer=observe,
+        explain, given.pop("expression"), given.pop("bindings"), formula=False, observer=observe, **given
     )  # fmt: skip
     result = result_of(record, check)
     explanation = found.get(id(record))

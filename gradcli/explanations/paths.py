@@ -18,14 +18,13 @@ import numpy as np
 
 from gradcli.errors import Source, Span
 from gradcli.graph.nodes import Expr
-from gradcli.graph.sweep import contributions, depending, scale, scale_guarded, sweep
+from gradcli.graph.sweep import contributions, depending, requiring, scale, scale_guarded, sweep
 from gradcli.inert import ends_of
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
 from gradcli.language.run import ProgramText, move_span
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Expression, Name, Number, rewritten, tightness
-from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
@@ -86,22 +85,6 @@ def record_sweep(
                 ()
             ]
     return record
-
-
-def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
-    """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also
-    where the derivative is always zero.
-    """
-    found = set(targets)
-    for node in order:
-        if (
-            node.op is not None
-            and node.op is not detach
-            and node.kind == FLOAT
-            and not found.isdisjoint(node.operands)
-        ):
-            found.add(node)
-    return found
 
 
 def _below(order: Sequence[Expr], requires: set[Expr]) -> set[Expr]:

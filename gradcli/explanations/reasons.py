@@ -273,7 +273,7 @@ class Edge:
             yield said
         elif factor != 1 and self.other and op.algebra in ("product", "chain"):
             yield f"in {user}, {by} is multiplied by {self.other}"
-        elif factor != 1 and part.partial and not op.linear:
+        elif factor != 1 and part.partial and not (op.linear or self.other == by):
             number = number_in_words(factor)
             equals = "" if part.partial == number else f" = {number}"
             yield f"the derivative of {user} by {by} is {part.partial}{equals}"

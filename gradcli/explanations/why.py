@@ -22,6 +22,7 @@ from gradcli.explanations.reasons import (
     origin,
     stops,
 )
+from gradcli.inert import ends_of
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
 from gradcli.report.lines import size
 
@@ -290,26 +291,23 @@ class _Edge(NamedTuple):
 
 def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
     """The edges of a path that something flows through; of arrays a factor is the ratio of mean
-    magnitudes.
+    magnitudes, of an operand that stands in several places their sum.
     """
-    parts = {(part.operand, part.node): part for part in entries.explanation.backward}
     mask = entries.mask
     for operand, user in zip(path.nodes, path.nodes[1:], strict=False):
-        part = parts.get((operand, user))
-        if part is None:
+        parts = [part for part in entries.arrived.get(operand, []) if part.node == user]
+        if not parts:
             continue
-        above = entries.above(part, mask)
+        above, factor = entries.above(parts[0], mask), 0.0
         before = _mean(entries.node(user).adjoint, above)
-        local = None if part.local is None else entries.number(part.local, above)
-        factor = (
-            float(local)
-            if local is not None and np.ndim(local) == 0 and part.summed is None
-            else _mean(part.passed, mask) / before
-            if before
-            else math.nan
-        )
+        for part in parts:
+            local = None if part.local is None else entries.number(part.local, above)
+            if local is not None and np.ndim(local) == 0 and part.summed is None:
+                factor += float(local)
+            else:
+                factor += _mean(part.passed, mask) / before if before else math.nan
         if factor and math.isfinite(factor):
-            yield _Edge(part, mask, factor)
+            yield _Edge(parts[-1], mask, factor)
         mask = above
 
 
@@ -348,6 +346,7 @@ def sized_value(entries: Entries, number: Any) -> Why:
 
 
 _TOLD = 3  # ways whose reasons are told
+_LONGEST = 48  # characters of the expression in a story
 
 
 def zero_value(entries: Entries) -> Why:
@@ -500,7 +499,8 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any] = EMPTY)
         return _story(entries, whole, nonfinite_value, zero_value, sized_value)
     is_known = name in given or name in explanation.gradients
     if is_known and all(name != node.name for node in explanation.nodes):
-        text = f"{name} has gradient 0: {explanation.record.expr} does not contain {name}"
+        shown = ends_of(explanation.record.expr, _LONGEST)
+        text = f"{name} has gradient 0: {shown} does not contain {name}"
         if name in _WORD.findall(explanation.record.expr):
             text = f"{name} has gradient 0: nothing in the result depends on it"
         return Why(name, "zero", [text])

@@ -559,9 +559,16 @@ class Target(Protocol):
         """The text of a file with these functions. Raises UnsupportedInTargetError."""
 
 
-def target_of(name: str) -> Target:
-    """The target of a name. Raises UsageError for others."""
+def target_named(word: str) -> str:
+    """The name of a target. Raises UsageError for others."""
+    name = ALIASES.get(word, word)
     one_of("--to", name, TARGETS)
+    return name
+
+
+def target_of(word: str) -> Target:
+    """The target of a name. Raises UsageError for others."""
+    name = target_named(word)
     if name in _MADE:
         module, kind = _MADE[name]
         found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()

@@ -27,7 +27,8 @@ VALUES: dict[str, Values] = {
     "order": Number(True, 1, 10), "check.order": Number(True, 1, 2),
     "backend": BACKENDS, "convention": CONVENTIONS, "dialect": DIALECTS, "dtype": ("float64", "float32"),
     "check.dtype": ("float64", "float32", "float16", "bfloat16"), "mode": ("grad", "jacobian", "hessian", "jvp", "hvp"),
-    **dict.fromkeys(("check", "formula", "forward", "latex", "sparse", "steps"), bool),
+    "bound.width": Number(above=True), "plot.points": Number(True, 2, 1_000_000), "plot.log": ("x", "y", "xy"),
+    **dict.fromkeys(("check", "formula", "forward", "latex", "lipschitz", "sparse", "steps"), bool),
 }  # fmt: skip
 
 # Options that have no effect beside others: each on the left excludes each on the right.
@@ -45,7 +46,7 @@ _EXCLUSIVE = {
     "explain": """
         output_format=mermaid,svg | steps why; output_format=latex latex | why; output_format=text,mermaid,svg | latex
         out | color=always""",
-    "diff": "implicit | of",
+    "diff": "output_format=html | latex",
     "plot": "output_format=csv,json,jsonl | width height",
     "check": """
         verbose | quiet; line | update baseline; update | fail_fast budget changed_since

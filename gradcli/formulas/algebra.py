@@ -590,6 +590,8 @@ class Algebra(Sums, Transcription[Value]):
         sign, first = 1, operands[0]
         if first is not None and first[0] < 0 and op.parity:
             operands, sign = [(-first[0], first[1]), *operands[1:]], op.parity
+        if first is not None and op.algebra == "sign":  # sign(2*x) is sign(x)
+            operands = [(1, first[1])]
         shapes: tuple[Any, ...] = ()
         more: dict[str, Any] = {}
         if like is not None and not op.elementwise:

@@ -227,7 +227,8 @@ class Latex(Transcription[LatexPiece]):
     """Nodes as LaTeX."""
 
     def leaf(self, node: Expr) -> LatexPiece:
-        return LatexPiece((name(node.payload.name), ATOM))
+        text = name(node.payload.name)
+        return LatexPiece((text, POWER if text.startswith("\\frac") else ATOM))
 
     def constant(self, node: Expr) -> LatexPiece:
         payload = node.payload

@@ -370,9 +370,16 @@ _ONE_BY_ONE = 64  # entries of a variable that are looked at each for itself
 
 
 def gradients(
-    order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any], value_of: Table
+    order: Sequence[Any],
+    seeds: Mapping[Any, Any],
+    wrt: Sequence[Any],
+    value_of: Table,
+    decided: list[Any] | None = None,
 ) -> dict[Any, Any]:
-    """Return what `backward` gives, with zero times infinity decided for each variable."""
+    """Return what `backward` gives, with zero times infinity decided for each variable.
+
+    decided  takes the variables of which some entries were NaN before
+    """
     found = backward(order, seeds, wrt, value_of, bare=True)
     left = _MOST
     for x in wrt:
@@ -382,6 +389,8 @@ def gradients(
             left -= len(near)
             if left < 0:
                 break  # what is open stays so
+            if decided is not None:
+                decided.append(x)
             found[x] = _decide_adjoint(near, seeds, x, value_of, part, np.isnan(floats(part)))
     return found
 

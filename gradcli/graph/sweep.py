@@ -58,6 +58,22 @@ def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
     return needed
 
 
+def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
+    """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also
+    where the derivative is always zero.
+    """
+    found = set(targets)
+    for node in order:
+        if (
+            node.op is not None
+            and node.op is not detach
+            and node.kind == "float"
+            and not found.isdisjoint(node.operands)
+        ):
+            found.add(node)
+    return found
+
+
 def flowing(order: Sequence[Any]) -> set[Any]:
     """The nodes from which a derivative flows to the last one."""
     found: set[Any] = {order[-1]}

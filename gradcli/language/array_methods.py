@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError, TypeMismatchError, UnknownNameError
+from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
 from gradcli.language import constructors as conversions
 from gradcli.language.calls import call, result_of
@@ -30,6 +32,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, scatter_ad
 from gradcli.ops.axes import entry_numbers, numpy_index
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType
 from gradcli.ops.elementwise import logic
+from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.structure import detach
 from gradcli.spelling import words
 
@@ -167,6 +170,34 @@ def _flat(builder: Builder, x: Expr) -> Any:
     return shapes.reshape(x, shape=(-1,))
 
 
+def _backward(builder: Builder, x: Expr, gradient: Any = None) -> Expr:
+    """The number whose gradients names have from now on: x, or its product with a seed."""
+    if gradient is not None:
+        x = sum_(x * detach(builder.value(gradient)))
+    if math.prod(x.shape) != 1:
+        raise ShapeError(
+            f"backward() is for one number, not for an array of shape {x.shape}",
+            help="write y.sum().backward()",
+        )
+    return builder.scope.pass_back(x)
+
+
+def _gradient(builder: Builder, x: Expr) -> Expr:
+    """The sum of the gradients by a name, of all that was passed back since it was cleared.
+
+    Raises UnknownNameError where nothing was.
+    """
+    scope = builder.scope
+    name = next((name for name, leaf in scope.leaves.items() if leaf is x), "")
+    found = scope.passed_back[scope.cleared.get(name, 0) :]
+    if not name or not found:
+        raise UnknownNameError(
+            "there is no gradient: nothing was passed back to it", help="write grad(y, x)"
+        )
+    total = reduce(operator.add, [transforms.derive("vjp", y, x, None) for y in found])
+    return builder.graph.constant(scope.evaluate(total))
+
+
 PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
     "dtype": conversions.dtype_in,
     "device": lambda builder, x: "cpu",
@@ -177,6 +208,7 @@ PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
     "mH": lambda builder, x: shapes.swapaxes(x, axis1=-1, axis2=-2),
     "flat": _flat,
     "at": lambda builder, x: At(x),
+    "grad": _gradient,
 }
 
 
@@ -260,6 +292,7 @@ METHODS: dict[str, Routine] = routines({
     "any": ("x, axis, -out, keepdims, where", any_),
     "all": ("x, axis, -out, keepdims, where", all_),
     "item": ("x, ***index", _entry),
+    "backward": ("x, gradient, -retain_graph, -create_graph", _backward),
     "flatten": ("x, start_dim|order, end_dim", _flatten),
 })  # fmt: skip
 

@@ -107,9 +107,9 @@ def derivative(
 # Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is
 # asked first.
 OF_VALUES = words("""
-    H all any astype at bfloat16 block_until_ready bool byte char conj
+    H all any astype at backward bfloat16 block_until_ready bool byte char conj
     conjugate contiguous copy data device dim double dtype flat flatten float
-    half imag int item long mH ndimension nelement new_full new_ones new_tensor
+    grad half imag int item long mH ndimension nelement new_full new_ones new_tensor
     new_zeros numel pin_memory real resolve_conj resolve_neg short to type type_as
 """)
 OF_PYTHON = words("bool float int list range tuple")

@@ -22,10 +22,11 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.names import FreeVariable, Indices, dtype_of
 from gradcli.language.scope import Builder
 from gradcli.namespace import compositions
+from gradcli.namespace.generator import Generator
 from gradcli.ops.arrays import shapes
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.calling.inputs import BOOL, INT
-from gradcli.ops.calling.prefixes import PRECISIONS, DType
+from gradcli.ops.calling.prefixes import NUMPY, PRECISIONS, TORCH, DType
 from gradcli.ops.calling.textbook import SPELLINGS
 from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
@@ -225,19 +226,48 @@ def _spaced(name: str) -> Callable[..., Any]:
     return make
 
 
-def _drawer(name: str) -> Callable[..., Expr]:
-    """Random numbers of the program's generator; constants, so that nothing is differentiated
-    through them.
+def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
+    """Random numbers of the program's generator, or of the one that it has seeded; constants, so
+    that nothing is differentiated through them.
     """
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
         drawn = shape_of(builder, *(shape if isinstance(shape, tuple) else (shape,)))
         builder.graph.limits.check_array(drawn)
-        draw = builder.random.random if name == "rand" else builder.random.standard_normal
-        return _as_dtype(builder, name, builder.scope.draw(np.asarray(draw(drawn))), dtype)
+        source = builder.scope.seeded.get(library, builder.random)
+        if isinstance(source, Generator):
+            kind = np.float64 if dtype is not None and dtype.name == "float64" else np.float32
+            numbers = (source.uniform if name == "rand" else source.normal)(drawn, kind)
+        else:
+            numbers = (source.random if name == "rand" else source.standard_normal)(drawn)
+        return _as_dtype(builder, name, builder.scope.draw(np.asarray(numbers)), dtype)
 
     make.__name__ = name
     return make
+
+
+def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None) -> Expr:
+    """Random whole numbers from low to less than high; with one number before the shape, from 0."""
+    if shape is None:
+        low, high, shape = 0, low, high
+    ends = builder.integer(low, "'low'"), builder.integer(high, "'high'")
+    drawn = shape_of(builder, shape)
+    builder.graph.limits.check_array(drawn)
+    if ends[0] >= ends[1]:
+        raise ArgumentError(f"randint draws from low to less than high, not {ends[0]}, {ends[1]}")
+    source = builder.scope.seeded.get(TORCH)
+    numbers = (
+        builder.random.integers(*ends, drawn) if source is None else source.whole(*ends, drawn)
+    )
+    return builder.graph.constant(numbers)
+
+
+def randperm(builder: Builder, n: Any) -> Expr:
+    """The numbers from 0 to less than n in random order."""
+    (count,) = shape_of(builder, n)
+    builder.graph.limits.check_array((count,))
+    source = builder.scope.seeded.get(TORCH, builder.random)
+    return builder.graph.constant(source.permutation(count))
 
 
 # -- Numbers taken for numbers of another dtype: ``x.long()``, ``x.to(y)``, ``np.float32(2.)``
@@ -538,8 +568,9 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
-    "rand": _drawer("rand"), "randn": _drawer("randn"),
-    **{f.__name__: f for f in (full, full_like, eye, arange, array, einsum, item)},
+    **{name: _drawer(name) for name in words("rand randn")},
+    **{f"torch_{name}": _drawer(name, TORCH) for name in words("rand randn")},
+    **{f.__name__: f for f in (full, full_like, eye, arange, array, einsum, item, randint, randperm)},
     **{name: _spaced(name) for name in words("linspace logspace geomspace")},
     "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),

@@ -55,7 +55,7 @@ _HELPS = {
     "prod": "prod(x) multiplies the entries of an array",
     "lim": "limits are not computed",
     "binom": "binomial(n, k) is a function",
-    "begin": "[[1, 2], [3, 4]] is a matrix",
+    "begin": "[[1, 2], [3, 4]] is a matrix, where(x < 0, -x, x) has cases",
     "dot": "grad(x, t) is a derivative by t",
 }
 
@@ -302,6 +302,13 @@ class _Reader:
         self.skip()
         return self.text.startswith(("(", r"\left", "{"), self.at)
 
+    def awaits_argument(self) -> bool:
+        r"""Tell whether a function without brackets comes before, as in ``\ln``, ``\sin^2``."""
+        powers = [place for place, token in enumerate(self.tokens) if token.text == "**"]
+        is_raised = bool(powers) and self.tokens[-1].text == ")"
+        before = self.tokens[: powers[-1] if is_raised else None][-1:]
+        return any(token.kind == NAME and textbook.is_bare(token.text) for token in before)
+
     def bracket(self, here: str, start: int, before: str) -> None:
         r"""Read what a bracket holds that a command opens, up to the one that closes it; after
         ``\left`` that has ``\right`` before it.
@@ -309,6 +316,9 @@ class _Reader:
         if here not in _BRACKETS:
             self.fail(f"'{here}' opens no bracket", start, self.at)
         function, closing = _BRACKETS[here]
+        is_argument = bool(function) and self.awaits_argument()
+        if is_argument:
+            self.add(SYMBOL, "(", start)
         if function:
             self.add(NAME, function, start)
         self.add(SYMBOL, "(", start)
@@ -318,7 +328,8 @@ class _Reader:
             if (last := self.command_here()) != closing:
                 self.fail(f"'{here}' is closed by '{last}'", self.at, self.at + len(last))
             self.at += len(closing)
-        self.add(SYMBOL, ")", self.at - 1)
+        for _ in range(1 + is_argument):
+            self.add(SYMBOL, ")", self.at - 1)
 
     def fraction(self, name: str, start: int) -> None:
         r"""A quotient, or the operator ``\frac{d}{dx}``, as ``d/dx`` is read."""

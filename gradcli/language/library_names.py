@@ -509,6 +509,7 @@ _REFUSED = {  # with what is to be written
     "cond": "write where(x > 0, x, 0)",
     **dict.fromkeys(("partition", "unique"), "write sort(x)"),
     "argpartition": "write argsort(x)",
+    "wofz": "write exp(-x**2) and 2/sqrt(pi)*dawsn(x) for its two parts",
 }
 
 

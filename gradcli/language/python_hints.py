@@ -21,8 +21,8 @@ from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestio
 from gradcli.language.deviations import refuse_sign
 from gradcli.language.parser import parse_tokens
 from gradcli.language.tokens import END, NAME, PYTHON_WORDS, STRING, SYMBOL, Token, end_of, outside
-from gradcli.language.tree import Binding, Expression, Import, Imported, Lost, Statement
-from gradcli.ops.calling.prefixes import MODULES, ROOTS
+from gradcli.language.tree import Binding, Effect, Expression, Import, Imported, Lost, Statement
+from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOTS, TORCH
 from gradcli.spelling import words
 
 # -- Statements as parts of a logical line: their tokens, and where they end ----------------------
@@ -356,25 +356,45 @@ def usable(part: Part) -> list[Token] | None:
     return None
 
 
+# The effects of training scripts: what is required, cleared, or seeded.
+_EFFECTS = {
+    "requires": r"(\w+)\.requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)",
+    "clears": r"(\w+)\.(?:zero_grad\((?:set_to_none=\w+)?\)|grad(?:(?:\.data)?\.zero_\(\)| ?= ?None))",
+    TORCH: r"torch(?:\.random)?\.manual_seed\((\d+)\)",
+    NUMPY: r"(?:np|numpy)\.random\.seed\((\d+)\)",
+}
+
+
+def effect(part: Part) -> Effect | None:
+    """A statement that is an effect of a training script; None for others."""
+    text = part.source.text[part.span.start : part.span.end]
+    found = {kind: re.fullmatch(pattern, text) for kind, pattern in _EFFECTS.items()}
+    for kind, match in found.items():
+        if match is not None:
+            return Effect(part.source, part.span, kind, match[1])
+    return None
+
+
 def _refusal(part: Part, message: str, help: str, place: int) -> SaidError:
     return SaidError(message, span=part.token(place).span, source=part.source, help=help)
 
 
 def _of_a_value(part: Part) -> list[Token] | None:
-    """``x.requires_grad_()``, ``x.requires_grad = True``, and ``x.sort()``, a sorted copy in one
-    library, a store in the other.
+    """``x.retain_grad()``, ``optimizer.step()``, and ``x.sort()``, a sorted copy in one library, a
+    store in the other.
     """
     name, method, count = part.token(0).text, part.token(2).text, part.stop - part.start
     rest = part.source.text[part.token(3).start : part.span.end] if count > 3 else ""
     inner = rest[1:-1].strip()
     if name in ROOTS:
         return None
-    if method == "requires_grad" and rest[:1] == "=" and rest[1:].strip() == "True":
-        return []
     if rest[:1] != "(" or part.closing(3) != count - 1:
         return None
-    if method in ("requires_grad_", "retain_grad") and inner in ("", "True", "requires_grad=True"):
+    if method == "retain_grad" and not inner:
         return []
+    if method == "step" and not inner:
+        message = "'step' changes values in place: a value stays as it is"
+        raise _refusal(part, message, "leave it out: the gradients stand before it", 2)
     if method == "requires_grad_":
         message = "'requires_grad_' changes a value in place: a value stays as it is"
         raise _refusal(part, message, f"write {name} = detach({name})", 2)

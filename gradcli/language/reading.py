@@ -180,8 +180,6 @@ def evidence_of(frame: Frame, scope: Scope) -> Evidence:
 
 
 _OF_GRADIENTS = {  # attributes that values have elsewhere
-    "grad": ("a value has no gradient of its own", "write grad(y, x)"),
-    "backward": ("there is no backward(): the gradients of a result come with it", "leave it out"),
     "zero_grad": ("gradients do not add up here: there is nothing to clear", "leave it out"),
 }
 

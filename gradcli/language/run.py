@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.characters import normalize
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, TypeMismatchError
+from gradcli.errors import (
+    AmbiguousError,
+    ArgumentError,
+    GradcliError,
+    InputError,
+    Source,
+    Span,
+    TypeMismatchError,
+)
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
 from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
@@ -36,6 +45,7 @@ from gradcli.language.tree import (
     Call,
     DataBinding,
     Definition,
+    Effect,
     Expression,
     Import,
     Lost,
@@ -327,6 +337,9 @@ def statements(
 # ---------------------------------------------------------------------------------------
 
 
+_REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding
+
+
 class Sides(NamedTuple):
     """One relation of an assert as nodes of the graph."""
 
@@ -428,7 +441,7 @@ class Program:
         finally:
             IN_FORCE.reset(before)
             self.lowering.statement = None
-        if lowered is None:
+        if lowered is None or lowered.value in self.scope.passed_back:
             self._kept = self.scope.mark()
         return lowered
 
@@ -452,6 +465,8 @@ class Program:
                     return self._lower_assert(statement, ranges)
             case Binding() | DataBinding():
                 self.bindings.bind(statement)
+                if _REQUIRES.search(statement.text):
+                    self.scope.requiring.add(statement.name)
             case Definition():
                 self.scope.functions[statement.name] = statement
                 self.scope.mentioned |= words_of(statement)
@@ -459,6 +474,8 @@ class Program:
                 self.bindings.bind_several(statement)
             case Import():
                 self.lowering.take(statement)
+            case Effect():
+                self.scope.take_effect(statement.kind, statement.of)
             case Lost():
                 for name in statement.names:
                     self.bindings.lose(name, statement)
@@ -599,10 +616,17 @@ class Program:
         text = normalize(text)
         source = Source(text, what)
         depth = 0
-        for token in tokens_of(source):
+        for token, after in pairwise(tokens_of(source)):
             if token.kind == SYMBOL:
                 depth += (token.text in "([") - (token.text in ")]")
                 if depth == 0 and token.text == ",":
+                    if after.start == token.start + 1 and re.match(r"0\d", after.text):
+                        raise AmbiguousError(
+                            f"'{text}' is one number or a list",
+                            span=Span(0, len(text)),
+                            source=source,
+                            help=f"write {text.replace(',', '')}, or {text.replace(',', ', ')} for a list",
+                        )
                     source = Source(f"[{text}]", what)
                     break
         return self.lowering.lower_value(parse_expression(source, self.scope.limits.length), source)

@@ -19,10 +19,12 @@ from gradcli.language.dialect import Dialect
 from gradcli.language.names import Thing
 from gradcli.language.tree import Binding, DataBinding, Definition, Frame
 from gradcli.limits import DEFAULT, Limits
+from gradcli.namespace.generator import Generator
 from gradcli.ops import structure
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.binding import Host, Use
 from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.facts import Fixed
 from gradcli.ops.text import Expansion, expand_call
@@ -74,6 +76,8 @@ class Scope:
         self.values: dict[Expr, Any] = {}  # of leaves, in the program's precision
         self.whole: set[Expr] = set()  # leaves bound to whole numbers
         self.deviations: dict[Expr, Any] = {}  # standard deviations of leaves that are not exact
+        # results that are not exact, each with its slopes by names
+        self.uncertain: list[tuple[str, dict[str, np.ndarray]]] = []
         self.frozen: set[Expr] = set()  # leaves bound with const
         self.replaced: set[str] = set()  # names that were bound to something else before
         self.bindings: dict[
@@ -105,12 +109,35 @@ class Scope:
         self.load: Callable[[str], Any] | None = None  # reads the data file that a program names
         # whether a name in wrt that has no value is an error; else it may be another query's
         self.needed = False
+        self.requiring: set[str] = set()  # names whose gradients a script asks for
+        self.passed_back: list[Expr] = []  # what backward() was called on
+        self.cleared: dict[str, int] = {}  # of how much of that names have no gradient any more
+        self.seeded: dict[str, Any] = {}  # libraries' random numbers, whose seed a script has
         self.serial = 0
         # names hold one trial point of many, or columns of them: verdicts without sympy, and
         # without repairs
         self.in_passing = False
         self._random: np.random.Generator | None = None
         self._integral: dict[Expr, bool] = {}
+
+    def take_effect(self, kind: str, of: str) -> None:
+        """Take what a script does to gradients or to random numbers; clearing what is no name's is
+        for all names.
+        """
+        if kind == "requires":
+            self.requiring.add(of)
+        elif kind == "clears":
+            for name in [of] if of in self.names else self.names:
+                self.cleared[name] = len(self.passed_back)
+        elif kind == TORCH:
+            self.seeded[kind] = Generator().manual_seed(int(of))
+        else:
+            self.seeded[kind] = np.random.RandomState(int(of))
+
+    def pass_back(self, y: Expr) -> Expr:
+        """Let names have gradients of a number."""
+        self.passed_back.append(y)
+        return y
 
     @property
     def random(self) -> np.random.Generator:

@@ -30,6 +30,7 @@ from gradcli.language.parser import first, parse_tokens
 from gradcli.language.python_hints import (
     Part,
     SaidError,
+    effect,
     ends,
     explain_error,
     import_line,
@@ -173,12 +174,12 @@ def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
 _AUGMENTED = words("+= -= *= /= **= @= //= %=")
 
 
-_LATEX = re.compile(r"\\[A-Za-z|{(\[]|[\^_]\s*\{")
+_LATEX = re.compile(r"\A\s*\$.*\$\s*\Z|\\[A-Za-z|{(\[]|[\^_]\s*\{")
 
 
 def tokens_of(source: Source) -> list[Token]:
     """The tokens of a text, which is LaTeX where it has commands, or exponents and indices in
-    braces, outside of comments.
+    braces, outside of comments, or stands between dollars.
 
     Raises ParseError at the first bad character.
     """
@@ -401,6 +402,8 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         return import_line(part)
     if kind == SYMBOL and text == "," and equals_of(part):
         return several(part)
+    if text == "." and (found := effect(part)) is not None:
+        return found
     if first.text in PYTHON_WORDS or (kind == SYMBOL and text in (":", ".")):
         others = usable(part)
         if others is not None:

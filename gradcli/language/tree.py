@@ -284,6 +284,16 @@ class Import(Statement):
 
 
 @dataclass(eq=False, repr=False)
+class Effect(Statement):
+    """A statement of a training script that binds nothing: that a name "requires" a gradient or is
+    to be "cleared" of it, or the seed of the random numbers of a library, which has its name.
+    """
+
+    kind: str
+    of: str  # the name, or the seed
+
+
+@dataclass(eq=False, repr=False)
 class DataBinding(Statement):
     """``name = @FILE``: the name stands for the data of a file."""
 

@@ -24,6 +24,7 @@ from gradcli.errors import (
     suggestion,
 )
 from gradcli.files.option_table import option_value, refuse_together
+from gradcli.language.calls import is_function
 from gradcli.language.deviations import deviations
 from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
@@ -62,6 +63,29 @@ def text_of(expression: Any) -> str:
             help="write str(expression)",
         )
     return expression
+
+
+_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
+_HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
+
+
+def as_equation(text: str, of: str | None = None) -> str:
+    """A text whose last statement may be an equation as people write it, with one sign "=".
+
+    of  a name that is no binding where it stands before the sign
+    """
+    before, mark, last = text.rpartition(";")
+    sides = _EQUALS.split(last)
+    if len(sides) != 2:
+        return text
+    head = _HEAD.fullmatch(sides[0])
+    is_binding = (
+        head is not None
+        and head[1] != of
+        and not ("(" in sides[0] and is_function(head[1]))
+        and not re.search(rf"\b{head[1]}\b", sides[1])
+    )
+    return text if is_binding else f"{before}{mark}{sides[0]}=={sides[1]}"
 
 
 def words(expression: str) -> frozenset[str]:
@@ -253,8 +277,8 @@ def seed_of(seed: Any) -> Any:
     return None if seed is None else numbers(seed, "the seed")
 
 
-def option_of(name: str, value: Any) -> Any:
-    """Return the value of an option.
+def option_of(name: str, value: Any, command: str = "") -> Any:
+    """Return the value of an option, which a command may have values of its own for.
 
     Raises InputTypeError, and NativeError for native code without a compiler.
     """
@@ -269,19 +293,21 @@ def option_of(name: str, value: Any) -> Any:
     found = (
         None
         if value is None and name in _UNSAID
-        else option_value(name, value, f"'{name}'", InputTypeError)
+        else option_value(f"{command}.{name}", value, f"'{name}'", InputTypeError)
     )
     if name == "backend":
         insist(str(found))
     return found
 
 
-def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def options_of(given: Mapping[str, Any], command: str = "") -> dict[str, Any]:
     """The options by name. Raises for the first that is none."""
-    return {name: option_of(name, value) for name, value in given.items()}
+    return {name: option_of(name, value, command) for name, value in given.items()}
 
 
-def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+def refuse_exclusive(
+    given: Mapping[str, Any], usual: Mapping[str, Any], groups: str = "modes evaluate"
+) -> None:
     """Raise UsageError for options that exclude each other; ``usual`` is what they are where they
     are not given.
     """
@@ -293,9 +319,9 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
         )
         if is_given:
             return word if value else f"'{name}'"
-        return f"the mode '{name}'" if given["mode"] == name else ""
+        return f"the mode '{name}'" if given.get("mode") == name else ""
 
-    refuse_together("modes evaluate", as_typed)
+    refuse_together(groups, as_typed)
 
 
 @contextmanager

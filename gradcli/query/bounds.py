@@ -9,10 +9,13 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from gradcli.errors import (
     EvaluationError,
+    GradcliError,
     ShapeError,
     TypeMismatchError,
     UnknownNameError,
@@ -28,6 +31,7 @@ from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
 
 if TYPE_CHECKING:
+    from gradcli.query.bindings import Programs
     from gradcli.reference.ranges.search import Range
 
 
@@ -121,6 +125,41 @@ def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) ->
     nodes = {*definition_order(lowered.value, others)}
     leaves = {name: scope.leaves[name] for name in box if name in scope.leaves}
     return {name: leaf for name, leaf in leaves.items() if leaf in nodes}
+
+
+def within(texts: Mapping[str, str], programs: Programs) -> dict[str, Ends]:
+    """The box of ranges, whose names have a value inside of it in programs. Raises UsageError."""
+    box = {name: _ends(name, text, programs) for name, text in texts.items()}
+    programs.values.update(
+        {name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()}
+    )
+    return box
+
+
+def _ends(name: str, text: str, programs: Programs) -> Ends:
+    """The ends of a range, each a constant expression. Raises UsageError."""
+    begin, _, end = text.partition("..")
+    if not begin.strip() or not end.strip() or ".." in end:
+        raise UsageError(f"'{name}={text}' is no range", help=f"write {name}=0..1")
+    calculator = programs.fresh()
+    low, high = (_number(name, part, calculator) for part in (begin, end))
+    if not low <= high:
+        raise UsageError(
+            f"the range '{name}={text}' ends before it begins",
+            help=f"write {name}={end.strip()}..{begin.strip()}",
+        )
+    return low, high
+
+
+def _number(name: str, text: str, calculator: Any) -> float:
+    try:
+        found = calculator.constant(text, f"<{name}>")
+    except GradcliError as error:
+        error.note = error.note or f"it is an end of the range of {name}"
+        raise
+    if np.ndim(found) or not math.isfinite(float(found)):
+        raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
+    return float(found)
 
 
 def refuse_unknown(mentioned: Collection[str], box: Mapping[str, Ends]) -> None:

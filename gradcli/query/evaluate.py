@@ -35,6 +35,7 @@ from gradcli.query.warnings import (
     hvp,
     jacobian,
     jvp,
+    nan_in_pytorch,
     nonfinite,
     nonfinite_of_large,
     numbers_like,
@@ -338,7 +339,12 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         record.hvp = hvp(program, root, wrt, values, options, record)
     elif not planned:
         record.seed, record.seed_given = seed_of(program, root, options)
-        record.grad = gradient(scope, root, wrt, record.seed, values, order)
+        decided: list[Expr] = []
+        record.grad = gradient(scope, root, wrt, record.seed, values, order, decided)
+        if decided or any(
+            node.op and node.op.kind == "flat" and node.kind == "float" for node in order
+        ):
+            record.warnings += nan_in_pytorch(scope, root, wrt, record, values, order)
     if (scope.deviations or options.covariances) and root.kind == "float":
         from gradcli.query.uncertainty import left_out, propagate
 

@@ -4,11 +4,12 @@ that its function takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from gradcli.exports.python import Target
 from gradcli.exports.subject import Parameter, Subject
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
@@ -51,6 +52,17 @@ def subjects(
         record.subject = subject(program, lowered, options, [*text, record.expr])
 
     return answers(Export, fill, program, program.statements(lines, name), lower=lower)
+
+
+def file_of(target: Target, found: Sequence[Export]) -> str:
+    """The text of all functions, with numbers where they are several.
+
+    Raises UnsupportedInTargetError.
+    """
+    subjects = [each.subject for each in found if each.subject is not None]
+    for number, subject in enumerate(subjects, 1):
+        subject.function += f"_{number}" * (len(subjects) > 1)
+    return target.file(subjects)
 
 
 def subject(program: Program, lowered: Lowered, options: Options, text: list[str]) -> Subject:

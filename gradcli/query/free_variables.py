@@ -38,7 +38,7 @@ from gradcli.language.reading import (
 )
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Query, Statement
+from gradcli.language.tree import Definition, Query, Statement
 from gradcli.ops.constants import NAMED
 from gradcli.ops.facts import ranges
 from gradcli.ops.structure import alias
@@ -141,6 +141,23 @@ def names_needed(statement: Statement, scope: Scope) -> list[str]:
         for name in mentioned_names(expressions_of(statement), scope.functions, scope.names)
         if name not in given
     ]
+
+
+def names_left(program: Program, texts: Iterable[str]) -> list[str]:
+    """The names that texts have no value for, in order, of those that can be read."""
+    names: dict[str, None] = {}
+    bound: set[str] = set()
+    for statement in program.statements([f"{text}\n" for text in texts]):
+        if isinstance(statement, GradcliError):
+            continue  # it is reported where it is evaluated
+        lacking = (
+            () if isinstance(statement, Definition) else names_needed(statement, program.scope)
+        )
+        names.update(dict.fromkeys(name for name in lacking if name not in bound))
+        bound.update(names_bound_by(statement))
+        if not isinstance(statement, Query) and not lacking:
+            program.execute(statement)
+    return [*names]
 
 
 def lower_freely(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 import numpy as np
@@ -16,8 +16,7 @@ from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
 from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError
 from gradcli.inert import clip_text
-from gradcli.language.reading import names_bound_by, names_imported_by, words_of
-from gradcli.language.scope import Scope
+from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.query import bindings as given
@@ -399,27 +398,29 @@ class Compiled:
     def _by_names(
         self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()
     ) -> dict[str, Any]:
-        """The values by the names that the expression has for them; those that come by position are
-        refused.
+        """The values by the names that the expression has for them; one by position is that of the
+        only name that is left.
         """
         if more or (at is not None and not isinstance(at, Mapping)):
-            from gradcli.query.free_variables import names_needed
-
-            free, own = set[str](), set[str]()
-            for statement in statements_of(self.expression, self.settings.limits):
-                free |= {*names_needed(statement, Scope())}
-                own |= {*names_bound_by(statement), *names_imported_by(statement)}
-            names = sorted(free - own) or ["x"]
+            names = [name for name in self._free_names if name not in keywords]
+            if len(names) == 1 and not more:
+                return self._by_names({names[0]: at}, keywords)
             shown = [
                 f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)
             ]
-            help = (
-                "call it by names: "
-                f"f({', '.join(f'{name}={text}' for name, text in zip(names, shown, strict=False))})"
-            )
+            pairs = zip(names or "x", [*shown, *["..."] * len(names)], strict=False)
+            help = f"call it by names: f({', '.join(map('='.join, pairs))})"
             raise InputTypeError("a compiled function takes values by names", help=help)
         given.refuse_unknown(keywords, self.words, self.options, "the function")
         return given.bind_values(at, keywords, self.words, _by_name)
+
+    @cached_property
+    def _free_names(self) -> list[str]:
+        """The names that need a value."""
+        from gradcli.query.free_variables import names_left
+
+        program = given.Programs(self.settings.limits).fresh()
+        return names_left(program, self.expression.split("\n"))
 
     def _lazily(
         self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
@@ -99,13 +99,14 @@ class Copy(NamedTuple):
 
     leaves  what stands for the program's leaves, and for what is constant
     labels  what those are called that are not called by their own name
+    parts   what the program calls other nodes
     """
 
     graph: Graph
     root: Expr
     leaves: dict[Expr, Expr]
     labels: dict[Expr, str]
-    entrywise: bool
+    parts: dict[Expr, str]
 
 
 def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
@@ -137,9 +138,10 @@ def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
             labels[leaves[node]] = (
                 label if label.isidentifier() or node.is_constant else f"({label})"
             )
-    return Copy(
-        graph, interpret(order, Unnamed(graph), dict(leaves))[root], leaves, labels, entrywise
-    )
+    table = interpret(order, Unnamed(graph), dict(leaves))
+    named = {node.static["name"]: node for node in order if node.op is alias}
+    parts = {table[node]: name for name, node in named.items() if not table[node].is_leaf}
+    return Copy(graph, table[root], leaves, labels, parts)
 
 
 def is_entrywise(order: list[Expr]) -> bool:
@@ -369,7 +371,8 @@ class General:
     labels: dict[Expr, str]  # leaves that are not called by their own name
     taken: set[str]  # names that mean nothing of the language here
     points: list[dict[Expr, Any]]
-    entrywise: bool
+    parts: dict[Expr, str]  # what the program calls nodes
+    nodes: dict[Path, Expr] = field(default_factory=dict)  # the derivatives that were asked for
 
     def derivatives(self, names: Sequence[str], order: int, latex: bool) -> dict[Path, Formula]:
         """The formulas of one order by all names, and on the way to it those of lower order.
@@ -381,7 +384,8 @@ class General:
                 f"more than {_MOST} formulas of order {order} by {len(names)} names",
                 help="name those that are wanted",
             )
-        nodes: dict[Path, Expr] = {(): self.root}
+        nodes = self.nodes
+        nodes[()] = self.root
         for length in range(1, order + 1):
             for path in combinations_with_replacement(names, length - 1):
                 later = names[names.index(path[-1]) if path else 0 :]
@@ -479,7 +483,7 @@ def general(
         copy.labels,
         {*scope.names, *scope.functions},
         trial,
-        copy.entrywise,
+        copy.parts,
     )
 
 

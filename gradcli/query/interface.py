@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gradcli.errors import GradcliError, ParseError, text_lines
+from gradcli.errors import GradcliError, ParseError, UsageError, text_lines
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
+    from gradcli.language.run import Program
     from gradcli.language.tree import ParsedProgram
     from gradcli.ops.calling.prefixes import Dialect
     from gradcli.plans.backend import Backend
     from gradcli.query.options import DType, Mode, Observer
     from gradcli.report.derivative_record import DerivativeRecord
-    from gradcli.report.records import Record
+    from gradcli.report.ranges import BoundRecord, PlotRecord
+    from gradcli.report.records import Answer, Record
     from gradcli.report.results import Result
+
+Kind = TypeVar("Kind", bound="Answer")
+Asked = TypeVar("Asked")
 
 
 def evaluate(
@@ -171,7 +176,9 @@ def differentiate(
     timeout: float | None = None,
     limits: Limits = DEFAULT,
     at: Mapping[str, Any] | None = None,
-    **constants: Any,
+    implicit: str | None = None,
+    of: str | None = None,
+    **values: Any,
 ) -> DerivativeRecord:
     """Derivatives as formulas, for all values of the names:
 
@@ -185,41 +192,181 @@ def differentiate(
                 order
     check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict``
                 says what came of it
-    constants   values of names that are constants; ``at`` takes names that are no keywords
+    values      of names that are constants; ``at`` takes names that are no keywords
     timeout     seconds for the check, after which it is undetermined; by default no clock is looked
                 at
+    implicit    the name that an equation (``"x^2 + y^2 = 25"``) or a curve gives, whose slope is
+                asked, or its rate with ``of``
+    of          the name that all others depend on: ``derivative`` is a rate by it
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
-    from gradcli.query import bindings as given
+    arguments = dict(locals())
+    from gradcli.query.bindings import as_equation, names_listed, words
     from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
+    from gradcli.query.related import related_of
 
-    known = given.words(given.text_of(expression))
-    given.refuse_unknown(constants, known, {"expression", *_usual(differentiate)}, "differentiate")
-    values = given.bind_values(at, constants, known, _by_name)
-    listed = given.names_listed(names, known) + (given.names_given("wrt", wrt, known) or ())
-    read = given.options_of({
-        "order": order, "check": check, "points": points, "random_state": random_state, "timeout": timeout, "limits": limits,
-    })  # fmt: skip
-    asked = Asked(
-        listed or None,
-        read["order"],
-        True,
-        read["check"],
-        read["points"],
-        read["random_state"],
-        read["timeout"],
-    )
-    programs = given.programs_with(values, limits)
-    with np.errstate(all="ignore"):
-        program = programs.fresh(asked.state)
-        found = list(derivatives(program, program.statements(text_lines(expression)), asked))
-    for record in found:
-        if record.error is not None:
-            raise record.error.error
-    refuse_absent(asked.names, found)
+    def answer(
+        program: Program, lines: list[str], _: Any, read: dict[str, Any]
+    ) -> Iterator[DerivativeRecord]:
+        listed = (*names_listed(names, words(expression)), *read.pop("wrt", ()))
+        implicit, of = read.pop("implicit", None), read.pop("of", None)
+        related = related_of(implicit, of)
+        state = program.scope.random_state
+        asked = Asked(listed or None, latex=True, state=state, related=related, **read)
+        if related is not None:
+            lines = text_lines(as_equation(expression, of and implicit))
+        found = [*derivatives(program, program.statements(lines), asked)]
+        yield from found
+        refuse_absent(asked.names, found)
+
+    arguments.pop("names")
+    return _answers(differentiate, arguments, answer, lambda _, **read: read)[-1]
+
+
+@np.errstate(all="ignore")
+def _answers(
+    function: Any,
+    arguments: dict[str, Any],
+    answer: Callable[[Program, list[str], None, Asked], Iterable[Kind]],
+    ask: Callable[..., Asked],
+) -> list[Kind]:
+    """The answers to a call of a function of the API.
+
+    arguments  its parameters by name, of which None is not given
+    answer     takes the program, its lines, a name for it, and what is asked
+    ask        makes that of the ranges of names, and the options
+    """
+    from gradcli.query import bindings as given
+    from gradcli.query.bounds import refuse_unknown, within
+
+    text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
+    known, options, what = given.words(given.text_of(text)), _usual(function), function.__name__
+    given.refuse_unknown(keywords, known, {"expression", *options}, what)
+    values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
+    for name, value in [*values.items()] if function in (bound, plot) else ():
+        is_pair = isinstance(value, tuple) and len(value) == 2
+        text_of_range = "..".join(map(str, value)) if is_pair else value
+        if isinstance(text_of_range, str) and ".." in text_of_range:
+            ranges[name] = text_of_range
+            del values[name]
+    for word in {"wrt", "freeze"} & arguments.keys():
+        arguments[word] = given.names_given(word, arguments[word], known)
+    said = {name: value for name, value in arguments.items() if value is not None}
+    read = given.options_of(said, what)
+    given.refuse_exclusive(read, options, "diff")
+    making = [read.pop(word, None) for word in ("limits", "dtype", "dialect")]
+    programs = given.programs_with(values, *making)
+    if function in (bound, plot) and not ranges:
+        raise UsageError("no name has a range", help="write x=(0, 1)")
+    try:
+        box = within(ranges, programs)
+        refuse_unknown(known, box)
+        program, found = programs.fresh(read.pop("random_state", 0)), []
+        program.scope.needed = True
+        for record in answer(program, text_lines(text), None, ask(box, **read)):
+            if record.error is not None:
+                raise record.error.error
+            found.append(record)
+    except GradcliError as error:
+        raise given.in_words_of_api(error, options, _by_name) from None
     if not found:
-        raise ParseError("the program has nothing to differentiate")
-    return found[-1]
+        raise ParseError(f"the program has nothing to {what}")
+    return found
+
+
+def bound(
+    expression: str,
+    *,
+    width: float = 0.01,
+    lipschitz: bool = False,
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    at: Mapping[str, Any] | None = None,
+    **values: Any,
+) -> BoundRecord:
+    """The proved range of a number and of its gradient over a box:
+
+    ``bound("x*(1-x)", x=(0, 1)).value``.
+
+    values     of names: a pair is a range, as is a text such as ``"0..2*pi"``; ``at`` takes names
+               that are no keywords
+    width      how much wider than the true range one may be, relative to its width
+    lipschitz  bound the norms 1, 2 and inf of the gradient, too
+    Raises a `GradcliError` for what has no range.
+    """
+    arguments = dict(locals())
+    from gradcli.query.bounds import AskedBounds, bounds
+
+    return _answers(bound, arguments, bounds, AskedBounds)[-1]
+
+
+def plot(
+    expression: str,
+    *,
+    wrt: str | Iterable[str] | None = None,
+    points: int | None = None,
+    log: str | None = None,
+    check: bool = True,
+    random_state: int = 0,
+    timeout: float | None = None,
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    at: Mapping[str, Any] | None = None,
+    **values: Any,
+) -> PlotRecord:
+    """Values and derivatives over the range of one name, or of two, as data:
+
+    ``plot("x*sin(x)", x=(-3, 3)).table``.
+
+    values   of names: a pair is a range, as is a text such as ``"0..2*pi"``; ``at`` takes names
+             that are no keywords
+    wrt      names to differentiate by (default: those with ranges)
+    points   rows of the table; of two names, along each
+    log      logarithmic axes: "x", "y" or "xy"
+    check    cross-check the derivative at points of the range
+    timeout  seconds for the check
+    Raises a `GradcliError` for what has no curve.
+    """
+    arguments = dict(locals())
+    from gradcli.query.plots import AskedPlot, plots
+
+    return _answers(plot, arguments, plots, AskedPlot)[-1]
+
+
+def export(
+    expression: str,
+    *,
+    to: str = "numpy",
+    wrt: str | Iterable[str] | None = None,
+    freeze: str | Iterable[str] = (),
+    seed: Any = None,
+    dtype: DType = "float64",
+    random_state: int = 0,
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    at: Mapping[str, Any] | None = None,
+    **values: Any,
+) -> str:
+    """The text of a function of value and gradient in another language, as `gradcli export` writes
+    it.
+
+    to      "numpy", "torch", "jax", "c", "javascript", "sympy" or "latex"
+    values  say the shapes of names; without one, a name is a number
+    wrt, freeze, seed  as of `evaluate`
+    Raises a `GradcliError` for what the target lacks.
+    """
+    arguments = dict(locals())
+    from gradcli.exports.python import target_of
+    from gradcli.query.bindings import seed_of
+    from gradcli.query.exporting import file_of, subjects
+    from gradcli.query.options import Options
+
+    def ask(_: Any, to: str, seed: Any = None, **read: Any) -> Options:
+        target_of(to)
+        return Options(seed=seed_of(seed), check=False, **read)
+
+    found = _answers(export, arguments, subjects, ask)
+    return file_of(target_of(to), found)
 
 
 def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:

@@ -361,6 +361,8 @@ def _listed_variables(
 
     leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
     found = {leaf.payload.name: leaf for leaf in leaves if varies(leaf)}
+    if scope.requiring and order[-1] in scope.passed_back:
+        found = {name: leaf for name, leaf in found.items() if name in scope.requiring}
     if scope.replaced:
         _refuse_two_values(scope, order, found)
         flows = flowing(order)

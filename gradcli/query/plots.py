@@ -6,6 +6,7 @@ Other names keep their values.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -176,6 +177,27 @@ class AskedPlot:
     log: str = ""
     check: bool = False
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for ranges that no picture has room for, and an axis without a
+        logarithm.
+        """
+        for third in [*self.ranges][2:]:
+            help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
+            message = f"'{third}' has a range, but a picture has room for two names"
+            raise UsageError(message, help=help)
+        for axis, (name, (low, high)) in zip("xy", self.ranges.items(), strict=False):
+            text = f"the range of '{name}'"
+            if low == high:
+                help = f"gradcli eval gives its value: {name}={low!r}"
+                raise UsageError(f"{text} is a single point", help=help)
+            if high - low > sys.float_info.max:
+                raise UsageError(f"{text} is too wide for floats")
+            if axis in self.log and low <= 0:
+                raise UsageError(
+                    f"--log {self.log}: {text} begins at {low!r}, which has no logarithm",
+                    help=f"{name}=0.1..10",
+                )
 
 
 def plots(
@@ -534,7 +556,7 @@ def _mark(name: str, place: Place, middle: float) -> Mark:
             else f"vertical slope at {at}: {left}"
         )
     else:
-        text = f"no value at {at}, a hole in the curve"
+        text = f"no value at {at}, a hole in the curve: limit {left}"
     return Mark(place.kind, place.at, place.at, heights, text, point)
 
 

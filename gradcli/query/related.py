@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import EvaluationError, GradcliError, ShapeError, UnknownNameError, UsageError
-from gradcli.graph.nodes import reachable
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.tree import Binary, Binding, Expression, Node, Query, Statement, rewritten
 from gradcli.query.evaluate import record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import Asked, Subject, derivative, query_of
+from gradcli.query.general_formulas import general
 from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Answer, Record
@@ -41,6 +43,7 @@ class Implicit:
     ) -> DerivativeRecord:
         y = self.dependent
         record = record_of(DerivativeRecord, statement, id, order=asked.order, dependent=y)
+        record.depending = (y,)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             slopes = self._slopes(program, text, names, asked.names)
@@ -56,6 +59,8 @@ class Implicit:
                 for order in range(2, asked.order + 1):
                     rest = "" if curve else f" + grad({value}, {y})*({first})"
                     value = formulas.find(f"grad({value}, {t}){by}{rest}", (x,) * order)
+                bound = program.scope.names
+                formulas.show(bound[y] - bound[x] if by else formulas.root, [y, t])
 
         return _answer(program, statement, asked, record, fill)
 
@@ -155,30 +160,57 @@ class Implicit:
 
 @dataclass(frozen=True)
 class Rates:
-    """The rate of an expression by a name that others depend on: ``dr_dt`` is the rate of r."""
+    """The rate of an expression by a name that others depend on: ``dr_dt`` is the rate of r.
+
+    dependent  a name whose rate an equation gives by those of the others
+    """
 
     by: str
+    dependent: str | None = None
 
     def __call__(
         self, program: Program, statement: Query, asked: Asked, id: object
     ) -> DerivativeRecord:
-        t = self.by
-        record = record_of(DerivativeRecord, statement, id, names=(t,), dependent="")
+        t, y = self.by, self.dependent
+        record = record_of(DerivativeRecord, statement, id, names=(t,), dependent=y or "")
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             if asked.order > 1:
                 raise UsageError("--of gives first derivatives")
-            depending = asked.names or tuple(name for name in names if name != t)
-            terms = [f"grad({text}, {name})*d{name}_d{t}" for name in depending if name != t]
+            if y is None and _is_equation(statement.expression.root):
+                raise UsageError(
+                    "an equation gives the rate of one name by those of the others",
+                    help="say which: --implicit NAME",
+                )
+            if y is not None and y not in names:
+                raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
+            depending = [name for name in asked.names or names if name not in (t, y)]
+            terms = [f"grad({text}, {name})*d{name}_d{t}" for name in depending]
             if terms:
-                rates = [f"d{name}_d{t} is the rate of {name}" for name in depending if name != t]
+                rates = [f"d{name}_d{t} is the rate of {name}" for name in depending]
                 record.warnings.append(", ".join(rates))
             terms += [f"grad({text}, {t})"] if t in names else []
             if not terms:
                 raise UsageError(f"nothing here depends on '{t}'")
-            formulas.find(" + ".join(terms), (t,))
+            record.known, record.depending = (), (*depending, *([] if y is None else [y]))
+            rate = " + ".join(terms)
+            formulas.find(rate if y is None else f"-({rate})/grad({text}, {y})", (t,))
+            formulas.show(formulas.root, [t, *depending, y or t])
 
         return _answer(program, statement, asked, record, fill)
+
+
+def related_of(implicit: str | None, of: str | None) -> Implicit | Rates | None:
+    """Return what takes the place of expressions: an equation's slope, or a rate.
+
+    Raises UsageError for what is no name.
+    """
+    for option, name in (("--implicit", implicit), ("--of", of)):
+        if name is not None and not name.isidentifier():
+            raise UsageError(f"{option} takes a name, not '{name}'")
+    if of is not None:
+        return Rates(of, implicit)
+    return None if implicit is None else Implicit(implicit)
 
 
 def _answer(
@@ -203,7 +235,7 @@ def _answer(
             )
         record.known = tuple(sorted({*names, *here}))
         record.absent = tuple(name for name in asked.names or () if name not in names)
-        fill(said, names, _Formulas(program, asked, record, _unused(said)))
+        fill(said, names, _Formulas(program, asked, record, _unused(said), lowered.value))
     except Exception as error:
         record.fail(_at_statement(error, statement))
     return record
@@ -221,9 +253,13 @@ def _zero_of(program: Program, statement: Query) -> tuple[str, str | None]:
     root = read.root
     said = text(root)
     read_as = said if read.implied else None
-    if isinstance(root, Binary) and root.operator == "==":
+    if _is_equation(root):
         said = f"{text(root.left)} - ({text(root.right)})"
     return said, read_as
+
+
+def _is_equation(root: Node) -> TypeGuard[Binary]:
+    return isinstance(root, Binary) and root.operator == "=="
 
 
 def _names_of(lowered: Lowered) -> list[str]:
@@ -256,6 +292,7 @@ class _Formulas:
     asked: Asked
     record: DerivativeRecord
     factor: str
+    root: Expr
 
     def find(self, value: str, path: Path) -> str:
         """Put the formula of a value into the record, and return it.
@@ -263,7 +300,7 @@ class _Formulas:
         Raises the error that the value has, and EvaluationError where it has no short formula.
         """
         query = query_of(f"{self.factor}*({value})", self.program)
-        plain = replace(self.asked, names=(self.factor,), order=1, related=None)
+        plain = replace(self.asked, names=(self.factor,), order=1, related=None, observer=None)
         found = derivative(self.program, Subject(query, query, plain.names), plain)
         if found.error is not None:
             raise found.error.error
@@ -273,6 +310,16 @@ class _Formulas:
         if formula.text is None:
             raise EvaluationError("the derivative has no short formula")
         return formula.text
+
+    def show(self, root: Expr, names: Iterable[str]) -> None:
+        """Show the observer what is differentiated by names, when the record has its formulas."""
+        if self.asked.observer is None:
+            return
+        if self.asked.order > 1:
+            raise UsageError("here --steps are of first derivatives", help="leave --order out")
+        leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf}
+        wrt = {name: leaves[name] for name in names if name in leaves}
+        self.asked.observer(general(self.program.scope, root, wrt, [], 1), self.record)
 
 
 def _take(record: Answer, found: Answer, of: str, factor: str, slope: str = "") -> None:

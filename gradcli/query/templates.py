@@ -289,6 +289,9 @@ class _Valueless(Scope):
             raise EvaluationError("the value of a name decides what is computed")
         return super().evaluate(node)
 
+    def pass_back(self, y: Expr) -> Expr:
+        raise EvaluationError("what is passed back is the program's")
+
     @property
     def random(self) -> np.random.Generator:
         raise EvaluationError("numbers are drawn anew each time")

@@ -21,10 +21,11 @@ from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageErr
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
+from gradcli.inert import one_line
 from gradcli.language.scope import Scope
 from gradcli.query.matrices import slices_of
 from gradcli.query.warnings import hessian, jacobian
-from gradcli.report.records import Record, Uncertainty
+from gradcli.report.records import JointCovariance, Record, Uncertainty
 
 Given = Sequence[
     tuple[tuple[str, ...], Any]
@@ -33,6 +34,7 @@ Given = Sequence[
 # of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
 _CLOSE = 1e-9
 _FEW = 32  # entries of names up to which second order is looked at
+_MOST_RESULTS, _LONGEST = 8, 20  # numbers whose covariances are told, and characters of each
 _MATTERS = 0.05  # of the standard deviation, from which on a note says so
 
 
@@ -66,15 +68,38 @@ def propagate(
         return None
     propagation = Propagation(scope, root, leaves, covariance_matrix(scope, leaves, given))
     found = propagation.first_order()
+    found.results = _joint_covariance(propagation, record, given)
     flows = flowing(order)
     for name, x in leaves.items():
         if x not in flows:
             found.notes.append(
                 f"the uncertainty of {name} is left out: nothing is differentiated where it stands"
             )
-    if not root.shape and np.isfinite(found.std) and len(propagation.covariances) <= _FEW:
-        propagation.compare(found, propagation.second_order(found), float(np.asarray(record.value)))
+    if propagation.slopes.size <= _FEW:
+        bends = np.zeros(len(propagation.covariances))
+        if not root.shape and np.isfinite(found.std):
+            bends = propagation.second_order(found)
+        propagation.compare(found, bends, np.ravel(record.value))
     return found
+
+
+def _joint_covariance(
+    propagation: Propagation, record: Record, given: Given
+) -> JointCovariance | None:
+    """The covariances of the entries of a result and of those before it in its program, while they
+    are few.
+    """
+    scope, known = propagation.scope, propagation.scope.uncertain
+    if scope.replaced or len(propagation.slopes) + len(known) > _MOST_RESULTS:
+        return None
+    for index, row in zip(np.ndindex(propagation.root.shape), propagation.slopes, strict=True):
+        label = f"{one_line(record.expr, _LONGEST)}{[*index] or ''}"
+        known.append((label, {name: row[part] for name, part in propagation.places.items()}))
+    leaves = {name: scope.leaves[name] for _, parts in known for name in parts}
+    none = {name: np.zeros(math.prod(x.shape)) for name, x in leaves.items()}
+    slopes = np.array([np.concatenate([*(none | parts).values()]) for _, parts in known])
+    covariance = slopes @ covariance_matrix(scope, leaves, given) @ slopes.T
+    return JointCovariance([label for label, _ in known], covariance) if len(known) > 1 else None
 
 
 def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) -> np.ndarray:
@@ -209,7 +234,7 @@ class Propagation:
             found.notes.append(f"the mean is about {bias:+.2g} off the value, by second order")
         return np.asarray(np.diag(whole) * variances / 2)
 
-    def compare(self, found: Uncertainty, bends: np.ndarray, value: float) -> None:
+    def compare(self, found: Uncertainty, bends: np.ndarray, values: np.ndarray) -> None:
         """Say where the result, one standard deviation aside, is not what its slope says: kinks,
         ends of the domain.
         """
@@ -217,44 +242,36 @@ class Propagation:
         for name, x in self.leaves.items():
             here = np.asarray(self.scope.values[x], np.float64)
             for i, k in enumerate(range(self.places[name].start, self.places[name].stop)):
-                ends = [self._value(x, here, i, sign * spreads[k]) for sign in (-1, 1)]
+                low, high = (self._values(x, here, i, sign * spreads[k]) for sign in (-1, 1))
                 place = (
                     f"{name}[{', '.join(map(str, np.unravel_index(i, here.shape)))}]"
                     if here.shape
                     else name
                 )
-                if not all(map(math.isfinite, ends)):
+                if not np.isfinite([low, high]).all():
                     found.notes.append(
                         f"within a standard deviation of {place} the result is not finite: first "
                         "order does not tell of that"
                     )
                     continue
-                slope = self.slopes[0, k] * spreads[k]
-                odd, even = (
-                    (ends[1] - ends[0]) / 2 - slope,
-                    (ends[1] + ends[0]) / 2 - value - bends[k],
-                )
-                if max(abs(odd), abs(even)) > 0.2 * max(
-                    abs(slope), *(abs(end - value) for end in ends)
-                ):
-                    text = (
-                        f"{min(ends):.3g} to {max(ends):.3g}, not {value - abs(slope):.3g} to "
-                        f"{value + abs(slope):.3g}"
-                    )
+                slopes = self.slopes[:, k] * spreads[k]
+                odd, even = (high - low) / 2 - slopes, (high + low) / 2 - values - bends[k]
+                sizes = np.max(np.abs([slopes, low - values, high - values]), axis=0)
+                off = np.maximum(np.abs(odd), np.abs(even)) > 0.2 * sizes
+                for j in np.flatnonzero(off)[:1]:
+                    ends, least = sorted((low[j], high[j])), values[j] - abs(slopes[j])
                     found.notes.append(
-                        f"{place} a standard deviation aside, the result is {text} as by its "
-                        "slope (a kink or strong bend)"
+                        f"linear propagation fails for {place}: a standard deviation aside the "
+                        f"result is {ends[0]:.3g} to {ends[1]:.3g}, not {least:.3g} to "
+                        f"{values[j] + abs(slopes[j]):.3g} as by its slope (a kink or strong bend)"
                     )
 
-    def _value(self, x: Expr, here: np.ndarray, i: int, step: float) -> float:
+    def _values(self, x: Expr, here: np.ndarray, i: int, step: float) -> np.ndarray:
         """The result with one entry moved; NaN where there is none."""
         moved = here.copy()
         moved.flat[i] += step
         try:
-            return float(
-                forward([self.root], {**self.scope.values, x: moved[()]}, self.scope.precision)[
-                    self.root
-                ]
-            )
+            table = {**self.scope.values, x: moved[()]}
+            return np.ravel(forward([self.root], table, self.scope.precision)[self.root])
         except GradcliError:
-            return math.nan
+            return np.full(len(self.slopes), math.nan)

@@ -24,6 +24,7 @@ from gradcli.graph import transforms
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import contributions, requiring, scale, sweep
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
@@ -143,7 +144,7 @@ def _real_root(base: Expr, exponent: Fraction, y: float) -> str:
     if n % 2 == 0 or text is None or not math.isclose(exponent, y, rel_tol=1e-7):
         return ""
     if n == 3:
-        return f"; the real value is cbrt({text})" + (f"**{p}" if p > 1 else f"**({p})" * (p < 0))
+        return f"; the real value is cbrt({text})" + f"**{p}" * (p != 1)
     return f"; the real value is {f'sign({text})*' * (p % 2)}abs({text})**({exponent})"
 
 
@@ -172,7 +173,9 @@ def has_nan(value: Any) -> bool:
     """Return whether an array has a NaN, or one of several that stand together or by names."""
     if isinstance(value, dict):
         value = tuple(value.values())
-    return any(map(has_nan, value)) if isinstance(value, tuple) else bool(np.isnan(value).any())
+    if isinstance(value, tuple):
+        return any(map(has_nan, value))
+    return value is not None and bool(np.isnan(value).any())
 
 
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
@@ -213,11 +216,65 @@ def gradient(
     seed: Any,
     values: Values,
     order: Sequence[Expr] | None = None,
+    decided: list[Expr] | None = None,
 ) -> dict[str, Any]:
-    """The vector-Jacobian products of a query, each in its variable's shape."""
-    found = vjps_of(root, seed, list(wrt.values()), values, order)
+    """The vector-Jacobian products of a query, each in its variable's shape.
+
+    decided  takes the variables for which zero times infinity was decided
+    """
+    found = vjps_of(root, seed, list(wrt.values()), values, order, decided)
     dtype = numpy_dtype("float", scope.precision)
     return {name: _finish(found.get(x), x, dtype) for name, x in wrt.items()}
+
+
+def nan_in_pytorch(
+    scope: Scope,
+    root: Expr,
+    wrt: Mapping[str, Expr],
+    record: Record,
+    values: Values,
+    order: Sequence[Expr],
+) -> list[str]:
+    """Warnings of entries that are finite here, though a product of zero and infinity makes them
+    NaN in PyTorch.
+    """
+    told = []
+    for name, x in wrt.items():
+        adjoint, made = _as_pytorch(order, {root: record.seed}, x, values)
+        lost = np.isnan(adjoint) & np.isfinite((record.grad or {})[name])
+        if made and np.any(lost):
+            place = ", ".join(map(str, np.argwhere(lost)[0]))
+            told.append(
+                f"PyTorch gives nan for {name}{f'[{place}]' if place else ''}: at "
+                f"{text_of(scope, made[0])} it multiplies zero by what is not finite. The usual "
+                "repair masks the input as well: sqrt(where(x > 0, x, 1))"
+            )
+    return told
+
+
+def _as_pytorch(
+    order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
+) -> tuple[Any, list[Expr]]:
+    """The adjoint of x with the products of IEEE, and the nodes that make NaN on the way."""
+    needed, made = requiring(order, {x}), list[Expr]()
+    adjoints: dict[Expr, Any] = {}
+
+    def pull(node: Expr, cotangent: Any) -> Any:
+        adjoints[node] = cotangent
+        wanted = tuple([operand in needed for operand in node.operands])
+        if node.op is None or True not in wanted:
+            return ()
+        if node.op.kind == "flat":  # to which PyTorch passes zeros
+            return [cotangent * 0.0 if want else None for want in wanted]
+        of = [None if each is None else values[each] for each in (node, *node.operands)]
+        parts = contributions(node, wanted, cotangent, of, scale)
+        if has_nan(tuple(parts)) and not has_nan(cotangent):
+            made.append(node)
+        return parts
+
+    with np.errstate(all="ignore"):
+        sweep(order, {root: seed for root, seed in seeds.items() if root in needed}, pull)
+    return adjoints.get(x, 0.0), made
 
 
 def vjps_of(
@@ -226,6 +283,7 @@ def vjps_of(
     wrt: Sequence[Expr],
     values: Mapping[Expr, Any],
     order: Sequence[Expr] | None = None,
+    decided: list[Expr] | None = None,
 ) -> dict[Expr, Any]:
     """The vector-Jacobian products of a node by those that it depends on.
 
@@ -233,7 +291,8 @@ def vjps_of(
     """
     try:
         with np.errstate(all="ignore"):
-            return gradients(order or reachable([root]), {root: seed}, wrt, values.__getitem__)
+            seeds, of = {root: seed}, values.__getitem__
+            return gradients(order or reachable([root]), seeds, wrt, of, decided)
     except (ValueError, ArithmeticError) as error:
         raise EvaluationError(f"the gradient has no value: {error}") from None
 

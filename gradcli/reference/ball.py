@@ -356,6 +356,7 @@ _UNDER_THE_SAME_NAME = (
 REAL = {function.name: function for function in [
     *(Real(name, getattr(arb, name)) for name in _UNDER_THE_SAME_NAME.split()),
     Real("sinpi", arb.sin_pi), Real("cospi", arb.cos_pi), Real("sincpi", arb.sinc_pi), Real("factorial", arb.fac), Real("erfc", _erfc),
+    Real("fresnels", arb.fresnel_s), Real("fresnelc", arb.fresnel_c),
     Real("asec", _inverse(arb.acos)), Real("acsc", _inverse(arb.asin)),
     Real("acoth", _inverse(arb.atanh)), Real("acsch", _inverse(arb.asinh)), Real("asech", _inverse(arb.acosh), 0, 1),
     Real("asin", arb.asin, -1, 1), Real("acos", arb.acos, -1, 1), Real("atanh", arb.atanh, -1, 1), Real("acosh", arb.acosh, 1),

@@ -160,22 +160,26 @@ def limits_of_value(
     here = exact_array(m, leaves[x], "float")
     size = abs(here[index]) or m.one
 
-    def at(move: Any) -> tuple[Any, Any]:
+    def value(move: Any) -> Array:
         there = here.copy()
         there[index] += move * size
-        return (), Algebra.map(
-            plain, _tape_beside(m, {**leaves, x: there}, precision, zeros).run(root)
-        )
+        y = _tape_beside(m, {**leaves, x: there}, precision, zeros).run(root)
+        return np.ravel(Algebra.map(plain, y))
 
     found = []
     with _probing(m):
         for sign in (-1, 1):
-            far = np.ravel(at(sign * m.mpf("0.01"))[1])
-            limits = _from_one_side(m, at, sign, [m.nan] * far.size, None).values
+            far = value(sign * m.mpf("0.01"))
+            scale = Algebra.map(lambda v: abs(v) if v and m.isfinite(v) else m.one, far)
+
+            def scaled(move: Any, by: Array = scale) -> tuple[Any, Any]:
+                return (), value(move) / by
+
+            side = _from_one_side(m, scaled, sign, [m.nan] * far.size, None)
             found.append(
                 [
-                    v if m.isfinite(v) or m.isfinite(there) else m.nan
-                    for v, there in zip(limits, far, strict=True)
+                    v * by if m.isfinite(v) or m.isfinite(there) else m.nan
+                    for v, by, there in zip(side.values, scale, far, strict=True)
                 ]
             )
     return found

@@ -167,6 +167,9 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
     "rf": lambda x, n: x.rising(n),
     "hyp1f1": lambda a, b, x: x.hypgeom_1f1(a, b),
     "hyp2f1": lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
+    "airyai": lambda x, n: x.airy_ai(derivative=_whole(n)),
+    "airybi": lambda x, n: x.airy_bi(derivative=_whole(n)),
+    "polylog": lambda s, x: x.polylog(s),
     "atan2": arb.atan2,
 }
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gradcli.characters import ByName, normalize
 from gradcli.inert import printable
 from gradcli.notation import name as spelled
-from gradcli.report.lines import Line, Table, labelled_line, notes
+from gradcli.report.lines import EMPTY, Line, Table, labelled_line, notes
 from gradcli.report.records import Answer
+from gradcli.report.steps import Steps, step_lines, steps_in_latex
 
 _TOO_LONG = "(too long to be shown)"
 _LONGER = "\\text{a longer formula}"
@@ -35,11 +37,11 @@ class DerivativeRecord(Answer):
     Orders of names do not matter, so that each formula stands once: below its names in their order.
     """
 
-    RESULT = "formulas picture check"
+    RESULT = "formulas picture steps check"
     SHOWN = "expr derivative check warnings error"
     JSON = (
         "schema id meta? source expr read_as dialect? order derivative=derivative_or_none "
-        "latex? check=check_at_points warnings error"
+        "latex? steps? check=check_at_points warnings error"
     )
 
     names: Path = ()
@@ -48,8 +50,10 @@ class DerivativeRecord(Answer):
     order: int = 1
     formulas: dict[Path, Formula] = field(default_factory=dict)  # also those of lower orders
     picture: str | None = None  # the expression itself in LaTeX
+    steps: Steps = field(default_factory=dict)
     # the name that an equation gives, whose derivatives these are; "" for a rate
     dependent: str | None = None
+    depending: tuple[str, ...] = ()
 
     def equations(self, digits: int | None = None) -> list[str]:
         """The formulas of the order that was asked for."""
@@ -61,6 +65,10 @@ class DerivativeRecord(Answer):
             if len(path) == self.order
         ]
         return rows or [f"{picture} &= \\text{{a constant}}"]
+
+    def to_latex(self, digits: int | None = None) -> str:
+        """The steps, or else the formulas, as a part of a document in LaTeX."""
+        return steps_in_latex(self.steps, self.expr) or super().to_latex(digits)
 
     @property
     def partial(self) -> bool:
@@ -113,14 +121,13 @@ class DerivativeRecord(Answer):
         """The formulas, and the verdict on them."""
         lines: list[Line | Table] = [*self._head()]
         for path, formula in self.formulas.items():
-            if len(path) == self.order:
-                lines.append(
-                    labelled_line(
-                        printable(operator(path, self.partial, self.dependent or "")),
-                        formula.text or _TOO_LONG,
-                        "formula",
-                    )
-                )
+            name, steps = operator(path, self.partial, self.dependent or ""), ",".join(path)
+            if steps in self.steps:
+                lines += step_lines(name, self.steps[steps], width)
+            elif len(path) == self.order:
+                text = formula.text or _TOO_LONG
+                lines.append(labelled_line(printable(name), text, "formula"))
+        lines += [EMPTY] if self.steps and (self.check or self.warnings) else []
         if self.check is not None:
             many = f"at {self.points} points" if self.points > 1 else "at one point"
             where = many if self.points else "at the given values and around them"
@@ -128,7 +135,7 @@ class DerivativeRecord(Answer):
         return [*lines, *notes(self.warnings)]
 
 
-def operator(path: Path, partial: bool, of: str = "") -> str:
+def operator(path: Sequence[str], partial: bool = False, of: str = "") -> str:
     """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``, ``dy/dx`` of a name."""
     d, order = "∂" if partial else "d", len(path)
     below = "".join(f"{d}{name}{_raise(count)}" for name, count in Counter(path).items())

@@ -15,6 +15,7 @@ from gradcli.errors import GradcliError, Source
 from gradcli.inert import ends_of
 from gradcli.report.data import Data, group_pairs, plain
 from gradcli.report.records import Failure, Record
+from gradcli.report.steps import Steps
 
 DIGITS = 6  # to which text rounds numbers
 LABEL = 36  # columns of a node's text
@@ -191,22 +192,6 @@ class ExplainedGradient(Summed):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Step(Data):
-    """One line of a derivation: the rule by its usual name, and the whole derivative with
-    ``d/dx(...)`` for what is still to do.
-
-    of   of a side calculation: the text that is differentiated
-    """
-
-    JSON = "rule formula of? latex?"
-
-    rule: str
-    formula: str
-    of: str | None = None
-    latex: str | None = None
-
-
-@dataclass(slots=True, eq=False, repr=False)
 class Why(Summed):
     """The story of one number.
 
@@ -260,7 +245,7 @@ class Explanation(Summed):
     nodes: list[ExplainedNode] = field(default_factory=list)
     backward: list[Contribution] = field(default_factory=list)
     gradients: dict[str, ExplainedGradient] = field(default_factory=dict)
-    steps: dict[str, list[Step]] = field(default_factory=dict)
+    steps: Steps = field(default_factory=dict)
     why: list[Why] = field(default_factory=list)
     result: int = 0
 

@@ -4,8 +4,10 @@ and LaTeX for them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +52,9 @@ class Line(NamedTuple):
     @property
     def text(self) -> str:
         return "".join(part.text for part in self.parts)
+
+
+EMPTY = Line(None, [Part("")])
 
 
 class Row(NamedTuple):
@@ -146,6 +151,8 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
     that changed them.
     """
     value = np.asarray(array)
+    if value.dtype.kind == "O" and value.ndim:
+        return np.array2string(value, separator=", ", formatter={"all": str})
     if value.dtype.kind != "f" or (digits is None and not value.ndim):
         return str(value if value.ndim else value[()])
     text = f"{float(value):.{digits}g}" if not value.ndim else _array_text(value, digits, width)
@@ -155,6 +162,31 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
     if np.array_equal(rounded, value.ravel(), equal_nan=True):
         return text
     return f"≈ {text}" if "\n" not in text else f"≈\n{text}"
+
+
+_FIXED = range(-5, 6)  # powers of ten that are written out
+_EPSILON = 1e-15  # of a number, beneath which its own digits do not reach
+
+
+def with_deviations(values: Any, found: Any, digits: int | None) -> Any:
+    """Numbers with their standard deviations as texts: rounded to these, or to so many digits."""
+    write = f"{{:.{digits}g}} ± {{:.{digits}g}}".format if digits else round_to_deviation
+    return np.frompyfunc(write, 2, 1)(values, found)
+
+
+def round_to_deviation(value: Any, deviation: Any) -> str:
+    """Round a standard deviation as the Particle Data Group does, to two digits where it begins
+    with 100 to 354 or 950 to 999, else to one, and the number to the same place.
+    """
+    if not (math.isfinite(value) and _EPSILON * abs(value) < deviation < math.inf):
+        return f"{value} ± {deviation:.2g}"
+    leading, _, power = f"{deviation:.2e}".partition("e")
+    top = Decimal(str(max(abs(value), deviation))).adjusted()
+    exponent = 0 if top in _FIXED else top
+    places = Decimal(1).scaleb(int(power) - (float(leading) < 3.545) - exponent)
+    rounded = (Decimal(str(v)).scaleb(-exponent).quantize(places) for v in (value, deviation))
+    text = " ± ".join(map("{:f}".format, rounded))
+    return f"({text})e{exponent}" if exponent else text
 
 
 def _array_text(value: np.ndarray, digits: int | None, width: int | None) -> str:

@@ -25,6 +25,7 @@ from gradcli.report.lines import (
     latex_document,
     latex_in_notebook,
     notes,
+    with_deviations,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ _HEADINGS = {
     "hvp": "Hessian · v",
     "assert": "",
 }
-_SIDES = {"": "", "left": "^-", "right": "^+"}
 _LAYOUT = (
     "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype {} precise? "
     "precise_certified? uncertainty? check "
@@ -123,13 +123,41 @@ class Asserted(Data):
 
 
 @dataclass(eq=False, repr=False)
+class JointCovariance(Data):
+    """The covariances of several numbers: entries of a result, and results of one program."""
+
+    JSON = "of covariance correlation"
+
+    of: list[str]
+    covariance: Array
+
+    @property
+    def correlation(self) -> Array:
+        """The same by standard deviations; NaN where one is 0."""
+        stds = np.sqrt(np.diag(self.covariance))
+        with np.errstate(all="ignore"):
+            return self.covariance / np.outer(stds, stds)
+
+    @property
+    def table(self) -> Table:
+        """Covariances, each with the correlation."""
+        cells = np.char.mod("%.2g", self.covariance), np.char.mod(" (%.2f)", self.correlation)
+        rows = [
+            Row(printable(name), "".join(map("{:17}".format, row)).rstrip(), "", "")
+            for name, row in zip(self.of, np.char.add(*cells), strict=True)
+        ]
+        return Table("covariance (correlation)", rows, False)
+
+
+@dataclass(eq=False, repr=False)
 class Uncertainty(Data):
     """Uncertainty that first order makes of the standard deviations of names, for each entry of a
     result.
     """
 
     JSON = (
-        "std contributions covariances=contributions_of_pairs? second_order=with_second_order notes"
+        "std contributions covariances=contributions_of_pairs? second_order=with_second_order "
+        "results? notes"
     )
 
     std: Any
@@ -140,13 +168,14 @@ class Uncertainty(Data):
     second_order: tuple[float, float] | None = (
         None  # bias and standard deviation with it, of normal distributions
     )
+    results: JointCovariance | None = None  # with the results before it in its program
     notes: list[str] = field(default_factory=list)
 
     @property
     def contributions(self) -> dict[str, dict[str, Any]]:
         """The part of each name in the variance, as JSON has it."""
         return {
-            name: {"variance": part, "share": self._share(part)}
+            name: {"variance": part, "share": self.share(name)}
             for name, part in self.variances.items()
         }
 
@@ -154,7 +183,7 @@ class Uncertainty(Data):
     def contributions_of_pairs(self) -> dict[str, dict[str, Any]]:
         """The same of pairs of names."""
         return {
-            ",".join(pair): {"variance": part, "share": self._share(part)}
+            ",".join(pair): {"variance": part, "share": self.share(pair)}
             for pair, part in self.covariances.items()
         }
 
@@ -167,15 +196,11 @@ class Uncertainty(Data):
             else dict(zip(("bias", "std"), self.second_order, strict=True))
         )
 
-    def share(self, name: str) -> float:
-        """The part of the variance, added up over entries, that comes from a name."""
-        return self._share(self.variances[name])
-
-    def share_of_pair(self, pair: tuple[str, str]) -> float:
-        """The part that comes from two names moving together."""
-        return self._share(self.covariances[pair])
-
-    def _share(self, part: Any) -> float:
+    def share(self, of: str | tuple[str, str]) -> float:
+        """The part of the variance, added up over entries, that comes from a name, or from two that
+        move together.
+        """
+        part = self.variances[of] if isinstance(of, str) else self.covariances[of]
         whole = float(np.sum(np.square(self.std)))
         return float(np.sum(part)) / whole if whole else 0.0
 
@@ -346,8 +371,8 @@ class Record(Answer):
         "derivative_kind latex precise precise_certified uncertainty"
     )
     SHOWN = (
-        "expr value seed=given_seed seed_chosen grad jacobian hessian jvp hvp derivative latex "
-        "precise check refuted warnings error skip xfail"
+        "expr value std seed=given_seed seed_chosen grad jacobian hessian jvp hvp derivative latex "
+        "precise check verdicts refuted warnings error skip xfail"
     )
 
     value: Array = None
@@ -393,6 +418,18 @@ class Record(Answer):
         return "ones, the gradient of the sum" if summed else None
 
     @property
+    def std(self) -> Array:
+        """The standard deviation of the value; None where that is exact."""
+        return None if self.uncertainty is None else self.uncertainty.std
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The verdicts of the names, where they are not all that of the whole."""
+        parts = {} if self.check is None else self.check.variables
+        words = {name: part.verdict.word for name, part in parts.items()}
+        return words if len({*words.values()}) > 1 else {}
+
+    @property
     def given_seed(self) -> Array:
         """The seed, if somebody gave one."""
         return self.seed if self.seed_given else None
@@ -401,8 +438,7 @@ class Record(Answer):
         """The value, and each derivative as a formula and as numbers."""
         if self.value is None:
             return []
-        spread = "" if self.uncertainty is None else f" \\pm {array(self.uncertainty.std, 2)}"
-        lines = [f"f &= {array(self.value, digits)}{spread}"]
+        lines = [f"f &= {array(self._shown(digits), digits)}"]
         for name, numbers in self.derivatives().items():
             formula = (self.latex or {}).get(name)
             lines.append(
@@ -411,22 +447,29 @@ class Record(Answer):
             )
         if self.check is not None:
             for limit in self.check.limits:
-                for side, found in limit.sides.items():
-                    goes = f"{spelled(limit.name)} \\to {limit.at:.12g}{_SIDES[side]}"
-                    lines.append(f"\\lim_{{{goes}}} f &= {array(found, digits)}")
+                sides = {"^-": limit.left, "^+": limit.right}
+                for mark, v in (
+                    {"": limit.left}.items() if limit.left == limit.right else sides.items()
+                ):
+                    goes = f"{spelled(limit.name)} \\to {limit.at:.12g}{mark}"
+                    lines.append(f"\\lim_{{{goes}}} f &= {array(v, digits)}")
             point = self.check.critical_point
             lines += [] if point is None else [f"&\\text{{{point.text}}}"]
         return lines
 
+    def _shown(self, digits: int | None) -> Any:
+        """The value, with its standard deviation, if it has one."""
+        return self.value if self.std is None else with_deviations(self.value, self.std, digits)
+
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The value, the derivatives, the verdict, and what is to be said of them."""
         value, kind = (
-            array_text(self.value, digits, width),
+            array_text(self._shown(digits), digits, width),
             f"{self.dtype}{f', shape {self.shape}' if self.shape else ''}",
         )
         said: list[str] = []
         if self.uncertainty is not None:
-            value, said = _with_deviation(self.uncertainty, value, width)
+            said = _shares(self.uncertainty) + self.uncertainty.notes
         if self.asserted is not None:
             value, kind = (
                 {True: "true", False: "false", None: "undetermined"}[self.asserted.holds],
@@ -461,6 +504,8 @@ class Record(Answer):
             said += [] if check is None else check.notes(name)
         if rows:
             lines.append(Table(_HEADINGS[self.mode], rows, self.check is not None))
+        if self.uncertainty is not None and self.uncertainty.results is not None:
+            lines.append(self.uncertainty.results.table)
         for part in self.relations or ([] if self.asserted is None else [self.asserted]):
             said += [
                 text
@@ -598,17 +643,13 @@ def _by_pairs(found: dict[str, dict[str, Any]] | None) -> dict[str, Any]:
     return {f"{a},{b}": part for a, row in (found or {}).items() for b, part in row.items()}
 
 
-def _with_deviation(found: Uncertainty, value: str, width: int | None) -> tuple[str, list[str]]:
-    """The value with its standard deviation, and lines about where that comes from."""
-    deviation = array_text(found.std, 2, width).replace("≈\n", "").replace("≈ ", "")
+def _shares(found: Uncertainty) -> list[str]:
+    """Lines about where a variance comes from."""
     shares = [f"{name} {100 * found.share(name):.3g} %" for name in found.variances]
     shares += [
-        f"{' with '.join(pair)} {100 * found.share_of_pair(pair):.3g} %"
-        for pair in found.covariances
+        f"{' with '.join(pair)} {100 * found.share(pair):.3g} %" for pair in found.covariances
     ]
-    lines = [f"the variance comes from {', '.join(shares)}"] if len(found.variances) > 1 else []
-    between = "\n" if "\n" in value or "\n" in deviation else " "
-    return f"{value}{between}± {deviation}", lines + found.notes
+    return [f"the variance comes from {', '.join(shares)}"] if len(found.variances) > 1 else []
 
 
 def _what_was_held(parts: Sequence[VariableCheck]) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.inert import display_width, ends_of, html_text, latex_text, pad, printable
+from gradcli.inert import display_width, ends_of, html_text, pad, printable
+from gradcli.report.derivative_record import operator
 from gradcli.report.explanation import (
     DIGITS,
     LABEL,
@@ -24,15 +25,14 @@ from gradcli.report.lines import (
     Line,
     Part,
     Table,
-    latex_document,
     latex_in_notebook,
     round_number,
     text_of,
 )
 from gradcli.report.pictures import drawing, svg
 from gradcli.report.results import GradientRecord
+from gradcli.report.steps import aligned, step_lines, steps_in_html, steps_in_latex
 
-_ROOM = 78  # columns of a formula with its rule
 _ENDLESS = 10_000  # columns of a file
 _NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
@@ -53,30 +53,23 @@ class ShownExplanation(Explanation):
 
     def to_latex(self, digits: int | None = None) -> str:
         """The derivation, or else the value and the gradient, as a part of a document in LaTeX."""
-        if not self.steps:
-            return self.record.to_latex(digits)
-        text = ""
-        for name, steps in self.steps.items():
-            rows = [
-                rf"  &= {step.latex} && \text{{{latex_text(step.rule)}}}"
-                for step in steps
-                if step.latex is not None
-            ]
-            text += latex_document(f"{self.record.expr}, by {name}", rows)
-        return text
+        return steps_in_latex(self.steps, self.record.expr) or self.record.to_latex(digits)
 
     def to_html(self) -> str:
         """The graph, unless it is large, and the same in words."""
         is_drawn = 0 < len(self.nodes) <= _MOST_NODES
         picture = f'<div class="picture">{svg(self, embedded=True)}</div>' if is_drawn else ""
-        return f"<div>{picture}<pre>{html_text(text_of(self.lines()))}</pre></div>"
+        steps = "".join(
+            f"<p>{html_text(printable(operator(names.split(','))))}</p>{steps_in_html(found)}"
+            for names, found in self.steps.items()
+        )
+        lines = "" if steps and not self.why else f"<pre>{html_text(text_of(self.lines()))}</pre>"
+        return f"<div>{picture}{steps}{lines}</div>"
 
     _repr_html_ = to_html
 
     def _repr_latex_(self) -> str:
-        lines = [
-            f"&= {step.latex}" for steps in self.steps.values() for step in steps if step.latex
-        ]
+        lines = [row for steps in self.steps.values() for row, _ in aligned(steps)]
         return latex_in_notebook(lines or self.record.equations())
 
 
@@ -108,23 +101,8 @@ class _Sheet:
         return [*lines, *facts, *([note] if self.rounded else [])]
 
     def _steps(self) -> Iterator[Line]:
-        """Each formula with its rule beside it, or above it where a line has no room for both."""
-        for name, steps in self.explanation.steps.items():
-            yield from _heading_lines(f"d/d{printable(name)}", role="name")
-            rules, formulas = (
-                [printable(step.rule) for step in steps],
-                [printable(step.formula) for step in steps],
-            )
-            most = min(self.width, _ROOM) - max(map(display_width, rules)) - 8
-            room = max(
-                (width for width in map(display_width, formulas) if width <= most), default=0
-            )
-            for rule, formula in zip(rules, formulas, strict=True):
-                if display_width(formula) <= room:
-                    yield _line("  = ", Part(pad(formula, room), "formula"), f"   {rule}")
-                else:
-                    yield _line(f"    {rule}:")
-                    yield _line("  = ", Part(formula, "formula"))
+        for names, steps in self.explanation.steps.items():
+            yield from step_lines(operator(names.split(",")), steps, self.width)
 
     def _fold(self) -> Iterator[Line]:
         """Many nodes as fewer: by function, call and line."""
@@ -292,9 +270,9 @@ def _line(*parts: Part | str) -> Line:
     return Line(None, [Part(part) if isinstance(part, str) else part for part in parts])
 
 
-def _heading_lines(heading: str, *further: str, role: str = "heading") -> list[Line]:
+def _heading_lines(heading: str, *further: str) -> list[Line]:
     """An empty line, and a heading."""
-    return [_line(), _line(Part(heading, role), *further)]
+    return [_line(), _line(Part(heading, "heading"), *further)]
 
 
 def _operation(node: ExplainedNode) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import UsageError
 from gradcli.inert import csv_text
 from gradcli.report.data import id_text
 from gradcli.report.records import Record
@@ -43,10 +42,6 @@ def csv_rows(record: Record, digits: int | None) -> str:
                the variable, of a Jacobian that of the row. A result that fits no derivative has
                rows of its own, without a variable.
     """
-    if record.uncertainty is not None:
-        raise UsageError(
-            "--format csv has no place for standard deviations", help="write --format json, or text"
-        )
     case = [
         record.id if _is_number(record.id) else csv_text(id_text(record.id)),
         record.line,

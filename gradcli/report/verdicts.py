@@ -83,10 +83,14 @@ class OneSided(Data):
             return f"{self.left:g} from both sides" + (
                 "" if self.jump else " by itself, not together with equal entries"
             )
-        parts = ((self.left, "left"), (self.right, "right"))
-        return ", ".join(
-            f"{v:g} from the {name}" if v == v else f"none from the {name}" for v, name in parts
-        )
+        return _from_sides(self.left, self.right, "g")
+
+
+def _from_sides(left: float, right: float, form: str) -> str:
+    parts = ((left, "left"), (right, "right"))
+    return ", ".join(
+        f"{v:{form}} from the {name}" if v == v else f"none from the {name}" for v, name in parts
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -316,17 +320,10 @@ class Limit(Data):
 
     @property
     def text(self) -> str:
-        said = (f"{v:.12g}{side and f' from the {side}'}" for side, v in self.sides.items())
-        goes = f"as {_entry(self.name, self.index)} goes to {self.at:.12g}"
-        return f"{_entry('the value', self.of)}: limit {' and '.join(said)} {goes}"
-
-    @property
-    def sides(self) -> dict[str, float]:
-        """The limits by the side that each is from, "" for both."""
-        if self.left == self.right:
-            return {"": self.left}
-        sides = {"left": self.left, "right": self.right}
-        return {side: limit for side, limit in sides.items() if limit == limit}
+        is_one = self.left == self.right
+        limit = f"{self.left:.12g}" if is_one else _from_sides(self.left, self.right, ".12g")
+        goes = f"{_entry(self.name, self.index)} goes to {self.at:.12g}"
+        return f"{_entry('the value', self.of)}: limit {limit} as {goes}"
 
 
 @dataclass(eq=False, repr=False)

@@ -41,4 +41,7 @@ CASES = [
     Case("torch.mvlgamma(x, 3)", lambda x: lgamma(x) + lgamma(x - 0.5) + lgamma(x - 1) + 1.5 * np.log(np.pi), {"x": positive(3) + 2}),
     Case("polygamma(x, 0) - polygamma(0, x)", lambda x: 0 * x, {"x": positive(3)}),
     Case("real(x)*conj(y)", np.multiply, PAIR),
+    Case("hyp1f1(1.5, 2.25, x)*hyp2f1(0.3, -1.25, 2.1, x/9)", lambda x:
+         special.hyp1f1(1.5, 2.25, x) * special.hyp2f1(0.3, -1.25, 2.1, x / 9), X),
+    Case("fresnel(x)[0]*fresnel(2*x)[1]", lambda x: special.fresnel(x)[0] * special.fresnel(2 * x)[1], X),
 ]  # fmt: skip

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
+from typing import Any
 
 from gradcli.cli.decide.running import Evaluation, Run, Text
 from gradcli.cli.inputs import (
     Inputs,
-    as_equation,
     eval_inputs,
     kind_by_suffix,
     options_of,
@@ -23,20 +23,19 @@ from gradcli.cli.inputs import (
 from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import GradcliError, MissingValueError, ParseError, Source, UsageError
-from gradcli.explanations.derivation import derivations
+from gradcli.explanations.derivation import derive
 from gradcli.explanations.explaining import AskedExplanation, make_explanation
 from gradcli.files.jsonl import InputRecord
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.language.tree import Statement
 from gradcli.limits import Limits
-from gradcli.query.bindings import Programs
+from gradcli.query.bindings import Programs, as_equation
 from gradcli.query.cases import RecordLines
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
-from gradcli.query.general_formulas import General
 from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
-from gradcli.query.related import Implicit, Rates
+from gradcli.query.related import related_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
@@ -57,31 +56,19 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
     The first argument is the expression and those after it are names; beside files, names alone are
     names.
     """
-    found = words_of(request)
+    found, related = words_of(request), request.implicit or request.of
+    equated = request.of and request.implicit
     names: list[str] = [] if request.wrt is None else [*_list_of(request.wrt)]
     expressions: list[tuple[str, bool]] = []
     for text, beside in found.others:
         if _NAMES.match(text) and (expressions or beside):
             names += _list_of(text)
         else:
-            expressions.append((text if request.implicit is None else as_equation(text), beside))
+            expressions.append((text if related is None else as_equation(text, equated), beside))
     found = found._replace(others=expressions)
     help = "quote the expression as a whole; after it come the names to differentiate by"
     inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
     return inputs, tuple(dict.fromkeys(names)) if names else None
-
-
-def related_of(request: DiffRequest) -> Implicit | Rates | None:
-    """Return what takes the place of the expressions: an equation's slope, or a rate.
-
-    Raises UsageError for what is no name.
-    """
-    for option, name in (("--implicit", request.implicit), ("--of", request.of)):
-        if name is not None and not name.isidentifier():
-            raise UsageError(f"{option} takes a name, not '{name}'")
-    if request.implicit is not None:
-        return Implicit(request.implicit)
-    return None if request.of is None else Rates(request.of)
 
 
 def _list_of(text: str) -> tuple[str, ...]:
@@ -103,11 +90,14 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
         request = request.but(output_format="latex")
     options_of(request, "diff")
     inputs, names = diff_inputs(request)
+    is_page = request.output_format == "html"
     asked = Asked(
-        names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
-        request.random_state, request.timeout, related=related_of(request),
+        names, request.order, request.latex or is_page or request.output_format == "latex", request.check, request.points,
+        request.random_state, request.timeout, derive if request.steps or is_page else None,
+        related_of(request.implicit, request.of),
     )  # fmt: skip
     differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
+    differentiation.as_page = is_page
     return differentiation.write(writer_for(request), request.fail_fast)
 
 
@@ -116,6 +106,7 @@ class Differentiation(Run):
 
     kind, command = DerivativeRecord, "diff"
     nothing, example = "nothing to differentiate", DIFF_EXAMPLE
+    as_page = False  # as explanations, of which pages are made
 
     def __init__(
         self, inputs: Inputs, programs: Programs, asked: Asked, only_last: bool = False
@@ -124,10 +115,11 @@ class Differentiation(Run):
         self.asked, self.only_last = asked, only_last
         self.done: list[DerivativeRecord] = []
 
-    def answers(self) -> Iterator[DerivativeRecord]:
+    def answers(self) -> Iterator[Any]:
         """The derivatives."""
         found = super().answers()
-        return iter([*found][-1:]) if self.only_last else found
+        found = iter([*found][-1:]) if self.only_last else found
+        return map(explanation_of, found) if self.as_page else found
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.
@@ -214,7 +206,7 @@ def explain(request: ExplainRequest) -> int:
     request = request.but(output_format=explanation_format(request))
     options, inputs = options_of(request, "explain"), eval_inputs(request)
     asked = AskedExplanation(
-        request.why, request.steps, request.latex or request.output_format == "latex"
+        request.why, request.steps, request.latex or request.output_format in ("latex", "html")
     )
     explanations = Explanations(
         inputs, programs_of(request, inputs), options, request.random_state, asked
@@ -277,11 +269,6 @@ class Explanations(Evaluation):
 
     def _derive(self) -> Iterator[ShownExplanation]:
         """Derivations for all values of the names, as `gradcli diff` has the formulas."""
-        made: dict[int, General] = {}
-
-        def observe(general: General, record: DerivativeRecord) -> None:
-            made[id(record)] = general
-
         options = self.options
         asked = Asked(
             options.wrt,
@@ -290,21 +277,17 @@ class Explanations(Evaluation):
             options.check,
             state=self.state,
             timeout=options.timeout,
-            observer=observe,
+            observer=derive,
         )
         only_last = bool(self.inputs.files)  # the others are what the expression is made of
         for record in Differentiation(self.inputs, self.programs, asked, only_last).answers():
-            explanation = ShownExplanation(
-                Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
-            )
-            general = made.get(id(record))
-            if general is not None and record.error is None:
-                explanation.steps = derivations(
-                    general,
-                    {
-                        name: record.formulas[name,]
-                        for name in record.names
-                        if name not in options.freeze
-                    },
-                )
+            explanation = explanation_of(record)
+            for name in options.freeze:
+                explanation.steps.pop(name, None)
             yield explanation
+
+
+def explanation_of(record: DerivativeRecord) -> ShownExplanation:
+    """The derivations of a record alone."""
+    answer = Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
+    return ShownExplanation(answer, steps=record.steps)

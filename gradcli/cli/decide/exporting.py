@@ -9,10 +9,9 @@ from gradcli.cli.decide.running import Run, Text
 from gradcli.cli.inputs import eval_inputs, kind_by_suffix, options_of, programs_of
 from gradcli.cli.request import ExportRequest
 from gradcli.cli.write.results import put, say
-from gradcli.errors import one_of
-from gradcli.exports.python import target_of
+from gradcli.exports.python import target_named, target_of
 from gradcli.language.run import Program
-from gradcli.query.exporting import Export, subjects
+from gradcli.query.exporting import Export, file_of, subjects
 from gradcli.storage.whole_files import write_whole
 
 
@@ -49,12 +48,9 @@ class Functions:
             say(result.error_text())
 
     def close(self) -> None:
-        subjects = [each.subject for each in self.found if each.subject is not None]
-        if len(subjects) < len(self.found):
+        if any(each.subject is None for each in self.found):
             return
-        for number, subject in enumerate(subjects, 1):
-            subject.function += f"_{number}" * (len(subjects) > 1)
-        text = self.target.file(subjects)
+        text = file_of(self.target, self.found)
         if self.out is None:
             put(text)
         else:
@@ -66,9 +62,7 @@ def export_target(request: ExportRequest) -> str:
 
     Raises UsageError.
     """
-    from gradcli.exports.python import ALIASES, SUFFIXES, TARGETS
+    from gradcli.exports.python import SUFFIXES
 
-    given = ALIASES.get(request.to or "", request.to)
-    if given is not None:
-        one_of("--to", given, TARGETS)
+    given = request.to and target_named(request.to)
     return kind_by_suffix(request.out, SUFFIXES, "--to", given) or "numpy"

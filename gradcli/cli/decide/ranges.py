@@ -6,16 +6,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from gradcli.cli.decide.running import Run, Text
 from gradcli.cli.inputs import (
     Inputs,
-    ends_of,
     kind_by_suffix,
     options_of,
     programs_of,
@@ -23,13 +20,11 @@ from gradcli.cli.inputs import (
 )
 from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
-from gradcli.errors import GradcliError, UsageError
-from gradcli.language.reading import names_bound_by
+from gradcli.errors import UsageError
 from gradcli.language.run import Program
-from gradcli.language.tree import Definition, Query
 from gradcli.query.bindings import Programs
-from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
-from gradcli.query.free_variables import names_needed
+from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown, within
+from gradcli.query.free_variables import names_left
 from gradcli.query.options import Options, names_of
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.plot_chart import Chart, Row, Style
@@ -37,16 +32,8 @@ from gradcli.report.ranges import BoundRecord, Ends, PlotRecord
 from gradcli.report.table import plot_rows
 from gradcli.storage.whole_files import write_whole
 
+EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
 BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"
-PLOT_EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
-
-
-def _within(box: dict[str, Ends], programs: Programs) -> dict[str, Ends]:
-    """Return a box, whose names have a value inside of it in programs."""
-    programs.values.update(
-        {name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()}
-    )
-    return box
 
 
 def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, AskedPlot]:
@@ -61,13 +48,14 @@ def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, AskedPlot]:
     if bare:
         programs = programs_of(request, Inputs(expression, found.bindings, found.files))
         ranges[_only_name(bare, ranges, programs, expressions)] = bare[0]
-    _refuse_ranges(ranges, found.bindings)
+    if not ranges:
+        name = next(iter(found.bindings), None)
+        raise UsageError("no name has a range", help=f"write {name}=-3..3" if name else EXAMPLE)
     found = found._replace(others=[] if expression is None else [(expression, False)])
-    inputs = found.inputs(request, "plot", PLOT_EXAMPLE)
+    inputs = found.inputs(request, "plot", EXAMPLE)
     programs = programs_of(request, inputs)
-    box = {name: _ends(name, text, programs) for name, text in ranges.items()}
     asked = AskedPlot(
-        _within(box, programs), names_of(request.wrt), request.points, _log(request, box),
+        within(ranges, programs), names_of(request.wrt), request.points, request.log or "",
         request.check, request.timeout,
     )  # fmt: skip
     return inputs, programs, asked
@@ -80,70 +68,13 @@ def _only_name(
 
     Raises UsageError.
     """
-    left = [name for name in _free_names(expressions, programs) if name not in ranges]
+    left = [name for name in names_left(programs.fresh(), expressions) if name not in ranges]
     if len(left) != 1 or len(bare) > 1:
         example = " ".join(f"{name}={text}" for name, text in zip(left or "xy", bare, strict=False))
         raise UsageError(
             f"'{bare[0]}' is the range of no name in particular", help=f"write {example}"
         )
     return left[0]
-
-
-def _free_names(texts: Iterable[str], programs: Programs) -> list[str]:
-    """Return the names that expressions have no value for, in order, of those that can be read."""
-    program = programs.fresh()
-    names: dict[str, None] = {}
-    bound: set[str] = set()
-    for statement in program.statements([f"{text}\n" for text in texts]):
-        if isinstance(statement, GradcliError):
-            continue  # it is reported where it is evaluated
-        lacking = (
-            () if isinstance(statement, Definition) else names_needed(statement, program.scope)
-        )
-        names.update(dict.fromkeys(name for name in lacking if name not in bound))
-        bound.update(names_bound_by(statement))
-        if not isinstance(statement, Query) and not lacking:
-            program.execute(statement)
-    return [*names]
-
-
-def _refuse_ranges(ranges: dict[str, str], bindings: dict[str, str]) -> None:
-    """Raise UsageError for none, or more than a picture has room for."""
-    if not ranges:
-        name = next(iter(bindings), "x")
-        raise UsageError(
-            "no name has a range", help=f"write {name}=-3..3" if bindings else PLOT_EXAMPLE
-        )
-    if len(ranges) > 2:
-        third = list(ranges)[2]
-        help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
-        raise UsageError(f"'{third}' has a range, but a picture has room for two names", help=help)
-
-
-def _ends(name: str, text: str, programs: Programs) -> Ends:
-    low, high = ends_of(name, text, programs)
-    if low == high:
-        raise UsageError(
-            f"the range '{name}={text}' is a single point",
-            help=f"gradcli eval gives its value: {name}={low!r}",
-        )
-    if high - low > sys.float_info.max:
-        raise UsageError(f"the range '{name}={text}' is too wide for floats")
-    return low, high
-
-
-def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
-    """The axes that are logarithmic. Raises UsageError for one that has no logarithm."""
-    if request.log is None:
-        return ""
-    for axis, (name, (low, _)) in zip("xy", box.items(), strict=False):
-        if axis in request.log and low <= 0:
-            raise UsageError(
-                f"--log {request.log}: the range of '{name}' begins at {low!r}, which has no "
-                "logarithm",
-                help=f"{name}=0.1..10",
-            )
-    return request.log
 
 
 _OF_PLOTS = {
@@ -171,8 +102,7 @@ def bound(request: BoundRequest) -> int:
         raise UsageError("no name has a range", help=BOUND_EXAMPLE)
     inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
     programs = programs_of(request, inputs)
-    box = {name: ends_of(name, text, programs) for name, text in found.ranges.items()}
-    asked = AskedBounds(_within(box, programs), request.width, request.lipschitz)
+    asked = AskedBounds(within(found.ranges, programs), request.width, request.lipschitz)
     return Bounding(inputs, programs, asked).write(writer_for(request))
 
 
@@ -220,7 +150,7 @@ class Plotting(OverRanges):
     """The results of `plot`."""
 
     kind, command = PlotRecord, "plot"
-    nothing, example = "nothing to plot", PLOT_EXAMPLE
+    nothing, example = "nothing to plot", EXAMPLE
 
     def __init__(self, inputs: Inputs, programs: Programs, asked: AskedPlot, state: int) -> None:
         super().__init__(inputs, programs, asked.ranges, state)

@@ -38,7 +38,7 @@ from gradcli.ops.spec import REQUIRED, Composite, Op
 # Where no value is named, only None, which says that the parameter is left out.
 _TABLE = """
     how memory is laid out, shared, or where it is
-        copy subok implicit sparse_grad pin_memory requires_grad force non_blocking: flag
+        copy subok implicit sparse_grad pin_memory requires_grad force non_blocking retain_graph create_graph: flag
         overwrite_a overwrite_b overwrite_input check_finite: flag
         memory_format layout: anything
         device: 'cpu'
@@ -107,13 +107,23 @@ _WHOLES = (
     "shift sizes sections repeats reps source destination pad dilation kernel_size "
     "normalized_shape output_padding size stride shape"
 )
-_QUANTITIES = ("alpha atol beta constant_values correction ddof eps maxnorm neginf norm_type p "
-"posinf rcond rtol scale threshold value")
+_QUANTITIES = (
+    "alpha atol beta constant_values correction ddof eps maxnorm neginf norm_type p "
+    "posinf rcond rtol scale threshold value"
+)
 _BY_KIND = {
-    "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
-    "numbers": "scale_factor v", "flag": "align_corners recompute_scale_factor size_average "
-    "unbiased",
-    "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding", "truths": "mask",
+    "whole": _WHOLE,
+    "count": "n",
+    "axis": "axis",
+    "wholes": _WHOLES,
+    "axes": "axes output_size",
+    "number": _QUANTITIES,
+    "numbers": "scale_factor v",
+    "flag": "align_corners recompute_scale_factor size_average unbiased",
+    "text": "compute_mode driver rounding_mode",
+    "order": "ord",
+    "any": "padding",
+    "truths": "mask",
 }
 # What parameters take, by their names; others take what their defaults are.
 _KINDS = {name: kind for kind, names in _BY_KIND.items() for name in names.split()}
@@ -136,9 +146,18 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "flag": (lambda value: isinstance(value, int), "True or False"),
     "text": (lambda value: isinstance(value, str), "a string"),
     "order": (lambda value: value is None or isinstance(value, (int, float, str)), "a number"),
-    "truths": (lambda value: isinstance(value, (int, float, StaticArray)), "an array of truth "
-    "values"),
-    "any": (lambda value: value is None or value is ... or isinstance(value, (int, float, str, StaticArray, np.ndarray)), "a number"),
+    "truths": (
+        lambda value: isinstance(value, (int, float, StaticArray)),
+        "an array of truth values",
+    ),
+    "any": (
+        lambda value: (
+            value is None
+            or value is ...
+            or isinstance(value, (int, float, str, StaticArray, np.ndarray))
+        ),
+        "a number",
+    ),
 }
 _NESTED = {"axis", "wholes", "axes", "numbers", "truths", "any"}
 _OF_TEXTS = {"text", "order", "any"}  # what takes a text, or says itself why it does not

@@ -41,8 +41,10 @@ _SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean"
 _EXTREME = "x, axis, -out, keepdims, initial, where"
 _PLACED = "-device, -requires_grad, -layout, -pin_memory, -out, -memory_order|order"
 _SHAPED = f"shape|size+, dtype, {_PLACED}"
-_LIKE = ("dtype, -memory_order|order, -subok, -memory_format, "
-f"{_PLACED.replace(', -memory_order|order', '')}")
+_LIKE = (
+    "dtype, -memory_order|order, -subok, -memory_format, "
+    f"{_PLACED.replace(', -memory_order|order', '')}"
+)
 
 declare(f"""
     numpy:
@@ -80,6 +82,10 @@ declare(f"""
         Tensor.numpy = contiguous(x, -force)
         Tensor.cpu Tensor.cuda = contiguous(x, -device, -non_blocking, -memory_format)
         Tensor.clone = contiguous(x, -memory_format)
+        rand = torch_rand({_SHAPED})
+        randn = torch_randn({_SHAPED})
+        randint(low, high, shape|size, -dtype, {_PLACED})
+        randperm(n, -dtype, {_PLACED})
         Tensor.requires_grad_ = contiguous(x, -traced|requires_grad)
         sum mean prod(x, axis, keepdims, -dtype, -out)
         argmax argmin(x, axis, keepdims, -out)

@@ -32,48 +32,7 @@ from gradcli.ops.registry import (
     nodes_for,
 )
 from gradcli.ops.special.gamma import gamma, in_sympy, lgamma, next_order
-
-_FAR = 1e18  # where the first term of an asymptotic series is all that counts
-
-
-def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
-    from scipy import special
-
-    near = getattr(special, f"hyp{len(above)}f1")(*above, *below, np.clip(x, -_FAR, 1000.0))
-    if len(above) == 2:
-        return np.where(np.greater(x, 1), np.nan, near)[()]
-    a, b = *above, *below
-    far = float(special.gamma(b) / special.gamma(b - a)) * np.maximum(np.abs(x), 1) ** -a
-    return np.where(np.less(x, -_FAR), far, near)[()]
-
-
-def _hypergeometric_reference(
-    m: Any, x: Any, above: tuple[float, ...], below: tuple[float], n: int = 0
-) -> Any:
-    """Or its n-th derivative."""
-    if len(above) == 2 and x > 1:
-        return m.nan
-    top, bottom = ([m.mpf(a) for a in parameters] for parameters in (above, below))
-    factor = math.prod(m.rf(a, n) for a in top) / math.prod(m.rf(b, n) for b in bottom)
-    return factor * getattr(m, f"hyp{len(top)}f1")(*[a + n for a in (*top, *bottom)], x)
-
-
-def _in_sympy(s: Any, x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
-    return in_sympy(
-        "hypergeometric",
-        lambda m, x, n: _hypergeometric_reference(m, x, above, below, n),
-        next_order(),
-    )(s, x, n=0)
-
-
-hypergeometric: Op = elementwise(
-    "hypergeometric", "x", _hypergeometric, _hypergeometric_reference,
-    lambda out, x, above, below: hypergeometric(x, above=tuple(a + 1 for a in above), below=(below[0] + 1,))
-    * math.prod(above) / below[0],
-    symbolic=_in_sympy, static={"above": (2.0,), "below": (3.0,)}, public=False, ulps=2000,
-    doc="The generalized hypergeometric function of one or two parameters above and one below.",
-    numpy=lambda shapes, above, below: f"special.hyp{len(above)}f1({', '.join(map(repr, (*above, *below)))}, {{0}})",
-)
+from gradcli.ops.special.hypergeometric import hypergeometric
 
 
 @function(
@@ -226,7 +185,7 @@ for _name, (_first, _step, _torch, _who) in _POLYNOMIALS.items():
 # integrand.
 
 
-def _half_turns(x: Any) -> tuple[Any, Any]:
+def half_turns(x: Any) -> tuple[Any, Any]:
     """sin(pi*x) and cos(pi*x), exact where they vanish."""
     whole = np.rint(x)
     rest = x - whole
@@ -237,7 +196,7 @@ def _half_turns(x: Any) -> tuple[Any, Any]:
 def _quotient(x: Any, n: int, turns: bool) -> Any:
     x = np.asarray(x)
     u = x * np.pi if turns else x
-    sin, cos = _half_turns(x) if turns else (np.sin(u), np.cos(u))
+    sin, cos = half_turns(x) if turns else (np.sin(u), np.cos(u))
     size = np.where(u == 0, 1, u)
     far = np.where(u == 0, 1, sin) / size
     for k, trigonometric in zip(range(1, n + 1), (cos, -sin, -cos, sin) * n, strict=False):
@@ -450,10 +409,10 @@ def _falling(op: Op, x: Any, v: float) -> Any:
 
 
 def _out_of_phase(m: Any, out: Any, x: Any, v: float) -> Any:
-    """The rounding of functions that oscillate, of whose phase SciPy loses the digits of so large
-    an x.
+    """The rounding of functions that oscillate: beside zeros that of the phase, which is relative
+    to x, times the amplitude.
     """
-    return 1500 * m.abs(out) + m.where(m.greater(m.abs(x), 1e15), m.sqrt(m.abs(x)), 0.0)
+    return 1500 * m.abs(out) + m.where(m.greater(m.abs(x), abs(v)), 4 * m.sqrt(m.abs(x)), 0.0)
 
 
 jv = _bessel(

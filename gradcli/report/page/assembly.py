@@ -19,6 +19,7 @@ import numpy as np
 
 from gradcli.inert import one_line, printable, xml_text
 from gradcli.report.data import encode, group_pairs, plain
+from gradcli.report.derivative_record import operator
 from gradcli.report.explanation import (
     DIGITS,
     LARGEST,
@@ -31,6 +32,7 @@ from gradcli.report.explanation import (
 from gradcli.report.lines import Line, html_page, short, size, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import ShownExplanation
+from gradcli.report.steps import steps_in_html
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
 
@@ -483,7 +485,9 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
     )
     if not is_played:
         text = xml_text(text_of(explanation.lines(digits)).rstrip("\n"))
-        yield _panel("", f"<pre>{text}</pre>")
+        yield from (
+            _derivations(explanation) if explanation.steps else [_panel("", f"<pre>{text}</pre>")]
+        )
         return
     yield from _stories(explanation, place)
     section = Section(explanation, digits, f"q{place}")
@@ -600,9 +604,4 @@ def _stories(explanation: Explanation, place: int) -> Iterator[str]:
 
 def _derivations(explanation: Explanation) -> Iterator[str]:
     for name, steps in explanation.steps.items():
-        rows = "".join(
-            f"<li><span>{xml_text(step.rule + (f' of {step.of}' if step.of else ''))}</span>"
-            f"{code(step.formula)}</li>"
-            for step in steps
-        )
-        yield _panel(f"d/d{name}, rule by rule", f'<ol class="derived">{rows}</ol>')
+        yield _panel(f"{printable(operator(name.split(',')))}, rule by rule", steps_in_html(steps))

@@ -239,8 +239,10 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     return plain(op, operands, static)
 
 
-def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any], label: str = "") -> Any:
     """The same of tensors that are not batched.
+
+    label  of the node, where that is known
 
     Written for speed: nearly always operands are one or two tensors of one float dtype, or a tensor
     and a number.
@@ -296,7 +298,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     if wanted and out.dtype.kind in FLOATS:
         values = [out, *arrays]
         versions = save(op, wanted, tensor, operands, values)
-        label = name or node_name(op, arrays, static)
+        label = label or name or node_name(op, arrays, static)
         tensor.node = Node(
             label, op, tuple(sources), static, out.shape, out.dtype, values, versions
         )

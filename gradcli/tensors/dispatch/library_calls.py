@@ -59,12 +59,14 @@ class Step(NamedTuple):
 
     places  of its operands in the table
     view    whether the result shows the memory of the first operand
+    label   of its node
     """
 
     op: Op
     places: tuple[int, ...]
     static: Mapping[str, Any]
     view: bool
+    label: str
 
 
 def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dtype[Any]) -> Form:
@@ -72,7 +74,7 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
 
     dtype  that of floats that say nothing else
     """
-    (op, places, static, _), *further = steps
+    (op, places, static, *_), *further = steps
     as_given = places == tuple(range(len(places)))  # tensors, and constants after them
     views = all(step.view for step in steps)
 
@@ -87,8 +89,8 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
         values = tensors + constants
         before = set_constants(dtype)
         try:
-            for op, places, static, _ in steps:
-                values.append(plain(op, [values[place] for place in places], static))
+            for op, places, static, _, name in steps:
+                values.append(plain(op, [values[place] for place in places], static, name))
         finally:
             set_constants(before)
         result = values[-1]
@@ -133,7 +135,8 @@ class Steps:
             isinstance(operands[0], Tensor)
             and result._version_counter is operands[0]._version_counter
         )
-        self._steps.append(Step(op, places, static, view))
+        arrays = [o.array if isinstance(o, Tensor) else o for o in operands]
+        self._steps.append(Step(op, places, static, view, node_name(op, arrays, static)))
 
     def _place(self, operand: Any) -> Any:
         """Return where an operand is found again; None for a tensor that came from elsewhere."""

@@ -1,0 +1,100 @@
+"""Derivations as plain data, and their lines, LaTeX and HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from gradcli.inert import display_width, latex_text, pad, printable, xml_text
+from gradcli.notation import mathml
+from gradcli.report.data import Data
+from gradcli.report.lines import EMPTY, Line, Part, latex_document
+
+_ENDLESS = 10_000  # columns of a file
+_NARROW = 16  # columns of the rules, at least
+_PIECE = re.compile(
+    r"(?:\*\*|d/d|[^\s*/(])*(?:[*/(]|\s+|$)"
+)  # what is not broken: no name, no number
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Step(Data):
+    """One line of a derivation: the rule by its usual name, and the whole derivative with
+    ``d/dx(...)`` for what is still to do.
+
+    left   of another equation: its left side
+    latex  the formula in LaTeX; of another equation with its left side
+    """
+
+    JSON = "rule left? formula latex?"
+
+    rule: str
+    formula: str
+    left: str | None = None
+    latex: str | None = None
+
+    @property
+    def equation(self) -> str:
+        """The line as an equation, whose left side is empty where it is the derivative."""
+        return printable(f"{self.left or ''} = {self.formula}".lstrip())
+
+    @property
+    def typeset(self) -> str:
+        """The same in LaTeX."""
+        return f"{'= ' if self.left is None else ''}{self.latex}"
+
+
+Steps = dict[str, list[Step]]  # by the names that something is differentiated by, with commas
+
+
+def step_lines(heading: str, steps: list[Step], width: int | None) -> Iterator[Line]:
+    """Each rule with its equation beside it, both broken where they are wider than their column."""
+    yield from (EMPTY, Line(None, [Part(printable(heading), "name")]))
+    width = width or _ENDLESS
+    longest = max(display_width(step.rule) for step in steps)
+    column = min(longest, max(width * 2 // 5, _NARROW))
+    for step in steps:
+        rules = _broken(printable(step.rule), column)
+        rows = zip_longest(rules, _broken(step.equation, width - column), fillvalue="")
+        for rule, equation in rows:
+            yield Line(None, [Part(f"  {pad(rule, column)}  "), Part(equation, "formula")])
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """A text in lines, broken between names, numbers and signs only."""
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if lines[-1] and display_width(lines[-1] + piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
+
+
+def steps_in_latex(steps: Steps, expr: str) -> str:
+    """The lines as parts of a document; empty without LaTeX."""
+    return "".join(
+        latex_document(f"{expr}, by {names}", rows)
+        for names, found in steps.items()
+        if (rows := [f"  {row} && \\text{{{latex_text(rule)}}}" for row, rule in aligned(found)])
+    )
+
+
+def aligned(steps: list[Step]) -> list[tuple[str, str]]:
+    """The equations in LaTeX, with a mark before the sign of each, and their rules."""
+    return [
+        (step.typeset.replace("= ", "&= ", 1), step.rule)
+        for step in steps
+        if step.latex is not None
+    ]
+
+
+def steps_in_html(steps: list[Step]) -> str:
+    """The lines as a list, typeset where there is LaTeX."""
+    rows = (
+        f"<li><span>{xml_text(step.rule)}</span>"
+        f"{mathml(step.typeset) if step.latex else f'<code>{xml_text(step.equation)}</code>'}</li>"
+        for step in steps
+    )
+    return f'<ol class="derived">{"".join(rows)}</ol>'
