@@ -154,12 +154,12 @@ class Subjects:
             worst = Worst((), self._at(left, point), self._at(right, point), at)
         if box is None or found.holds is not None:
             return _VERDICTS[found.holds], worst, found.reason
-        said = [] if found.reason is None else self._holes()
-        if not said:
+        reasons = [] if found.reason is None else self._holes()
+        if not reasons:
             equal = "equal as far as is known, but not by algebra: " if found.reason is None else ""
             open_ = box_text({name: box[i] for name, i in moving.items()})
-            said = [f"{equal}open for {open_}", *([found.reason] if found.reason else [])]
-        return Verdict.UNDETERMINED, worst, "; ".join(said)
+            reasons = [f"{equal}open for {open_}", *([found.reason] if found.reason else [])]
+        return Verdict.UNDETERMINED, worst, "; ".join(reasons)
 
     def _holes(self) -> list[str]:
         """The places of the box at which the function has no value, in words."""
