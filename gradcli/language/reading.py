@@ -200,7 +200,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         if calls.is_function(name):  # Math.sin, tf.exp
             error.help = f"leave '{base.name}.' out: {said}"
         elif not calls.is_method(name) and name not in _OF_GRADIENTS:  # optax.l2_loss
-            error.help = f"{said}: write out what '{name}' computes"
+            error.help = f"{said}: write out what its function computes"
         raise error
     if isinstance(base, Module):
         return of_library(builder, base.path, name)

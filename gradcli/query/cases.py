@@ -404,7 +404,7 @@ class RecordLines:
             self.names.had |= program.scope.leaves.keys()
             program.end()
             mentioned = program.scope.mentioned
-        if programs.values:
+        if programs.values or options.over:
             self.names.mentioned |= mentioned
         if options.freeze:
             self.names.had |= given.at.keys()

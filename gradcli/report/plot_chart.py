@@ -110,7 +110,7 @@ def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, f
     if not ends:
         return (0.1, 10.0) if log else (-1.0, 1.0)
     if log:
-        return (min(ends) / 1.2, max(ends) * 1.2)
+        return (min(ends) / 1.2, min(max(ends) * 1.2, _LARGEST))
     low, high = (min(max(end, -_LARGEST), _LARGEST) for end in (min(ends), max(ends)))
     room = max((high - low) * _MARGIN or abs(high) * 0.5 or 1.0, 1e-12 * max(abs(low), abs(high)))
     return (low - room, high + room)
