@@ -719,7 +719,7 @@ class CheckRequest(Request):
         Texts,
         typer.Option(
             metavar="NAME=BEGIN..END",
-            help="Hold asserts, formula claims, else the rules, for all numbers of a range.",
+            help="Hold asserts, claims, else the rules, for all numbers of a range.",
         ),
     ] = ()
     points: Annotated[

@@ -22,7 +22,7 @@ _SHOWN_DIGITS = 6  # of the place where a bound is attained
 
 
 class Bound(NamedTuple):
-    """A range, and the points where the furthest values were found; None where none was."""
+    """A range, and points where its ends are attained; None where none was found."""
 
     low: float
     high: float
@@ -81,7 +81,7 @@ class BoundRecord(Answer):
 
     @property
     def places(self) -> dict[str, Any] | None:
-        """The points where the furthest values were found, as JSON has them."""
+        """Points where the ends are attained, as JSON has them."""
         if self.value is None:
             return None
         return {
