@@ -18,7 +18,7 @@ def words(text: str) -> Set[str]:
 
 def closest(word: str, candidates: Iterable[str], cutoff: float) -> str | None:
     """Return the one candidate close enough to be a likely spelling of word, else None."""
-    if not 2 <= len(word) <= _LONGEST:
+    if len(word) > _LONGEST:
         return None
     import difflib
 

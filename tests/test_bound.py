@@ -84,6 +84,30 @@ def test_where_bounds_are_attained(bound):
     assert at["grad"]["x"] == {"low": {"x": 1.0}, "high": {"x": 0.0}}
 
 
+@pytest.mark.parametrize(
+    ("expr", "box", "low", "high"),
+    [
+        ("sin(x)/x", "x=-1..1", -1.0, None),  # 1 is the limit at 0
+        ("exp(x)", "x=0..800", 0.0, 800.0),
+        ("x*exp(x)", "x=-800..800", None, 800.0),  # -exp(-1) is nothing beside the other end
+    ],
+)
+def test_a_place_is_where_the_end_is_attained(bound, expr, box, low, high):
+    at = bound(expr, *box.split())["at"]["value"]
+    assert [point and point["x"] for point in (at["low"], at["high"])] == [low, high]
+
+
+def test_an_end_that_no_float_has_is_told(bound):
+    found = bound("exp(exp(x))", "x=0..7")  # exp(exp(7)) by mpmath
+    assert found["value"] == [math.e, "inf"]
+    assert "too large for floats: 1.82696e+476" in found["notes"][0]["text"]
+
+
+def test_norms_of_one_derivative_are_one_number(bound):
+    norms = bound("1/(1+25x^2)", "x=-1..1", "--lipschitz")["lipschitz"]
+    assert norms["1"] == norms["2"] == norms["inf"]
+
+
 # -- against points: NumPy's values, and differences, which are derivatives somewhere between
 # ------------------------------------
 

@@ -78,8 +78,8 @@ def test_every_code_is_explained(call_cli, name):
 
 def test_codes_that_there_are_not(call_cli):
     assert call_cli("help", "ambigous").stderr.splitlines() == [
-        "error[usage]: there is no code, command or function 'ambigous'", " = help: did you mean "
-        "ambiguous?",
+        "error[usage]: there is no code, command or function 'ambigous'",
+        " = help: did you mean 'ambiguous'?",
     ]  # fmt: skip
     assert call_cli("help", "check").stdout == call_cli("check", "--help").stdout
     assert call_cli("help", "arctan2").stdout == call_cli("functions", "atan2").stdout

@@ -18,6 +18,7 @@ from gradcli.plots.places import evenly, levels, locate_places, roundest
 from gradcli.plots.sampling import sample
 from gradcli.query.bindings import Programs
 from gradcli.query.plots import AskedPlot, plots
+from gradcli.report.plot_chart import panels
 from gradcli.report.ranges import VALUE, PlotRecord
 
 PI, E = math.pi, math.e
@@ -133,6 +134,8 @@ def test_curves_are_not_drawn_through_what_is_not_smooth():
         for pole in (-PI / 2, PI / 2):
             beside = np.flatnonzero((tangent.xs[:-1] <= pole) & (tangent.xs[1:] >= pole))
             assert any(np.isnan(heights[i]) or np.isnan(heights[i + 1]) for i in beside), heading
+    heights = record_of("tan(x)", 0, PI).curves[0].heights[VALUE]
+    assert not (heights[1:] * heights[:-1] < -1).any(), "from one side of a pole to the other"
     steps = record_of("floor(x) + abs(x)", -1.5, 1.5).curves[0]
     heights = steps.heights[VALUE]
     joined = np.isfinite(heights[1:]) & np.isfinite(heights[:-1])
@@ -142,6 +145,14 @@ def test_curves_are_not_drawn_through_what_is_not_smooth():
         -1.0,
         1.0,
     }  # nor the 0 that is chosen at the kink
+
+
+@pytest.mark.parametrize("end", [709, 800])
+def test_panels_of_a_function_near_the_largest_float(end):
+    value, slope = panels([record_of("exp(x)", 0, end)])
+    assert end == 709 or value.view == slope.view, "it is its own derivative"
+    low, high = value.view
+    assert -0.1 * high < low < 0, "it is positive"
 
 
 def test_points_are_where_a_curve_bends():

@@ -382,6 +382,8 @@ class Lowering(Reading):
             return calls.call(self, name, library, arguments, keywords, bare=True)
         if (of := calls.bare(name)) is not None:
             return calls.construct(self, of, arguments, keywords)
+        if name in scope.failed:
+            raise calls.missing_value(scope, FreeVariable(name)).at(node.callee.span)
         raise unknown_function(scope, name, written).at(node.callee.span)
 
     def _inline(

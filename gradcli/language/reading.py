@@ -194,8 +194,13 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         if of is not None and name in of.methods:
             return Function(f"{of.name}.{name}", of.library)
         error = missing_value(builder.scope, base)
-        if calls.is_function(name) and base.name not in builder.scope.failed:  # Math.sin, tf.exp
-            error.help = f"leave '{base.name}.' out: '{base.name}' is no library here"
+        if base.name in builder.scope.failed or len(base.name) == 1:
+            raise error
+        said = f"'{base.name}' is no library here"
+        if calls.is_function(name):  # Math.sin, tf.exp
+            error.help = f"leave '{base.name}.' out: {said}"
+        elif not calls.is_method(name) and name not in _OF_GRADIENTS:  # optax.l2_loss
+            error.help = f"{said}: write out what '{name}' computes"
         raise error
     if isinstance(base, Module):
         return of_library(builder, base.path, name)
@@ -509,6 +514,8 @@ class Reading(Coercion):
                 self._take(item)
             except UnknownNameError as error:
                 wrong = wrong or error.at(item.span, statement.source)
+                line, _ = statement.source.position(item.span.start)
+                self.scope.failed[item.alias] = line
         if wrong is not None:
             raise wrong
 
@@ -528,6 +535,7 @@ class Reading(Coercion):
                 f"'{item.alias}' is imported, and has a value from outside",
                 help="give one of them another name",
             )
+        self.scope.failed.pop(item.alias, None)
         self.scope.names.pop(item.alias, None)
         self.scope.functions.pop(item.alias, None)
         self.scope.imported[item.alias] = value

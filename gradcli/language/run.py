@@ -27,7 +27,7 @@ from gradcli.language.calls import is_object, is_several
 from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
-from gradcli.language.names import nodes_in
+from gradcli.language.names import Results, nodes_in
 from gradcli.language.python_hints import is_head, pieces
 from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
 from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantify
@@ -42,6 +42,7 @@ from gradcli.language.tokens import SYMBOL, logical_lines
 from gradcli.language.tree import (
     Assertion,
     Binding,
+    Call,
     DataBinding,
     Definition,
     Effect,
@@ -484,9 +485,12 @@ class Program:
         expression, source = statement.expression, statement.source
         result = self._lower(expression, source)
         if isinstance(result, tuple) and not isinstance(result, DType):
+            first = f".{result.names[0]}" if isinstance(result, Results) else "[0]"
+            written = expression.root if isinstance(expression.root, Call) else None
+            text = "(x, y)" if written is None else source.text[written.start : written.end]
             error = TypeMismatchError(
                 f"the result is a tuple of {len(result)}, not an array",
-                help="take one entry: (x, y)[0]",
+                help=f"take one entry: {text}{first}",
             )
             raise error.at(expression.root.span, source)
         return self.lowering.coerce(result, expression, source)

@@ -22,26 +22,17 @@ from gradcli.errors import (
     UsageError,
     did_you_mean,
 )
-from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Program
 from gradcli.query.evaluate import answers
+from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
-from gradcli.query.warnings import text_of
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
 
 if TYPE_CHECKING:
     from gradcli.query.bindings import Programs
-    from gradcli.reference.ranges.search import Function, Place, Range
-
-_MOST_NOTES = 12
-_SAID = {
-    "pole": "has a pole",
-    "domain": "has no value",
-    "kink": "has a kink: its derivatives from both sides differ",
-    "jump": "jumps",
-}
+    from gradcli.reference.ranges.search import Range
 
 
 @dataclass(frozen=True)
@@ -101,7 +92,7 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
         slope = grads.get(name)
         none = math.nan if name in grads else 0.0
         record.grad[name] = Bound(none, none) if slope is None else _bound_of(slope, names)
-    record.notes = [*place_notes(program, function, found.places, names)]
+    record.notes = [*place_notes(scope, function, found.places, names)]
     if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
         record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
@@ -188,43 +179,6 @@ def _bound_of(found: Range, names: list[str]) -> Bound:
     return Bound(low, high, *points)
 
 
-def place_notes(
-    program: Program, function: Function, found: Iterable[Place], names: list[str]
-) -> Iterator[BoundNote]:
-    """Notes on what is the matter in the box, in the user's words."""
-    several = [
-        place
-        for place in found
-        if place.kind not in ("pole", "domain") or not _has_value(program, function, place)
-    ]
-    for place in several[:_MOST_NOTES]:
-        node = function.origins.get(place.cell)
-        text = "the expression" if node is None else text_of(program.scope, node)
-        said = "has no value, but a limit" if place.removable else _SAID[place.kind]
-        kind = "domain" if place.removable else place.kind
-        domain = (
-            ""
-            if node is None or node.op is None or kind != "domain" or not node.op.domain
-            else f" ({node.op.name} needs {node.op.domain})"
-        )
-        where = {name: x.floats for name, x in zip(names, place.where, strict=True)}
-        yield BoundNote(kind, where, f"{text} {said}{domain}")
-    if len(several) > _MOST_NOTES:
-        yield BoundNote("limit", {}, f"{len(several) - _MOST_NOTES} more places are not listed")
-
-
-def _has_value(program: Program, function: Function, place: Place) -> bool:
-    """Tell whether an operation has a value at a place where its formula has none, as xlogy(x, x)
-    at 0.
-    """
-    node = function.origins.get(place.cell)
-    if node is None or not all(place.where[k].is_point for k in place.cell.leaves):
-        return False
-    point = {leaf: np.float64(float(place.where[k].middle)) for leaf, k in function.places.items()}
-    found = forward([node], {**program.scope.values, **point}, program.scope.precision)[node]
-    return bool(np.isfinite(found).all())
-
-
 def _of_range(
     what: str, found: Range, names: list[str], known: list[BoundNote]
 ) -> Iterator[BoundNote]:
@@ -233,7 +187,11 @@ def _of_range(
     """
     open_: dict[str, list[Ends]] = {}
     for side, (word, way) in zip(found, (("lower", "below"), ("upper", "above")), strict=True):
-        if side.end is not None and math.isinf(side.end):
+        if side.beyond is not None:
+            yield BoundNote(
+                "limit", {}, f"the {word} end of {what} is too large for floats: {side.beyond}"
+            )
+        elif side.end is not None and math.isinf(side.end):
             if not any(
                 note.kind == "pole" and _overlap(note.where, names, side.box) for note in known
             ):
@@ -247,7 +205,7 @@ def _of_range(
         yield BoundNote(
             "pole",
             dict(zip(names, box, strict=True)),
-            f"{what} is not bounded from {' or '.join(open_)}",
+            f"no bound of {what} from {' or '.join(open_)} is known",
         )
 
 

@@ -112,6 +112,11 @@ def search(words: Sequence[str]) -> list[tuple[str, Function]]:
     return [(family, record) for _, family, record in sorted(ranked, key=lambda found: found[0])]
 
 
+def function_names() -> list[str]:
+    """The names of all functions, with their aliases."""
+    return [name for _, record in functions() for name in (record.name, *record.aliases)]
+
+
 def find_function(name: str) -> tuple[Function, str]:
     """The record that a name means, with or without a library's prefix. Raises UnknownNameError."""
     prefix, _, short = name.rpartition(".")
@@ -120,10 +125,9 @@ def find_function(name: str) -> tuple[Function, str]:
     if signature is None and short in registry():
         return registry()[short], short
     if signature is None:
-        known = [n for _, r in functions() for n in (r.name, *r.aliases)]
         raise UnknownNameError(
             f"unknown function '{name}'",
-            help=did_you_mean(short, known, "gradcli functions lists all"),
+            help=did_you_mean(short, function_names(), "gradcli functions lists all"),
         )
     try:
         return record_named(signature.target), short

@@ -290,7 +290,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
             if scope.subject(claim.of) is None:
-                raise missing(scope, claim.of)
+                raise missing(claim.of, scope.names, scope.mentioned)
             wrt = {
                 **wrt,
                 **variables(

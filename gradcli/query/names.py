@@ -93,17 +93,6 @@ class UsedNames:
         if several:
             had = self.had.union(given)
             refuse_unknown(options, had | self.mentioned if free else had, self.mentioned)
-        for name in options.over:
-            if name not in self.mentioned:
-                help = did_you_mean(
-                    name,
-                    sorted(self.mentioned),
-                    f"write --over with a name of the formula, or leave {name} out",
-                )
-                raise MissingValueError(
-                    f"nothing that is checked mentions '{name}', whose range is given by --over",
-                    help=help,
-                )
         return self.warn_unmentioned(given, options)
 
     def warn_unmentioned(self, given: Iterable[str], options: Options) -> list[str]:
@@ -133,22 +122,40 @@ def _place(line: int, file: str | None) -> str:
 
 
 def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str] = ()) -> None:
-    """Raise MissingValueError for a name in wrt or freeze that no query of a run has; ``words``
-    stand in the text, whatever they are.
+    """Raise MissingValueError for a name in wrt, freeze, a claim or a box that no query of a run
+    has; ``words`` stand in the text, whatever they are.
     """
     known = {*known}
-    for what, names in (("differentiated", options.wrt or ()), ("held constant", options.freeze)):
+    claimed = [claim.of for claim in options.claims if claim.of != "value"]
+    for what, names in (
+        ("differentiated", [*(options.wrt or ()), *claimed]),
+        ("held constant", options.freeze),
+    ):
         for name in names:
             if name not in known:
-                help: str | None = f"give it a value: {name}=..."
-                if known and name not in words:
-                    variables = [other for other in sorted(known) if not is_function(other)]
-                    help = did_you_mean(
-                        name,
-                        sorted(known),
-                        f"the names are {', '.join(variables[:_LISTED])}" if variables else None,
-                    )
-                raise MissingValueError(f"no value for '{name}', which is to be {what}", help=help)
+                raise missing(name, known, words, what)
+    for name in options.over:
+        if name not in words:
+            raise MissingValueError(
+                f"nothing that is checked mentions '{name}', whose range is given by --over",
+                help=did_you_mean(
+                    name,
+                    sorted(words),
+                    f"write --over with a name of the formula, or leave {name} out",
+                ),
+            )
+
+
+def missing(
+    name: str, known: Collection[str], words: Collection[str], what: str = "differentiated"
+) -> MissingValueError:
+    """The error of a name that something is to be done with, and that is none of those known."""
+    help: str | None = f"give it a value: {name}=..."
+    if known and name not in words:
+        variables = [other for other in sorted(known) if not is_function(other)]
+        names = f"the names are {', '.join(variables[:_LISTED])}" if variables else None
+        help = did_you_mean(name, sorted(known), names)
+    return MissingValueError(f"no value for '{name}', which is to be {what}", help=help)
 
 
 def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], set[str]]:
@@ -179,7 +186,7 @@ def refuse_unknown_in(
     """`refuse_unknown` before the only program of a run is run, unless some of it cannot be read;
     ``free`` names may do without values.
     """
-    if not (options.wrt or options.freeze):
+    if not (options.wrt or options.freeze or options.claims or options.over):
         return
     names = names_in(text, limits)
     if names is not None:
@@ -389,7 +396,7 @@ def _asked_variables(
         node = scope.subject(name) if node is None else node
         if node is None:
             if scope.needed:
-                raise missing(scope, name)
+                raise missing(name, scope.names, scope.mentioned)
             warnings.append(f"'{name}' has no value here, and so no derivative")
             continue
         if node.kind != FLOAT:
@@ -436,12 +443,6 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
             if np.all(value == np.floor(value)):
                 found[x] = f"a whole number, {place}"
     return found
-
-
-def missing(scope: Scope, name: str) -> MissingValueError:
-    """The error of a name that is to be differentiated by and has no value."""
-    help = did_you_mean(name, scope.names, f"give it one: {name}=1")
-    return MissingValueError(f"no value for '{name}', which is to be differentiated", help=help)
 
 
 def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, Expr]) -> None:

@@ -4,7 +4,7 @@ a box; asserts get its ranges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,16 @@ from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Assertion, Quantified, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
+from gradcli.query.warnings import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.report.ranges import BoundNote
 from gradcli.report.records import box_text
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
     from gradcli.reference.ranges.making import Region
+    from gradcli.reference.ranges.search import Function, Place
 
 Ends = tuple[float, float]
 _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
@@ -58,7 +61,7 @@ def hold_over(
     over: Mapping[str, Ends],
     timeout: float | None = None,
 ) -> Check | None:
-    """The verdicts over a box on a query's formula claims, or without claims on the derivatives of
+    """The verdicts over a box on a query's claims, or without claims on the derivatives of
     the engine's rules.
 
     None for a query that has nothing to do with the box.
@@ -85,11 +88,11 @@ def hold_over(
     check = Check(Verdict.SKIPPED, over=dict(over))
     with deadline(timeout):
         for claim in claims:
-            if claim.formula is not None:
-                found = subjects.decide(
-                    claim.formula, None if claim.of == "value" else wrt[claim.of]
-                )
-                check.claims.append(Claim(claim.of, claim.kind, *found))
+            said = claim.formula
+            if said is None:  # a number, at every point
+                said = scope.graph.constant(claim.numbers)
+            found = subjects.decide(said, None if claim.of == "value" else wrt[claim.of])
+            check.claims.append(Claim(claim.of, claim.kind, *found))
         if not check.claims:
             for name, x in wrt.items():
                 if x in everything:
@@ -151,11 +154,75 @@ class Subjects:
             worst = Worst((), self._at(left, point), self._at(right, point), at)
         if box is None or found.holds is not None:
             return _VERDICTS[found.holds], worst, found.reason
-        open_ = box_text({name: box[i] for name, i in moving.items()})
-        reason = f"equal as far as is known, but not by algebra: open for {open_}"
-        return Verdict.UNDETERMINED, worst, reason
+        reasons = [] if found.reason is None else self._holes()
+        if not reasons:
+            equal = "equal as far as is known, but not by algebra: " if found.reason is None else ""
+            open_ = box_text({name: box[i] for name, i in moving.items()})
+            reasons = [f"{equal}open for {open_}", *([found.reason] if found.reason else [])]
+        return Verdict.UNDETERMINED, worst, "; ".join(reasons)
+
+    def _holes(self) -> list[str]:
+        """The places of the box at which the function has no value, in words."""
+        from gradcli.reference.ranges.search import Function
+
+        scope, names = self.scope, [leaf.payload.name for leaf in self.variables]
+        function = Function(self.root, self.variables, scope.values, scope.precision)
+        notes = place_notes(scope, function, function.find_places(), names)
+        moving = [
+            note._replace(where={name: note.where[name] for name in self.over}) for note in notes
+        ]
+        return [note.text_with_place for note in moving if note.kind in ("domain", "pole")]
 
     def _at(self, node: Expr, point: Sequence[float]) -> float:
         given = {leaf: np.float64(p) for leaf, p in zip(self.variables, point, strict=True)}
         found = forward([node], {**self.scope.values, **given}, self.scope.precision)[node]
         return float(np.sum(found))
+
+
+# -- Places of a box where something is the matter, in the user's words
+
+
+_MOST_NOTES = 12
+_SAID = {
+    "pole": "has a pole",
+    "domain": "has no value",
+    "kink": "has a kink: its derivatives from both sides differ",
+    "jump": "jumps",
+}
+
+
+def place_notes(
+    scope: Scope, function: Function, found: Iterable[Place], names: list[str]
+) -> Iterator[BoundNote]:
+    """Notes on what is the matter in the box, in the user's words."""
+    several = [
+        place
+        for place in found
+        if place.kind not in ("pole", "domain") or not _has_value(scope, function, place)
+    ]
+    for place in several[:_MOST_NOTES]:
+        node = function.origins.get(place.cell)
+        text = "the expression" if node is None else text_of(scope, node)
+        said = "has no value, but a limit" if place.removable else _SAID[place.kind]
+        kind = "domain" if place.removable else place.kind
+        domain = (
+            ""
+            if node is None or node.op is None or kind != "domain" or not node.op.domain
+            else f" ({node.op.name} needs {node.op.domain})"
+        )
+        where = {name: x.floats for name, x in zip(names, place.where, strict=True)}
+        yield BoundNote(kind, where, f"{text} {said}{domain}")
+    if len(several) > _MOST_NOTES:
+        yield BoundNote("limit", {}, f"{len(several) - _MOST_NOTES} more places are not listed")
+
+
+def _has_value(scope: Scope, function: Function, place: Place) -> bool:
+    """Tell whether an operation has a value at a place where its formula has none, as xlogy(x, x)
+    at 0.
+    """
+    node = function.origins.get(place.cell)
+    if node is None or not all(place.where[k].is_point for k in place.cell.leaves):
+        return False
+    point = {leaf: np.float64(float(place.where[k].middle)) for leaf, k in function.places.items()}
+    found = forward([node], {**scope.values, **point}, scope.precision)[node]
+    return bool(np.isfinite(found).all())

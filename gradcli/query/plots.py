@@ -22,11 +22,12 @@ from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, in_words, levels, locate_places
 from gradcli.plots.sampling import Samples, sample
-from gradcli.query.bounds import box_text, place_notes, variables_of
+from gradcli.query.bounds import box_text, variables_of
 from gradcli.query.evaluate import answers
 from gradcli.query.free_variables import SampledPoints
 from gradcli.query.names import missing
 from gradcli.query.options import Options
+from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Field, Mark, PlotRecord
@@ -65,7 +66,7 @@ def fill(program: Program, columns: Columns, side: int, record: PlotRecord) -> N
             help="--points 20",
         )
     _refuse_rows(side, side * side)
-    record.regions = regions(program, columns, record.ranges)
+    record.regions = regions(columns, record.ranges)
     cuts = _cuts(columns, record)
     record.grid = _grid(columns, record, _FINE if columns.entrywise else side, cuts)
     record.grid.table = table = _grid(columns, record, side, {name: [] for name in cuts})
@@ -250,7 +251,7 @@ def _by(program: Program, name: str) -> Expr:
     """The leaf that another name to differentiate by stands for."""
     leaf = program.scope.leaves.get(name)
     if leaf is None:
-        raise missing(program.scope, name)
+        raise missing(name, program.scope.names, program.scope.mentioned)
     return leaf
 
 
@@ -328,6 +329,8 @@ def _break_curves(
                 _lift(drawn, points, place)
             elif place.kind == "jump":
                 drawn[points[1:-1]] = np.nan
+            elif place.kind == "pole" and heading == VALUE:
+                _keep_side(drawn, points, place)
         gaps = [drawn[i - 1] if heading == VALUE and i not in apart else np.nan for i in after]
         out[heading] = np.insert(drawn, after, gaps)
     return xs, out
@@ -336,6 +339,15 @@ def _break_curves(
 def _points_at(xs: np.ndarray, place: Place) -> range:
     first, last = np.searchsorted(xs, [place.low, place.high]).tolist()
     return range(first, min(last + 1, len(xs)))
+
+
+def _keep_side(heights: np.ndarray, points: range, place: Place) -> None:
+    """Leave out a point beside a pole whose height is that of the other side: the pole lies
+    between floats, and may have been located one of them beside itself.
+    """
+    for i, limit in ((points[0], place.left), (points[-1], place.right)):
+        if math.isinf(limit) and np.sign(heights[i]) != np.sign(limit):
+            heights[i] = math.nan
 
 
 def _lift(heights: np.ndarray, points: range, place: Place) -> None:
@@ -351,7 +363,7 @@ def _lift(heights: np.ndarray, points: range, place: Place) -> None:
 
 def _clipped_headings(places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> set[str]:
     """The headings whose heights grow beyond any picture."""
-    if any(place.kind == "pole" for place in places):
+    if np.isinf(heights[VALUE]).any() or any(place.kind == "pole" for place in places):
         return {*heights}
     steep = any(place.kind in ("domain", "kink") for place in places)
     return {
@@ -385,11 +397,11 @@ def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
     return points
 
 
-def regions(program: Program, columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
+def regions(columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
     """Boxes around what is not smooth over two ranges, as `gradcli bound` tells them."""
     function, found = _enclose(columns, ranges)
     names = [name for name in ranges if columns.moving[name] is not None]
-    return [] if function is None else [*place_notes(program, function, found, names)]
+    return [] if function is None else [*place_notes(columns.scope, function, found, names)]
 
 
 def _enclose(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | None, list[Any]]:

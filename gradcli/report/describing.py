@@ -191,12 +191,13 @@ REPEAT = "repeat: "  # what stands before the command
 
 
 def location(outcome: Outcome, in_repository: bool = False) -> str:
-    """``file:line:column``, or ``file:line`` of a record, with the file as the user named it, or
-    from the root of the repository.
+    """``file:line:column``, ``file:line`` of a record, or ``file`` as a whole, with the file as the
+    user named it, or from the root of the repository.
     """
     place = place_of(outcome)
-    file = (in_repository and place.path) or outcome.suite
-    return f"{printable(file)}:{place.line}" + ("" if place.column is None else f":{place.column}")
+    file = printable((in_repository and place.path) or outcome.suite)
+    numbers = (place.line, place.column) if outcome.record.has_line else ()
+    return ":".join([file, *(str(number) for number in numbers if number is not None)])
 
 
 def id_of(record: Record) -> str:

@@ -109,12 +109,11 @@ def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, f
             ends += [float(shown.min()), float(shown.max())]
     if not ends:
         return (0.1, 10.0) if log else (-1.0, 1.0)
-    low, high = min(ends), max(ends)
     if log:
-        return (low / 1.2, high * 1.2)
+        return (min(ends) / 1.2, max(ends) * 1.2)
+    low, high = (min(max(end, -_LARGEST), _LARGEST) for end in (min(ends), max(ends)))
     room = max((high - low) * _MARGIN or abs(high) * 0.5 or 1.0, 1e-12 * max(abs(low), abs(high)))
-    low, high = max(low - room, -_LARGEST), min(high + room, _LARGEST)
-    return (low, high) if low < high else (-_LARGEST, _LARGEST)
+    return (low - room, high + room)
 
 
 class Axis(NamedTuple):

@@ -284,8 +284,15 @@ class Answer(Data):
         assert self.error is not None
         text = self.error.error.render()
         if self.error.error.source is None and self.record_line:
-            text += f"\n  --> {printable(self.file or '<stdin>')}:{self.line}"
+            head, *rest = text.split("\n")
+            place = f" --> {printable(self.file or '<stdin>')}:{self.line}"
+            text = "\n".join([head, place, *rest])
         return text
+
+    @property
+    def has_line(self) -> bool:
+        """Return whether it stands on a line of its file, rather than for the file as a whole."""
+        return bool(self.expr) or self.record_line
 
     def _head(self, *further: str) -> list[Line]:
         """The expression, and how it was read."""

@@ -22,7 +22,7 @@ from gradcli.cli.request import (
     Request,
 )
 from gradcli.cli.write.results import prepare, put, put_rows
-from gradcli.errors import OutputError, UnknownNameError, UsageError, suggestion
+from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_mean
 from gradcli.inert import printable
 from gradcli.query import catalogue
 from gradcli.report.data import encode, plain
@@ -58,9 +58,9 @@ def explain_word(request: HelpRequest) -> int:
         return FINE
     try:
         return _put(request, function_list(name.split(), "text"))
-    except UnknownNameError as unknown:
-        close = suggestion(name, [*codes, *COMMANDS])
-        help = f"did you mean {close}?" if close else unknown.help or "gradcli help lists all codes"
+    except UnknownNameError:
+        known = [*codes, *COMMANDS, *catalogue.function_names()]
+        help = did_you_mean(name, known, "gradcli help lists all codes, gradcli functions the rest")
         raise UsageError(f"there is no code, command or function '{name}'", help=help) from None
 
 

@@ -375,15 +375,22 @@ class Cases(Work):
                 replace(self.inputs, files=left),
             )
         self.programs = programs_of(request, self.inputs, policy.state)
+        for name in checking.over:
+            if name in self.programs.values:
+                raise UsageError(
+                    f"'{name}' has two values: {name}={self.inputs.bindings[name]}, and a range by "
+                    "--over",
+                    help="leave one of them out",
+                )
+        self.claims = tuple(_claims_of(request, self.programs))
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(
                 self.inputs.expression,
-                policy.options,
+                replace(policy.options, claims=self.claims),
                 self.programs.values,
                 self.programs.limits,
                 free=True,
             )
-        self.claims = tuple(_claims_of(request, self.programs))
         for option, given in (("--grad", self.claims), ("--save", targets)):
             if given and request.expression is None:
                 raise UsageError(f"{option} is about an expression", help="give it with -e")
@@ -601,7 +608,8 @@ class Repeating:
             or (record.file is None and not self._alone)
         ):
             return None
-        where = self._alone if record.file is None else ["--line", str(record.line)]
+        line = ["--line", str(record.line)] if record.has_line else []
+        where = self._alone if record.file is None else line
         named = [
             word for path in files for word in (["-f", path] if path.startswith("-") else [path])
         ]

@@ -227,7 +227,7 @@ def _of_death(piece: Piece, line: int, ending: str, fail_on: tuple[str, ...]) ->
         (None if piece.path == "-" else piece.path),
         1 if line in (0, OF_EXPRESSION) else line,
     )
-    record.record_line = isinstance(piece, Batch)
+    record.record_line = line not in (0, OF_EXPRESSION)
     return outcome_of(record, name_of(record), fail_on=fail_on)
 
 

@@ -470,7 +470,20 @@ class Call(Cell):
                     found.at_end and all(a.is_linear for a in self.args if a.leaves),
                 )
             }
+        other = None
+        if self._by_logarithm is not None and ranges[0].low >= 0:
+            other = at.value(self._by_logarithm).interval
+        if found.interval is not None and other is not None:
+            return Value(found.interval & other, events)
         return Value(found.interval, events)
+
+    @cached_property
+    def _by_logarithm(self) -> Cell | None:
+        """x**y as exp(y*log(x)), which is tighter where both depend on one variable, as x**x."""
+        if self.name != "pow" or self.args[0].leaves.isdisjoint(self.args[1].leaves):
+            return None
+        x, y = self.args
+        return self.cells.call("exp", None, y * self.cells.call("log", None, x))
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
         if self.name == "floor":

@@ -28,6 +28,7 @@ from gradcli.reference.ranges.making import Region
 from gradcli.reference.ranges.search import Search, value_near
 
 _WORK = 600_000  # cells that are evaluated for one relation
+_WORK_ALONG_LINE = 100_000  # along one variable, where a touch takes any number of boxes
 _FINEST = 2.0**-52  # of the sides of the box
 # cells that are evaluated to find the parts of a box in which algebra proves an equality,
 _MOST_PARTS = 60_000
@@ -101,6 +102,7 @@ class Proof:
         least comes first.
         """
         search = Search(cell, self.box)
+        work = _WORK if len(search.sides.whole) > 1 else _WORK_ALONG_LINE
 
         def refutes(x: Interval) -> bool:
             return bool(x.high < 0 or (strictly and x.high <= 0))
@@ -110,7 +112,7 @@ class Proof:
                 return Outcome(True)
             point = self._counterexample(cell, node.box, refutes)
             if point is None and (
-                self.doubts > _MOST_DOUBTS or search.is_spent(_WORK, node, _FINEST)
+                self.doubts > _MOST_DOUBTS or search.is_spent(work, node, _FINEST)
             ):
                 point = self._confirm(cell, [x.round_numbers[0] for x in node.box], refutes)
                 if point is None:

@@ -45,6 +45,9 @@ _HOPELESS = 2.0**-40  # where it is unbounded
 _POLISH = 150
 _POLISHED = 2.0**-58
 _PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
+_ATTAINED = 1e-9  # of the values: a bound that is so near to a value is taken for it
+_SMALL = 1e-6  # beside the other end of a range: what an end at 0 is measured by
+_DIGITS = 6  # of an end that is no float
 _WORK = 240_000  # cells that are evaluated for one range
 
 
@@ -100,14 +103,16 @@ class Side(NamedTuple):
 
     end    a float that no value is beyond; None where nothing is defined
     tight  whether it is as close to the true one as was asked for
-    point  where the furthest value was found
+    point  where it is attained, to many digits, if that was found
     box    where the furthest value may be
+    beyond the end in digits, where it is finite and no float is as large
     """
 
     end: float | None
     tight: bool = True
     point: list[float] | None = None
     box: Sequence[Ends] = ()
+    beyond: str | None = None
 
 
 class Search:
@@ -176,9 +181,24 @@ class Search:
                 or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS)
             ):
                 end = 0.0 - sign * below(-sign * bound)
-                point = [float(x.low) + 0.0 for x in self.best[sign][1]] if self.best else None
-                return Side(end, tight, point, [x.floats for x in node.box])
+                finite = bool(bound.is_finite())
+                beyond = bound.str(_DIGITS, radius=False) if finite and math.isinf(end) else None
+                point = self._attained(bound, sign, node.box)
+                return Side(end, tight, point, [x.floats for x in node.box], beyond)
         return Side(None)
+
+    def _attained(self, bound: arb, sign: int, box: Box) -> list[float] | None:
+        """The point where the value is that of a bound, to many digits, if there is one: of those
+        looked at, and the roundest of the box that the bound is that of.
+        """
+        roundest = thin(x.round_numbers[0] for x in box)
+        self._reach(value_near(self.cell, roundest, self.root.box), roundest)
+        if not self.best:
+            return None
+        value, point = self.best[sign]
+        size = max(abs(value), min(abs(self.best[-sign][0]), arb(_SMALL)))
+        found = bool(sign * bound - value <= size * arb(_ATTAINED))
+        return [float(x.low) + 0.0 for x in point] if found else None
 
     def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
         """Tell whether a bound is as tight as was asked for, and whether it can hardly be
@@ -307,10 +327,11 @@ class Function(Region):
             )
             if norms and value is not None:
                 sizes = [abs(s) for s in slopes]
+                total = cells.fsum(sizes)
                 length = cells.raise_to(cells.fsum(s * s for s in slopes), UNIT / 2)
                 for name, cell in (
-                    ("1", cells.fsum(sizes)),
-                    ("2", length),
+                    ("1", total),
+                    ("2", length if len(sizes) > 1 else total),
                     ("inf", cells.extreme("max", sizes)),
                 ):
                     most = Search(cell, self.box).side(1, width).end or 0.0
