@@ -8,11 +8,9 @@ gives (NumPy and SciPy themselves, PyTorch as recorded).
 from __future__ import annotations
 
 import contextlib
-import json
 import warnings
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +19,11 @@ import scipy.linalg
 import scipy.special
 from helpers import thinned
 from keywords.calls import VALUES, call_of, candidates, plain, run, templates
+from recorded import read_json
 
 from gradcli.errors import GradcliError
 
-RECORDED = json.loads((Path(__file__).parent / "data" / "keywords.json").read_text())
+RECORDED = read_json("keywords.json")
 SIGNATURES: dict[str, dict[str, list[str]]] = RECORDED["signatures"]
 _ENV = {"np": np, "scipy": scipy, "inf": float("inf")}
 _NUMPY = ("np", "np.linalg", "scipy.special", "scipy.linalg", "ndarray")

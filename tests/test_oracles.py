@@ -2,7 +2,7 @@
 carries, as it is spelled.
 
 The calls stand in oracles/calls, one table a family; what PyTorch gives is recorded
-(data/oracles.json). A name that no library has is held against numbers from elsewhere
+(data/oracles.json.gz). A name that no library has is held against numbers from elsewhere
 (oracles/explicit.py). Then mistakes are planted into names, functions, constants and defaults, and
 each has to be found by these comparisons.
 """

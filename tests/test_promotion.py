@@ -5,17 +5,17 @@ PyTorch's for every pair of dtypes and categories, and for whole numbers in func
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers import thinned
 from oracles import dtypes
+from recorded import read_json
 
 import gradcli as torch
 
-RECORDED = json.loads(dtypes.RECORDED.read_text("utf-8"))
+RECORDED = read_json(dtypes.RECORDED)
 FIRST_NUMBER = 2 * len(dtypes.DTYPES)
 KINDS = [
     *dtypes.DTYPES,

@@ -7,21 +7,18 @@ the call is refused.
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from keywords.calls import VALUES
+from recorded import read_json
 
 import gradcli as torch
 
-RECORDED: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "data" / "keywords.json").read_text("utf-8")
-)["torch"]
+RECORDED: dict[str, Any] = read_json("keywords.json")["torch"]
 NAMES = sorted(
     {
         match.group(1)

@@ -93,7 +93,7 @@ def test_places_of_kinks(call_cli, text, places):
 NOTES = {
     "a kink": (
         ("eval", "|x|", "x=0±0.1"),
-        "x a standard deviation aside, the result is 0.1 to 0.1",
+        "linear propagation fails for x: a standard deviation aside the result is 0.1 to 0.1",
     ),
     "an order": (
         ("eval", "jv(nu, x)", "nu=0.5", "x=1"),

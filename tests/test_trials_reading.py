@@ -264,7 +264,7 @@ def test_piecewise_in_lower_case():
 HELPS = {
     "45deg + x": "write 45° or 45*pi/180", "x degrees": "write x° or x*pi/180", "derivative(x^2)": "write grad(x^2, x)",
     "diff(x^2, x)": "write grad(x^2, x)", "Derivative(x**2, x)": "write grad(x**2, x)", "gradient(x^2)": "write grad(x^2, x)",
-    "airy(x)": "define it before, or write * to multiply", "xsin(x)": "write x*sin(x)",
+    "struve(x)": "define it before, or write * to multiply", "xsin(x)": "write x*sin(x)",
     "Sin[x]": "write sin(x): functions have round brackets",
     "Math.sin(x)": "leave 'Math.' out: 'Math' is no library here", "let z = x": "leave 'let' out", "=SIN(A1)": "leave it out",
     "sum(t**2 for t in x)": "write sum(x**2) for a sum over all entries", "def g(q, k, mask): pass": "write f(x) = x**2 for a function",

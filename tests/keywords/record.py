@@ -2,7 +2,7 @@
 
 ``python -m keywords.record`` in tests/.
 
-Needs NumPy, SciPy and PyTorch; the tests need what is recorded (data/keywords.json) and the first
+Needs NumPy, SciPy and PyTorch; the tests need what is recorded (data/keywords.json.gz) and the first
 two.
 """
 
@@ -13,13 +13,13 @@ import inspect
 import json
 import re
 import warnings
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.special
+from recorded import write
 
 from gradcli.errors import GradcliError
 from gradcli.language import calls as language
@@ -27,7 +27,7 @@ from gradcli.language.calls import exists, is_method
 from gradcli.ops.calling.prefixes import canonical, owner
 from keywords.calls import VALUES, call_of, candidates, plain, run, templates
 
-TARGET = Path(__file__).parent.parent / "data" / "keywords.json"
+TARGET = "keywords.json"
 _UFUNC = ("out", "where", "casting", "order", "dtype", "subok")
 _HIDDEN = {
     "pad": ("constant_values", "reflect_type", "stat_length", "end_values")
@@ -154,7 +154,7 @@ def main() -> None:
             for key, part in table.items()
         )
         lines.append(f'"{title}": {{\n{rows}\n}}')
-    TARGET.write_text("{" + ",\n".join(lines) + "}\n")
+    write(TARGET, "{" + ",\n".join(lines) + "}\n")
 
 
 if __name__ == "__main__":

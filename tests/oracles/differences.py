@@ -21,7 +21,7 @@ SPELLINGS: dict[str, str] = {
             "instance_norm", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
         )
     },
-    "torch.rand": _RANDOM, "torch.randn": _RANDOM,
+    **dict.fromkeys(("torch.rand", "torch.randn", "torch.randint", "torch.randperm"), _RANDOM),
     "torch.lstsq": _REMOVED, "Tensor.lstsq": _REMOVED, "torch.solve": _REMOVED, "Tensor.solve": _REMOVED,
     "torch.cond": "PyTorch's is a branch of a program; taken for torch.linalg.cond",
     "torch.binomial": "PyTorch's draws at random; taken for the coefficient",

@@ -2,7 +2,7 @@
 
 ``python -m oracles.dtypes`` in tests/ asks PyTorch.
 
-Needs PyTorch; the tests need what is recorded (data/dtypes.json).
+Needs PyTorch; the tests need what is recorded (data/dtypes.json.gz).
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).parent.parent / "data" / "dtypes.json"
+from recorded import write
+
+RECORDED = "dtypes.json"
 
 DTYPES = (
     "uint8",
@@ -206,7 +207,8 @@ def main() -> None:
     tables = {text: rows(torch, text) for text in PAIRS}
     alone = {text: list(answers(torch, text)) for text in ALONE}
     none = {text: answer(torch, text) for text in NONE}
-    RECORDED.write_text(
+    write(
+        RECORDED,
         "{\n" + ",\n".join(f"{json.dumps(k)}: {{\n" + ",\n".join(f"{json.dumps(t)}: "
         f"{json.dumps(v)}" for t, v in part.items()) + "\n}"
                            for k, part in (("pairs", tables), ("alone", alone), ("none", none))) + "\n}\n"

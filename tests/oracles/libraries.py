@@ -5,23 +5,22 @@ NumPy, SciPy and math are called, PyTorch's answers are recorded (record.py).
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.special
 from keywords.calls import call_of
+from recorded import read_json
 
 from oracles.values import VALUES
 
-DATA = Path(__file__).parent.parent / "data" / "oracles.json"
+DATA = "oracles.json"
 
 # What a spelling is looked up in, by the prefix that it is written with; methods of arrays and
 # tensors have none.
@@ -78,7 +77,7 @@ def _answer(result: Any) -> Answer:
 
 @cache
 def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(DATA.read_text())
+    found: dict[str, Any] = read_json(DATA)
     found["names"] = {place: set(names.split()) for place, names in found["names"].items()}
     return found
 

@@ -1,6 +1,6 @@
 """Records what PyTorch makes of the calls of the catalogue: ``python -m oracles.record`` in tests/.
 
-Needs PyTorch; the tests need what is recorded (data/oracles.json). Values and gradients are of its
+Needs PyTorch; the tests need what is recorded (data/oracles.json.gz). Values and gradients are of its
 own functions in float64.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from recorded import write
 
 from oracles.catalogue import calls_of, catalogue, question
 from oracles.libraries import DATA, TORCH, spelled, used, weights
@@ -158,7 +159,7 @@ def main() -> None:
         '"calls": {\n' + ",\n".join(_row(name, rows) for name, rows in found.items()) + "\n}",
         '"values": [\n' + ",\n".join(pool.kept) + "\n]",
     ]
-    DATA.write_text("{" + ",\n".join(lines) + "}\n")
+    write(DATA, "{" + ",\n".join(lines) + "}\n")
 
 
 if __name__ == "__main__":
