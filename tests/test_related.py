@@ -98,7 +98,7 @@ REFUSED_AT_A_POINT = {
     "a name without a value": (["x*y = 1", "--implicit", "y", "x=2"], "no value for 'y'"),
     "an uncertain value": (["x*y = 1", "--implicit", "y", "x=2±0.1", "y=0.5"], "takes exact values, without ±"),
     "another mode": (["x*y = 1", "--implicit", "y", "x=2", "y=1", "--hessian"], "exclude each other"),
-    "no option": (["x*y = 1", "x=2", "y=1"], "--implicit y is for equations that give y"),
+    "no option": (["x*y = 1", "x=2", "y=1"], "for the slope of a y that an equation gives: --implicit y"),
 }  # fmt: skip
 
 

@@ -77,20 +77,19 @@ def test_a_result_that_cannot_be_written(kind, poisoned):
     else:
         assert [line for line in out.split("\n") if line != "2,2,x + 2,,,,,"] == alone.split("\n")
         assert err.startswith("error[internal]: RecursionError: poison (in ")
-        assert err.endswith("\n  --> <stdin>:2\n")
+        assert "\n --> <stdin>:2\n = help: this is a bug" in err
 
 
-@pytest.mark.parametrize("kind", FORMULA_FORMATS)
+@pytest.mark.parametrize("kind", [kind for kind in FORMULA_FORMATS if kind != "html"])  # one page
 def test_a_formula_that_cannot_be_written(kind):
     middle = COMMANDS["diff"][1]("x", "expr")
-    middle.formulas = {("x",): Poison()}
+    middle.formulas, middle.steps = {("x",): Poison()}, {}
     records = [COMMANDS["diff"][1]("a", "expr"), middle, COMMANDS["diff"][1]("b", "expr")]
     out, err = shown_by("diff", kind, records)
     assert middle.error.code == "internal"
     assert (out + err).count("internal") == 1
-    assert (
-        '"a"' in out and '"b"' in out if kind.startswith("json") else "a\n" in out and "b\n" in out
-    )
+    mark = {"json": '"{}"', "jsonl": '"{}"', "latex": "% {},"}.get(kind, "{}\n")
+    assert all(mark.format(name) in out for name in "ab")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -106,7 +106,7 @@ _ENDS = frozenset(
 _BEGINS = ("(", *ROOTS)
 
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
-_EQUALITY = "write x == y to compare; --implicit y is for equations that give y"
+_EQUALITY = "write x == y to compare"
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
 _LONGEST_BASE = 24  # characters of a base that is quoted
@@ -241,8 +241,10 @@ class _Parser:
     def is_next(self, text: str) -> bool:
         return self.tokens[self.at].text == text
 
-    def fail(self, message: str, span: Span, help: str | None = None) -> NoReturn:
-        raise ParseError(message, span=span, help=help, source=self.source)
+    def fail(
+        self, message: str, span: Span, help: str | None = None, note: str | None = None
+    ) -> NoReturn:
+        raise ParseError(message, span=span, help=help, note=note, source=self.source)
 
     def deepen(self, token: Token) -> None:
         """Count a level that begins at a token."""
@@ -1034,7 +1036,9 @@ class _Parser:
             words = [before.text for before in self.tokens[: self.at] if before.kind == NAME]
             declared = len(words) == self.at == 2 and words[0] != "assert"  # let y = 2, var y = 2
             help = f"leave '{words[0]}' out" if declared else _EQUALITY
-            self.fail("'=' can only follow a name at the start of a statement", token.span, help)
+            message = "'=' can only follow a name at the start of a statement"
+            note = None if declared else "for the slope of a y that an equation gives: --implicit y"
+            self.fail(message, token.span, help, note)
         offer = None
         if _begins_value(token) and type(node) in (Name, Number, Call):
             left, right = self.source_text(node), self.next_text()
