@@ -186,8 +186,9 @@ def test_standard_input_is_read_for_one_thing(call_cli, tmp_path):
     ]
     record = '{"expr": "x", "at": {"x": "@-"}}'
     assert call_cli("eval", *PLAIN[:2], "-i", "jsonl", stdin=record).stderr.splitlines() == [
-        *elsewhere,
-        "  --> <stdin>:1",
+        elsewhere[0],
+        " --> <stdin>:1",
+        elsewhere[1],
     ]
 
 

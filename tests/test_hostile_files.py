@@ -228,6 +228,7 @@ def test_they_are_refused_in_records(run_cli, folder):
     assert done.returncode == 2
 
 
+@pytest.mark.ci
 def test_they_are_refused_in_programs(run_cli, folder):
     wanted = references()
     (folder / "program.grad").write_text(

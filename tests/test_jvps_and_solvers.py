@@ -429,7 +429,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", thinned(COMMANDS, every=2))
 def test_commands(
     call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

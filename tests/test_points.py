@@ -118,8 +118,10 @@ def test_gradient_on_tensors(point: Point) -> None:
 @pytest.mark.parametrize(
     "point",
     [
-        *named([p for p in POINTS if p.keys() & JUDGED and p["about"] != "agrees"]),
-        *thinned(named([p for p in POINTS if p["about"] == "agrees"]), every=2),
+        *thinned(
+            named([p for p in POINTS if p.keys() & JUDGED and p["about"] != "agrees"]), every=2
+        ),
+        *thinned(named([p for p in POINTS if p["about"] == "agrees"])),
     ],
 )
 def test_verdict(point: Point) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import thinned
 
 import gradcli
 from gradcli.files.arrays import load_array
@@ -163,7 +164,7 @@ def records(path: Path, call_cli: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in PRINTED[path].splitlines()]
 
 
-@sample
+@pytest.mark.parametrize("path", thinned(pytest.param(path, id=path.name) for path in SAMPLES))
 def test_verdicts(path, records):
     judged = {
         r["expr"]: r["check"]["verdict"] for r in records if r["error"] is None and r.get("check")

@@ -292,7 +292,7 @@ class Answer(Data):
     @property
     def has_line(self) -> bool:
         """Return whether it stands on a line of its file, rather than for the file as a whole."""
-        return bool(self.expr) or self.record_line
+        return bool(self.expr) or self.record_line or self.line > 1
 
     def _head(self, *further: str) -> list[Line]:
         """The expression, and how it was read."""
