@@ -245,6 +245,7 @@ _THRESHOLDS = {
     "formulas",
     "nanmax": "counts entries", "nanmin": "counts entries",
     "numpy_logsumexp": "taken away and added again", "yv": "two formulas",
+    **dict.fromkeys(("airy_function", "fresnel_integral", "spherical_jn"), "two formulas"),
 }  # fmt: skip
 _CONSTANTS: dict[tuple[str, int, str, str], list[tuple[str, object]]] = defaultdict(
     list
@@ -292,6 +293,7 @@ _UNUSED = {
     "dropout": "p",
     "gammainc_slope": "n", "betainc_slope": "n k", "lower_median": "ignore_nan",
     "batch_norm": "momentum training", "instance_norm": "momentum",
+    "airy_function": "n second", "fresnel_integral": "cosine n",
 }  # fmt: skip
 _DEFAULTS = [
     (record.name, parameter)

@@ -213,7 +213,7 @@ def test_names_that_a_prompt_completes() -> None:
     assert {"tensor", "Tensor", "exp", "autograd", "nn", "float32"} <= {*dir(gradcli.torch)}
     assert gradcli.torch.tensor is gradcli.tensor
     for name in dir(gradcli.torch):
-        assert getattr(gradcli.torch, name) == getattr(gradcli, name)
+        assert getattr(gradcli.torch, name) is getattr(gradcli, name)
     assert names == sorted(names)
     for name in names:
         getattr(gradcli, name)
@@ -253,7 +253,7 @@ ELSEWHERE = {
     "grad": "gradcli.autograd.grad",
     "vjp": "gradcli.autograd.functional.vjp",
     "gradcheck": "gradcli.autograd.gradcheck",
-    "plot": "`gradcli plot --help`",
+    "repl": "`gradcli repl --help`",
     "sofmax": "did you mean 'softmax'?",
 }
 

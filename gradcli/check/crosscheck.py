@@ -178,7 +178,7 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad, asked.remembering)
     judge.seed_leaf = asked.seed_leaf
     check = _combine(judge.decide(record.value, bool(asked.claims)))
-    check.limits = limits_beside(judge) if judge.decided else []
+    check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         _name_branches(judge, check)
     if check.verdict is Verdict.MISMATCH:

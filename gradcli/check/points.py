@@ -25,18 +25,23 @@ from gradcli.report.verdicts import CriticalPoint, Limit
 # -- Limits beside a point without a value: one entry of a name moves, all others stay.
 
 
-_MOST_MOVES = 8  # entries that are moved
+_MOST_MOVES = 2  # entries that are moved: each costs some forty values of hundreds of digits
+_MOST_OPERATIONS = 400  # of the function, on numbers
 
 
-def limits_beside(judge: Judge) -> list[Limit]:
+def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
     """The limits of the entries of a value that the reference has no finite number for, as one
-    entry of a name goes to where it is.
+    entry of a name, whose gradient is not finite either, goes to where it is.
     """
     value, found = judge.value_comparison, list[Limit]()
     lost = [i for i, y in enumerate(value.reference) if not value.m.isfinite(y)]
-    is_small = lost and judge.size * len(judge.wrt) < _MOST_WORK
-    moves = [(name, x, index) for name, x in judge.wrt.items() for index in np.ndindex(x.shape)]
-    for name, x, index in moves[:_MOST_MOVES] if is_small else ():
+    is_small = lost and judge.size < _MOST_OPERATIONS
+    moves = [
+        (name, x, tuple(map(int, index)))
+        for name, x in (judge.wrt.items() if is_small else ())
+        for index in np.argwhere(~np.isfinite(gradients[name]))
+    ]
+    for name, x, index in moves[:_MOST_MOVES]:
         at = float(np.asarray(judge.leaves.get(x, np.nan))[index])
         if not np.isfinite(at):
             continue
