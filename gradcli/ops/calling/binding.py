@@ -108,7 +108,7 @@ _WHOLES = (
     "normalized_shape output_padding size stride shape"
 )
 _QUANTITIES = (
-    "alpha atol beta constant_values correction ddof eps maxnorm neginf norm_type p "
+    "alpha atol beta constant_values correction ddof eps maxnorm nan neginf norm_type p "
     "posinf rcond rtol scale threshold value"
 )
 _BY_KIND = {
