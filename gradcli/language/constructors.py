@@ -208,7 +208,9 @@ def _spaced(name: str) -> Callable[..., Any]:
             if builder.varies([*ends]):
                 rows = compositions.ratios(*ends, count, closed)
             else:
-                rows = builder.graph.constant(np.geomspace(first, last, count, endpoint=closed))
+                with np.errstate(all="ignore"):
+                    points = np.geomspace(first, last, count, endpoint=closed)
+                rows = builder.graph.constant(points)
         else:
             rows, step = compositions.line(*ends, count, closed)
         if name == "logspace":
@@ -264,7 +266,9 @@ def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None)
 
 def randperm(builder: Builder, n: Any) -> Expr:
     """The numbers from 0 to less than n in random order."""
-    (count,) = shape_of(builder, n)
+    count = builder.integer(n, "'n'")
+    if count < 0:
+        raise ArgumentError(f"randperm: n must be at least 0, not {count}")
     builder.graph.limits.check_array((count,))
     source = builder.scope.seeded.get(TORCH, builder.random)
     return builder.graph.constant(source.permutation(count))
