@@ -643,7 +643,8 @@ class Branches(NamedTuple):
 
     def differ(self, place: int) -> bool:
         """Return True if the branch makes more of a difference to a result than rounding."""
-        return bool(np.any(np.ptp(self.results[place], axis=0) > self.bounds[place]))
+        with np.errstate(invalid="ignore"):  # of infinite ones
+            return bool(np.any(np.ptp(self.results[place], axis=0) > self.bounds[place]))
 
 
 def branches(
