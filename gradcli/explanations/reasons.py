@@ -17,6 +17,7 @@ from gradcli.ops.spec import Op
 from gradcli.report.explanation import Contribution, ExplainedNode
 
 _MOST = 4_096  # entries of operands up to which an operation is carried out once more
+# What carrying out an operation once more may raise: mpmath and FLINT, too, that they lack a case.
 _FAILURES = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError, GradcliError)
 
 
