@@ -99,7 +99,7 @@ def hold(call, folder, case):
     words = shlex.split(case["run"])
     recorded = case.keys() & {"status", "reason", "verdict", "json", "close"}
     options = ["--format", "jsonl"] if recorded and "--format" not in words else []
-    done = call(words[0], *options, *words[1:], stdin=case.get("stdin", ""))
+    done = call(*words[:1], *options, *words[1:], stdin=case.get("stdin", ""))
     assert done.returncode == case.get("code", done.returncode), done.stdout + done.stderr
     for key, printed in (("out", done.stdout), ("err", done.stderr)):
         assert all(text in printed for text in texts(case, key)), printed
