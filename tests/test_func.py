@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import EVERY
-from cases.case import Case
+from cases import EVERY, Case
 from helpers import lowered
 from test_tensor_rules import on_tensors
 
@@ -22,15 +21,7 @@ from gradcli.graph.nodes import Expr
 CASES = list(
     {case.text.split("(")[0]: case for case in reversed(EVERY)}.values()
 )  # one of each function
-over_cases = pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(
-            c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()
-        )
-        for c in CASES
-    ],
-)
+over_cases = pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES])
 
 
 def examples(case: Case) -> list[Any]:
