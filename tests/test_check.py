@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -96,45 +95,6 @@ def statuses(records):
 
 
 QUADRATIC = ["-e", "3*a**3 - b**2", "a=2,3", "b=6,4"]
-
-
-COMMANDS = (Path(__file__).parent / "data" / "commands.jsonl").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(c, id=f"{c['about']}: {c['run']}")
-        for c in map(json.loads, COMMANDS.splitlines())
-    ],
-)
-def test_commands(call_cli, tmp_path, case):
-    """What is typed (`run`, `stdin`, `files`) and what comes of it: the exit `code`, words of what
-    is printed (`out` and `err`, all of it where it is empty or ends a line) and what is `unsaid`,
-    the `message` of an error, the files that are `left`; of checks the `status` of each case, its
-    `reason` and `verdict`.
-    """
-    for name, text in case.get("files", {}).items():
-        (tmp_path / name).write_text(text, "utf-8")
-    records = case.keys() & {"status", "reason", "verdict"}
-    options = ["--format", "jsonl"] if records else []
-    done = call_cli(*shlex.split(case["run"]), *options, stdin=case.get("stdin", ""))
-    assert done.returncode == case.get("code", done.returncode)
-    assert case.get("out", done.stdout) == done.stdout or (
-        case["out"] and case["out"] in done.stdout
-    )
-    err = case.get("err", done.stderr)
-    assert err == done.stderr or (err and not err.endswith("\n") and err in done.stderr)
-    if "message" in case:
-        assert done.stderr.splitlines()[0].partition(": ")[2] == case["message"]
-    assert case.get("unsaid", "\0") not in done.stderr
-    assert case.get("left") in (None, list(tmp_path.iterdir()))
-    found = [json.loads(line) for line in done.stdout.splitlines()] if records else []
-    assert statuses(found) == case.get("status", statuses(found))
-    if "reason" in case:
-        assert found[0]["outcome"]["reason"] == case["reason"]
-    if "verdict" in case:
-        assert found[0]["check"]["verdict"] == case["verdict"]
 
 
 def test_claims_from_files(check, tmp_path):
