@@ -173,9 +173,7 @@ def test_every_structural_operation_has_a_case() -> None:
             node.op.name for node in transforms.reachable([root, *pulled]) if node.op is not None
         }
     missing = sorted({*STRUCTURAL} - used - {"detach"})
-    assert not missing, (
-        f"no case reaches {', '.join(missing)}: add one to tests/cases/"
-    )
+    assert not missing, f"no case reaches {', '.join(missing)}: add one to tests/cases/"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from gradcli.ops.structure import output
 from gradcli.tensors.core.trace import NOT_KEPT
 from gradcli.tensors.dispatch.apply import apply
 
+
 def on_tensors(scope: Scope, root: Expr, tensors: dict[str, Any], dtype: str = "float64") -> Any:
     """The same operations, one after the other, on tensors."""
     table: dict[Expr, Any] = {scope.names[name]: tensor for name, tensor in tensors.items()}
