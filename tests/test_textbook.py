@@ -10,8 +10,6 @@ from random import Random
 
 import pytest
 from helpers import thinned
-from test_evaluations import unreadable
-from test_masks import REFUSED as MASKS
 from textbook_refusals import REFUSED
 from textbook_texts import READ
 
@@ -149,13 +147,6 @@ def test_no_note_without_a_reason():
 
 # -- suggestions can be read
 # ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("text", MASKS)
-def test_suggestions_of_errors_can_be_read(text):
-    with pytest.raises(GradcliError) as caught:
-        gradcli.evaluate(text, x=2.0, y=3.0, a=[1.0, 2.0, 3.0])
-    assert (unread := unreadable(caught.value.help)) is None, unread
 
 
 _WORDS = (
