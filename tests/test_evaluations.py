@@ -30,7 +30,7 @@ def cases(theme: str = "*") -> list[dict[str, Any]]:
 
 def evaluated(case: dict[str, Any]) -> Any:
     options = {"check": "verdict" in case, "formula": False, **case.get("options", {})}
-    if "limits" in options:
+    if options.get("limits"):
         options["limits"] = DEFAULT.raise_to(options["limits"])
     return gradcli.evaluate(case["text"], at=case.get("at", {}), **options)
 
@@ -85,9 +85,11 @@ def test_evaluations(case: dict[str, Any]) -> None:
 
 
 def unreadable(help: str | None) -> str | None:
-    """Return a suggestion of an error's help that is no text to evaluate."""
+    """Return a suggestion of an error's help, but for arguments of Python, that cannot be read."""
     for text in offers(help or ""):
-        if any(isinstance(s, GradcliError) for s in parse_statements(Source(text), 10_000)):
+        if "={" not in text and any(
+            isinstance(s, GradcliError) for s in parse_statements(Source(text), 10_000)
+        ):
             return text
     return None
 
