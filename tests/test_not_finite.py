@@ -58,19 +58,3 @@ def test_a_framework_s_gradient_beside_what_is_not_finite(
     assert not {"Warning", "ZeroDivisionError", "Traceback"} & set(
         (done.stdout + done.stderr).replace(":", " ").split()
     )
-
-
-def test_compile_gives_python_functions_back() -> None:
-    def f(x: Any) -> Any:
-        return x**2
-
-    assert gradcli.compile(f) is f
-    assert gradcli.compile(f, fullgraph=True, mode="reduce-overhead") is f
-    assert gradcli.compile(mode="default")(f) is f
-    assert gradcli.compile("x**2")(x=3.0) == 9.0
-    with pytest.raises(TypeError, match="compile has no option 'mdoe'"):
-        gradcli.compile(f, mdoe="x")
-    with pytest.raises(TypeError, match="compile has no option 'mode'"):
-        gradcli.compile("x", mode="x")
-    with pytest.raises(gradcli.GradcliError, match="the expression must be text, not int"):
-        gradcli.compile(3)
