@@ -119,20 +119,6 @@ def test_second_derivatives_by_every_way(transformed: Any) -> None:
     assert not found.requires_grad
 
 
-@pytest.mark.parametrize(
-    "outer", [grad, jacfwd, lambda f: lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]]
-)
-@pytest.mark.parametrize(
-    "inner", [grad, jacfwd, lambda f: lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]]
-)
-def test_levels_are_told_apart(outer: Any, inner: Any) -> None:
-    """d/dx (x d/dy (x y)) = d/dx x^2 = 2x: the inner derivative is not that of the outer variable,
-    which it meets.
-    """
-    x = torch.tensor(3.0)
-    assert outer(lambda x: x * inner(lambda y: x * y)(torch.tensor(5.0)))(x).item() == 6
-
-
 def pushed(f: Any) -> Any:
     return lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]
 
@@ -158,12 +144,6 @@ def test_three_levels_around_what_the_innermost_meets(first: Any, second: Any, t
     found = third(second(lambda x: x * first(lambda y: x * y)(torch.tensor(5.0))))(x)
     assert found.item() == 2
     assert not found.requires_grad
-
-
-def test_a_third_derivative() -> None:
-    x = torch.tensor(0.7, dtype=torch.float64)
-    assert grad(grad(grad(torch.sin)))(x).item() == pytest.approx(-np.cos(0.7), rel=1e-15)
-    assert jacfwd(grad(jacfwd(torch.sin)))(x).item() == pytest.approx(-np.cos(0.7), rel=1e-15)
 
 
 def test_trees_of_arguments_and_results() -> None:
