@@ -58,7 +58,7 @@ def test_evaluations(case: dict[str, Any]) -> None:
       `evaluate`; `about` says what for;
     - what comes of it, to 15 digits or `rtol`: the `value`, in its shape; the gradients `grad`, of
       exactly these names; its `warnings`, the `verdict`, whether an assert `holds`; what stands at
-      paths of its data (`json`; `close`, numbers to `rtol`);
+      paths of its data (`json`; `close`, numbers to `rtol`); another text that is the `same`;
     - or an error: its `code`, the `place` of its first caret and after the last (`1:5-8`), words
       that are shown (`says`), all that is shown (`shown`), the whole `message` and `help`.
     """
@@ -76,6 +76,10 @@ def test_evaluations(case: dict[str, Any]) -> None:
     if "holds" in case:
         assert record.asserted.holds is case["holds"]
     assert case.get("warnings", record.warnings) == record.warnings
+    if "same" in case:
+        other = evaluated({**case, "text": case["same"]})
+        for key in ("value", "grad", "jacobian", "derivative"):
+            assert part(record.to_dict(), key) == part(other.to_dict(), key)
     for path, wanted in case.get("json", {}).items():
         assert part(record.to_dict(), path) == wanted, path
     for path, wanted in case.get("close", {}).items():
