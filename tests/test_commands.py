@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pytest
+from recorded import DATA, read_lines
 
 CASES = [
     pytest.param(
@@ -16,8 +16,8 @@ CASES = [
         id=f"{path.stem}, {case['about']}: {case['run']}",
         marks=[pytest.mark.ci] * ("ci" in case),
     )
-    for path in sorted(Path(__file__).parent.glob("data/commands/*.jsonl"))
-    for case in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    for path in sorted(DATA.glob("commands/*.jsonl"))
+    for case in read_lines(path)
 ]
 
 

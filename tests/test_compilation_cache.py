@@ -13,7 +13,7 @@ import pytest
 from helpers import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recorded import DATA
+from recorded import read_lines
 
 import gradcli
 from gradcli.errors import LimitError, Source
@@ -79,9 +79,7 @@ def dicts(found: Iterable[Record]) -> list[str]:
     return [json.dumps(record.to_dict()) for record in found]
 
 
-CASES = [
-    json.loads(line) for line in (DATA / "streams.jsonl").read_text(encoding="utf-8").splitlines()
-]
+CASES = read_lines("streams.jsonl")
 STREAMS = [case for case in CASES if "lines" in case]
 OF_ANY_FORM = [case["binding"] for case in CASES if "binding" in case]
 

@@ -4,7 +4,6 @@ multi-precision numbers.
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from functools import reduce
@@ -15,15 +14,12 @@ from typing import Any
 import pytest
 import sympy
 from helpers import thinned
-from recorded import DATA
+from recorded import read_lines
 
 import gradcli
 
 # Expressions with their derivatives as a textbook has them, in sympy's words.
-BOOK = [
-    json.loads(line)
-    for line in (DATA / "derivatives_of_books.jsonl").read_text(encoding="utf-8").splitlines()
-]
+BOOK = read_lines("derivatives_of_books.jsonl")
 
 OURS = {
     "e": sympy.E, "pi": sympy.pi, "gamma": sympy.gamma, "digamma": sympy.digamma, "erf": sympy.erf,
