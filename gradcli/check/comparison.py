@@ -31,7 +31,6 @@ _FAINT = (
     2.0**-1000
 )  # a bound beneath says that floats end here, and nothing of how well a number is known
 _TOLD = 400_000  # bits beneath 1 to which a number is told
-_AT_ONCE = 256  # entries between two looks at the time
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
 ENOUGH = {"float32": 3, "float16": 1}
@@ -74,14 +73,14 @@ class Comparison:
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
         self.radii = radii
-        told = [self._entry(i) for i in in_time(range(len(self.computed)), _AT_ONCE)]
+        told = list(map(self._entry, in_time(range(len(self.computed)))))
         self.verdicts = [verdict for verdict, _ in told]
         self.reasons = {i: reason for i, (_, reason) in enumerate(told) if reason is not None}
 
     @property
     def mismatches(self) -> list[int]:
         """The entries that are wrong."""
-        return [i for i, verdict in enumerate(self.verdicts) if verdict is Verdict.MISMATCH]
+        return self.with_verdict(Verdict.MISMATCH)
 
     def excuse(self, entries: Sequence[int], reason: str) -> None:
         """Call none of some entries wrong: there is at most a limit, which nothing is obliged to
@@ -234,17 +233,18 @@ class Comparison:
         trouble = self.troubles.of(i)
         return None if trouble is None else trouble.words(self.m)
 
-    def result(self, source: str, entries: int) -> VariableCheck:
+    def with_verdict(self, verdict: Verdict) -> list[int]:
+        """The entries of a verdict."""
+        return [i for i, v in enumerate(self.verdicts) if v is verdict]
+
+    def result(self, source: str) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors."""
-        compared = [
-            i
-            for i, v in enumerate(self.verdicts)
-            if v in _COMPARED and not isinstance(self.reference[i], bool)
-        ]
         errors = {
             i: self._errors(i)
-            for i in compared
-            if i not in self.sides or self.sides[i].limit is not None
+            for i, (v, r) in enumerate(zip(self.verdicts, self.reference, strict=True))
+            if v in _COMPARED
+            and not isinstance(r, bool)
+            and (i not in self.sides or self.sides[i].limit is not None)
         }
         enough = ENOUGH.get(str(self.dtype), _ENOUGH)
         for i, (_, relative) in errors.items():  # each by itself, however large its neighbours are
@@ -253,35 +253,27 @@ class Comparison:
                 self.reasons[i] = right_digits(
                     digits, _beneath(self.m, self.reference[i]) if self._underflows(i) else None
                 )
-        verdict = max(self.verdicts, default=Verdict.AGREE)
-        check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
-        check.wrong = self.verdicts.count(Verdict.MISMATCH)
+        verdict, count = max(self.verdicts, default=Verdict.AGREE), len(self.verdicts)
+        check = VariableCheck(verdict, source, entries=(count, count) if count else None)
         if errors:
-            check.max_abs_error = max(e[0] for e in errors.values())
-            check.max_rel_error = max(e[1] for e in errors.values())
+            check.max_abs_error, check.max_rel_error = map(max, zip(*errors.values(), strict=True))
             check.digits = 0 if self.zeros else digits_of(check.max_rel_error)
         check.lost = self._lost_bits(
-            max(
-                (relative for i, (_, relative) in errors.items() if not self._underflows(i)),
-                default=0.0,
-            )
+            max((e[1] for i, e in errors.items() if not self._underflows(i)), default=0.0)
         )
-        ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
+        ill = self.with_verdict(Verdict.ILL_CONDITIONED)
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
-        check.mask = (
-            np.array([v is Verdict.MISMATCH for v in self.verdicts]).reshape(self.shape)
-            if check.wrong
-            else None
-        )
-        gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
-        if gravest:
+        if wrong := self.mismatches:
+            check.wrong, check.mask = len(wrong), np.zeros(self.shape, bool)
+            check.mask.flat[wrong] = True
+        if gravest := self.with_verdict(verdict):
             worst = max(
                 gravest,
                 key=lambda i: (
                     self.troubles.own.get(i) is not None,
                     i in self.zeros,
-                    errors.get(i, (0.0, 0.0))[1],
+                    errors.get(i, (0, 0.0))[1],
                 ),
             )
             check.worst = Worst(
@@ -407,14 +399,9 @@ def compare_arrays(
     m = context()
     m.dps = 2 * _RULE
     exact = Algebra.map(lambda x: m.mpf(str(x)), np.where(size == 0, 0, right)[places])
-    check = Comparison(m, exact, exact, found[places], allowed[places], None).result(
-        source, found.size
-    )
-    check.lost, check.wrong, check.bound = (
-        None,
-        int(wrong.sum()),
-        loosest(allowed, np.where(finite, size, 0)),
-    )
+    check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
+    check.lost, check.wrong = None, int(wrong.sum())
+    check.entries, check.bound = (found.size,) * 2, loosest(allowed, np.where(finite, size, 0))
     check.mask = wrong.reshape(shape) if check.wrong else None
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)

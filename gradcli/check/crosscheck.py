@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.claims import Given, decide
+from gradcli.check.claims import Conventions, Given
 from gradcli.check.comparison import index_of
-from gradcli.check.conventions import Conventions
+from gradcli.check.formula_claims import decide
 from gradcli.check.judge import Judge, reference_at
 from gradcli.check.points import critical_point, limits_beside
 from gradcli.errors import GradcliError, LimitError
@@ -138,7 +138,7 @@ def _decide(asked: _Asked, timeout: float | None) -> Check:
 
                 seed = np.ones(asked.root.shape)[()] if record.seed is None else record.seed
                 with suppress(Undecided, *_WITHOUT_REFERENCE):
-                    repair(check, judge or Judge.of(scope, asked.root, asked.wrt, seed))
+                    repair(check, judge or Judge(scope, asked.root, asked.wrt, seed))
     except OutOfTime as passed:
         if passed is not limit:
             raise
@@ -174,9 +174,15 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         if record.hessian:
             check.critical_point = critical_point(asked.scope, asked.root, asked.wrt)
         return check, None
-    assert record.grad is not None
-    judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad, asked.remembering)
-    judge.seed_leaf = asked.seed_leaf
+    judge = Judge(
+        asked.scope,
+        asked.root,
+        asked.wrt,
+        record.seed,
+        record.grad,
+        asked.remembering,
+        asked.seed_leaf,
+    )
     check = _combine(judge.decide(record.value, bool(asked.claims)))
     check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:

@@ -632,6 +632,16 @@ def _ways_to_match(pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Fraction,
         yield from _some(Normal.of(pattern, kind), given, None, {}, part=True)
 
 
+def is_same_operation(x: Expr, y: Expr) -> bool:
+    """Return whether two nodes differ in their operands alone."""
+    return (
+        x.op is not None
+        and x.op is y.op
+        and dict(x.static) == dict(y.static)
+        and len(x.operands) == len(y.operands)
+    )
+
+
 def _matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
     """The ways in which a pattern is a node as a whole, with what is bound already."""
     kind = kind_of(pattern)
@@ -652,11 +662,7 @@ def _matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
             given.number, wanted.number = given.number / wanted.number, Fraction(1)
             for further, _, _ in _some(wanted, given, Fraction(1), bound, part=False):
                 yield further
-    elif (
-        pattern.op is node.op
-        and dict(pattern.static) == dict(node.static)
-        and len(pattern.operands) == len(node.operands)
-    ):
+    elif is_same_operation(pattern, node):
         found = [bound]
         for x, y in zip(pattern.operands, node.operands, strict=True):
             if x is not None and y is not None:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,15 +31,14 @@ from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened, Operand
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settle, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
-from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
-from gradcli.reference.digits import by_balls
+from gradcli.reference.deadline import LARGEST, Budget, Undecided
+from gradcli.reference.digits import by_balls, of_flint
 from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.tape import NO_ZEROS, ReferenceTape, Zeros, exact_array, signed_zeros
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:
-    from gradcli.reference.ball import Ball
     from gradcli.reference.stand_ins import StandIns
 
 # -- E-infinity: the engine's own rules, run by the engine's own sweep on multi-precision numbers.
@@ -96,20 +97,9 @@ def gradients_exact(
     start = Reals(table[root].m, exact_array(m, seed, "float"))
     found = gradients(reachable([root]), {root: start}, wrt, table.__getitem__)
     return [
-        found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float")
+        exact_array(m, np.zeros(x.shape), "float") if (part := found.get(x)) is None else part.array
         for x in wrt
     ]
-
-
-def float_results(
-    root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str
-) -> list[Any]:
-    """Return the value of a function and its gradients, as floats compute them."""
-    order = reachable([root])
-    table = forward([root], values, precision, order)
-    with np.errstate(all="ignore"):
-        found = gradients(order, {root: seed}, wrt, table.__getitem__) if wrt else {}
-    return [table[root], *(found.get(x, 0.0) for x in wrt)]
 
 
 def reference_at(
@@ -148,7 +138,6 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 # -- Numbers enclosed in balls: the digits are raised until they are narrow.
 
 
-_AT_ONCE = 1024  # entries between two looks at the time
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure has
 NOTHING = (
@@ -170,20 +159,17 @@ def _prove(check: VariableCheck, balls: np.ndarray, by_mpmath: list[str]) -> Non
 def _compare(
     m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray
 ) -> Comparison:
-    radii = [
-        _radius(m, x) + _radius(m, y)
-        for x, y in in_time(zip(np.ravel(right), np.ravel(rules), strict=True), _AT_ONCE)
-    ]
-    reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
-    return Comparison(m, reference, engine, floats, bound, None, radii=radii)
+    middles, radii = (
+        [_parts(m, array, part) for array in (right, rules)] for part in ("mid", "rad")
+    )
+    return Comparison(m, *middles, floats, bound, None, radii=[*map(add, *map(np.ravel, radii))])
 
 
-def _midpoint(m: Any, x: Ball | bool) -> Any:
-    return x if isinstance(x, bool) else m.ldexp(*map(int, x.ball.mid().man_exp()))
-
-
-def _radius(m: Any, x: Ball | bool) -> Any:
-    return m.zero if isinstance(x, bool) else m.ldexp(*map(int, x.ball.rad().man_exp()))
+def _parts(m: Any, array: np.ndarray, part: str) -> np.ndarray:
+    """Return the midpoints or radii of balls as numbers of mpmath's; truths are what they are."""
+    return Algebra.map(
+        lambda x: x if isinstance(x, bool) else of_flint(m, getattr(x.ball, part)()), array
+    )
 
 
 def numbers(
@@ -203,11 +189,11 @@ def numbers(
             return None
         if not all(_narrow(x) for array in arrays for x in np.ravel(array)):
             raise Undecidable
-        known = partial(
-            Algebra.map,
-            lambda x: x if isinstance(x, bool) else settle(m, _midpoint(m, x) or _radius(m, x)),
-        )
-        return list(map(known, arrays))
+        return [
+            Algebra.map(partial(settle, m), np.where(middle == 0, _parts(m, array, "rad"), middle))
+            for array in arrays
+            for middle in [_parts(m, array, "mid")]
+        ]
 
     return by_balls(_DIGITS, narrow)
 
@@ -247,76 +233,72 @@ Decision = tuple[
 ]  # on the value and on each gradient
 
 
+@dataclass(eq=False)
 class Judge:
-    """Decides one gradient: a root, a seed, and what the engine computed."""
+    """Decides one gradient: a root, a seed, and what the engine computed.
 
-    def __init__(
-        self,
-        scope: Scope,
-        root: Expr,
-        wrt: dict[str, Expr],
-        seed: Any,
-        gradients: Mapping[str, Any],
-        remembering: bool = False,
-    ) -> None:
-        self.remembering = remembering  # whether sympy's derivative is kept between runs
-        self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
-        self.precision, self.nodes = scope.precision, list(wrt.values())
-        self.gradients = [np.asarray(gradients[name]) for name in wrt]
-        orders = (
-            definition_order(root, self.nodes),
-            reachable([root]),
-        )  # of the function, and of what the engine has expanded it to
+    given        the engine's gradients; None for those that its rules have in floats
+    remembering  whether sympy's derivative is kept between runs
+    seed_leaf    what the name ``seed`` stands for inside of claims
+    decided      whether every entry was compared by itself, with an exact number
+    events       the kinks that the function was evaluated on
+    missing      what the reference for large arrays lacks
+    overflown    whether something on the way is not finite, though what it is made of is
+    """
+
+    scope: Scope
+    root: Expr
+    wrt: dict[str, Expr]
+    seed: Any
+    given: Mapping[str, Any] | None = None
+    remembering: bool = False
+    seed_leaf: Expr | None = None
+    decided: bool = False
+    events: Sequence[Event] = ()
+    missing: str = ""
+    overflown: bool = False
+    _sides: tuple[Any, list[dict[int, Sides]]] | None = (
+        None  # of the entries on a kink or without a finite derivative, and which
+    )
+    # of every entry of the gradients, and of the value at last, where they have decided
+    _enclosures: Sequence[np.ndarray] = ()
+    # the functions in them that FLINT lacks: with any of them, nothing is proved
+    _by_mpmath: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        self.precision, self.nodes = self.scope.precision, list(self.wrt.values())
+        given = self.given
+        if given is None:
+            given = dict(zip(self.wrt, self.float_results(self.root)[1:], strict=True))
+        self.gradients = [np.broadcast_to(given[name], x.shape) for name, x in self.wrt.items()]
+        # of the function, and of what the engine has expanded it to
+        orders = definition_order(self.root, self.nodes), reachable([self.root])
         self.leaves = {
-            node: scope.values[node] for order in orders for node in order if node.is_leaf
+            node: self.scope.values[node] for order in orders for node in order if node.is_leaf
         }
         self.size = sum(map(scalar_operations, orders))
-        self.entries = sum(math.prod(x.shape) for x in self.leaves)
+        sizes = [math.prod(x.shape) for x in self.leaves]
+        self.entries = sum(sizes)
         ops = [node.op for node in orders[1] if node.op is not None]
         smooth = not any(
             op.kinks or op.algebra == "comparison" for op in ops if op.elementwise
         )  # else entries may be on kinks
-        self.is_large = self.size > _MANY or (
-            smooth and max((math.prod(x.shape) for x in self.leaves), default=0) > _LARGE
-        )
+        self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
-        self.decided = False  # every entry was compared by itself, with an exact number
-        self.seed_leaf: Expr | None = None
-        self.zeros = NO_ZEROS
-        self.events: list[Event] = []  # the kinks that the function was evaluated on
-        self.budget = Budget()
-        self.missing = ""  # what the reference for large arrays lacks
-        self.wide: dict[
-            str, tuple[Any, Any]
-        ] = {}  # reference and bounds of large arrays, for claims
+        self.zeros, self.budget = NO_ZEROS, Budget()
+        # reference and bounds of large arrays, for claims
+        self.wide: dict[str, tuple[Any, Any]] = {}
         # the ways between which rounding decides, in a precision; None where it decides nothing
-        self.branches = cache(partial(branches, root, self.nodes, self.leaves, seed))
-        self._sides: tuple[Any, list[dict[int, Sides]]] | None = (
-            None  # of the entries on a kink or without a finite derivative, and which
-        )
-        self._enclosures: list[
-            np.ndarray
-        ] = []  # of every entry of the gradients, and of the value at last, where they have decided
-        self._by_mpmath: list[
-            str
-        ] = []  # the functions in them that FLINT lacks: with any of them, nothing is proved
-        self.overflown = (
-            False  # whether something on the way is not finite, though what it is made of is
-        )
+        self.branches = cache(partial(branches, self.root, self.nodes, self.leaves, self.seed))
 
-    @classmethod
-    def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
-        """Return the judge of what the engine computes for a root."""
-        _, *found = float_results(root, list(wrt.values()), seed, scope.values, scope.precision)
-        parts = zip(wrt.items(), found, strict=True)
-        return cls(
-            scope,
-            root,
-            wrt,
-            seed,
-            {name: np.broadcast_to(np.asarray(part), x.shape) for (name, x), part in parts},
-        )
+    def float_results(self, root: Expr, wrt: Sequence[Expr] | None = None) -> list[Any]:
+        """Return the value of a function and its gradients, as floats compute them."""
+        order, wrt = reachable([root]), self.nodes if wrt is None else wrt
+        table = forward([root], self.scope.values, self.precision, order)
+        with np.errstate(all="ignore"):
+            found = gradients(order, {root: self.seed}, wrt, table.__getitem__) if wrt else {}
+        return [table[root], *(found.get(x, 0.0) for x in wrt)]
 
     @property
     def rules_hold(self) -> bool:
@@ -329,6 +311,12 @@ class Judge:
             m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r)
             for m, r, e in wrong
         )
+
+    def comparison(self, of: str) -> Comparison:
+        """The comparison of the value, or of the gradient by a name."""
+        if of == "value":
+            return self.value_comparison
+        return self.comparisons[list(self.wrt).index(of)]
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
@@ -374,14 +362,13 @@ class Judge:
         ) or self._by_numbers(m, floats)
         self.decided = True
         results = {
-            name: c.result(source, math.prod(x.shape))
-            for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)
+            name: c.result(source) for name, c in zip(self.wrt, self.comparisons, strict=True)
         }
-        checked = self.value_comparison.result(source, 0) if value is not None else None
+        checked = self.value_comparison.result(source)
         for check, balls in zip([*results.values(), checked], self._enclosures, strict=False):
-            if check is not None:
-                _prove(check, balls, self._by_mpmath)
-        return checked, results
+            _prove(check, balls, self._by_mpmath)
+        checked.entries = None
+        return None if value is None else checked, results
 
     def _pass(self, m: Any, probing: bool = True) -> Pass:
         """Return a pass in a context.
