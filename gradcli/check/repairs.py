@@ -312,7 +312,8 @@ _WORSE = 2.0  # bits that a part may lose by it
 def repair(check: Check, judge: Judge) -> None:
     """Put into a verdict how to write the function otherwise, where that keeps what is lost."""
     order = reachable([judge.root])
-    if scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES:
+    finite = all(np.isfinite(value).all() for value in judge.leaves.values())
+    if not finite or scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES:
         return
     if not judge.decided:
         judge.decide(None)
