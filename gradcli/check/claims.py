@@ -15,7 +15,6 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, index_of
 from gradcli.check.judge import Judge
-from gradcli.check.rounding import Branches
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr
@@ -114,7 +113,12 @@ def decide_numbers(
     """
     truth, rtol = judge.comparison(claim.of), claim.tolerance
     said = [float(v) for v in numbers.ravel()]
-    branches = _branches(judge, claim, truth, said, rtol)
+    true, branches = truth.truth.ravel(), None
+    with np.errstate(all="ignore"):
+        off = np.abs(np.subtract(said, true))
+        right = off <= rtol * np.abs(true) + claim.atol + claim.rooms
+    if not np.all(right | ~np.isfinite(true)):
+        branches = judge.branches(claim.precision or judge.precision)
     place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
     bounds, ways = (
         (truth.bounds, [truth.computed])
@@ -131,10 +135,10 @@ def decide_numbers(
         place
     ):  # a wrong number may be right on another way than the exact one
         for i, entry in enumerate(entries):
-            right = (
+            fits = (
                 abs(said[i] - way[i]) <= rtol * abs(way[i]) + claim.atol + rooms[i] for way in ways
             )
-            if entry.verdict is Verdict.MISMATCH and any(right):
+            if entry.verdict is Verdict.MISMATCH and any(fits):
                 entries[i] = Held(Verdict.ILL_CONDITIONED, branches.text)
     result, wrong, worst = join_entries(claim, truth, entries, said)
     if worst is not None:
@@ -190,20 +194,6 @@ def _allowances(truth: Comparison, bounds: Any, found: Any) -> np.ndarray:
     return np.where(np.isfinite(bounds), np.minimum(np.divide(bounds, _SHARE), luck), 0.0)
 
 
-def _branches(
-    judge: Judge, claim: Given, truth: Comparison, said: Sequence[float], rtol: float
-) -> Branches | None:
-    """The ways between which rounding decides, if a claim is not right to its tolerance anyway."""
-    exact = truth.truth.ravel()
-    with np.errstate(all="ignore"):
-        right = np.abs(np.subtract(said, exact)) <= rtol * np.abs(exact) + claim.atol + claim.rooms
-    return (
-        None
-        if np.all(right | ~np.isfinite(exact))
-        else judge.branches(claim.precision or judge.precision)
-    )
-
-
 def decide_entry(
     conventions: Conventions | None,
     claim: Given,
@@ -256,10 +246,10 @@ def _diagnosis(
         return "it is transposed"
     with np.errstate(all="ignore"):
         ratios = (said / right)[right != 0]
-    if ratios.size and (said[right == 0] == 0).all() and close(ratios, ratios[0]):
-        factor = _factor(float(ratios[0]), judge, claim.about)
-        if factor:
-            return factor
+    factor = ratios.size and (said[right == 0] == 0).all() and close(ratios, ratios[0])
+    words = _factor(float(ratios[0]), judge, claim.about) if factor else None
+    if words:
+        return words
     for (name, x), other in zip(judge.wrt.items(), judge.comparisons, strict=True):
         if (
             name != claim.of

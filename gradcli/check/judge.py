@@ -145,17 +145,6 @@ NOTHING = (
 )  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
-def _prove(check: VariableCheck, balls: np.ndarray, by_mpmath: list[str]) -> None:
-    """Write into a verdict whether it is proved, and the enclosure of the worst entry."""
-    from gradcli.reference.ball import ends, width
-
-    check.certified, check.by_mpmath = not by_mpmath, by_mpmath
-    check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
-    if check.worst is not None:
-        worst: Any = balls[check.worst.index]
-        check.enclosure = None if isinstance(worst, bool) else ends(worst)
-
-
 def _compare(
     m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray
 ) -> Comparison:
@@ -289,8 +278,9 @@ class Judge:
         self.zeros, self.budget = NO_ZEROS, Budget()
         # reference and bounds of large arrays, for claims
         self.wide: dict[str, tuple[Any, Any]] = {}
+        self.question = self.root, self.nodes, self.leaves, self.seed, self.precision
         # the ways between which rounding decides, in a precision; None where it decides nothing
-        self.branches = cache(partial(branches, self.root, self.nodes, self.leaves, self.seed))
+        self.branches = cache(partial(branches, *self.question[:-1]))
 
     def float_results(self, root: Expr, wrt: Sequence[Expr] | None = None) -> list[Any]:
         """Return the value of a function and its gradients, as floats compute them."""
@@ -329,11 +319,10 @@ class Judge:
         claimed  whether claims are held to the reference afterwards, which then has to be as fine
                  as it can be
         """
+        found = None
         if self.is_large and has_flint():
             found = (None if claimed else self._clearly(value)) or self.decide_arrays(value)
-            if found is not None:
-                return found
-        return self._decide_scalars(value)
+        return found or self._decide_scalars(value)
 
     # -- Each entry a number of any precision
     # ------------------------------------------------------------------
@@ -346,27 +335,25 @@ class Judge:
             )
         m = _context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
-        reached = (
-            forward([self.root], self.scope.values, self.precision)[self.root]
-            if value is None
-            else value
-        )
-        value_bound, bounds, self.overflown = error_bounds(
-            self.root, self.nodes, self.leaves, self.seed, self.precision
-        )
-        floats = list(
-            zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True)
-        )
-        source, (*self.comparisons, self.value_comparison) = self._by_balls(
-            m, floats
-        ) or self._by_numbers(m, floats)
+        reached = self.float_results(self.root, [])[0] if value is None else value
+        value_bound, bounds, self.overflown = error_bounds(*self.question)
+        found = [*self.gradients, np.asarray(reached)]
+        floats = [*zip(found, [*bounds, value_bound], strict=True)]
+        decided = self._by_balls(m, floats) or self._by_numbers(m, floats)
+        source, (*self.comparisons, self.value_comparison) = decided
         self.decided = True
         results = {
             name: c.result(source) for name, c in zip(self.wrt, self.comparisons, strict=True)
         }
         checked = self.value_comparison.result(source)
         for check, balls in zip([*results.values(), checked], self._enclosures, strict=False):
-            _prove(check, balls, self._by_mpmath)
+            from gradcli.reference.ball import ends, width
+
+            check.certified, check.by_mpmath = not self._by_mpmath, self._by_mpmath
+            check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
+            if check.worst is not None:
+                worst: Any = balls[check.worst.index]
+                check.enclosure = None if isinstance(worst, bool) else ends(worst)
         checked.entries = None
         return None if value is None else checked, results
 
@@ -384,15 +371,13 @@ class Judge:
         )
         y = tape.run(self.root, self.nodes)
         chosen: Mapping[int, Sides] = {}
-        expanded = (
-            forward_exact(m, self.root, self.leaves, self.precision, self.zeros) if inner else None
+        table = (
+            forward_exact(m, self.root, self.leaves, self.precision, self.zeros)
+            if inner
+            else _as_reals(m, self.precision, tape.table)
         )
-        table = expanded or _as_reals(m, self.precision, tape.table)
-        if (
-            probing
-            and inner
-            and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)]))
-        ):
+        unsure = tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])
+        if probing and inner and unsure:
             tape, y, chosen = with_inner_choices(
                 m, self.leaves, self.precision, self.size, self.root, self.nodes, table
             )
@@ -419,9 +404,7 @@ class Judge:
 
         kept = verdict_cache.steps if self.remembering else lambda key, make: make()
         try:
-            return WholeDerivative(
-                _context(), self.root, self.nodes, self.leaves, self.seed, self.precision, kept
-            )
+            return WholeDerivative(_context(), *self.question, kept)
         except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return None
 
@@ -444,10 +427,9 @@ class Judge:
                 return None
             self.budget.spend(work)
             found = self._pass(balls, probing=False)
-            inner = found.tape.scalars.events and has_inner(self.root)
             if (
                 not are_finite(balls, [*found.reference, *found.engine])
-                or inner
+                or (found.tape.scalars.events and has_inner(self.root))
                 or any(active_kinks(found.tape, self.nodes).values())
             ):
                 return None
@@ -467,17 +449,15 @@ class Judge:
         """
         if self._whole is None:
             return "composed"
-        near = m.mpf(10) ** -20
+
+        def same(x: Any, y: Any) -> Any:
+            if hasattr(x, "ball"):
+                return m.isfinite(x) and x.ball.overlaps(y.ball)
+            return m.isfinite(x) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))
+
         pairs = zip(self._whole.evaluate(m), composed, strict=True)
-        for x, y in (pair for two in pairs for pair in zip(*map(np.ravel, two), strict=True)):
-            same = m.isfinite(x) and (
-                x.ball.overlaps(y.ball)
-                if hasattr(x, "ball")
-                else abs(x - y) <= near * max(abs(x), abs(y))
-            )
-            if not same:
-                return "composed"
-        return "symbolic"
+        agreed = (same(x, y) for two in pairs for x, y in zip(*map(np.ravel, two), strict=True))
+        return "symbolic" if all(agreed) else "composed"
 
     def _by_numbers(
         self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]
@@ -494,15 +474,13 @@ class Judge:
                 [i for i in now.mismatches if not _stands(i, then, now)]
                 for then, now in zip(before, compared, strict=True)
             ]
-            ended = not any(c.mismatches for c in compared) or (
-                m.dps >= _ALL_FLOATS and not any(moving)
-            )
-            if (ended and not any(c.is_unsettled for c in compared)) or not self.budget.allows(
-                _PASSES * self.size
-            ):
+            wrong = any(c.mismatches for c in compared)
+            ended = not wrong or (m.dps >= _ALL_FLOATS and not any(moving))
+            settled = ended and not any(c.is_unsettled for c in compared)
+            if settled or not self.budget.allows(_PASSES * self.size):
                 break
             before = [*compared]
-            if any(c.mismatches for c in compared):
+            if wrong:
                 self._sides = None  # else more digits show the same from both sides
         for comparison, places in zip(compared, moving, strict=True):
             for i in places:
@@ -533,32 +511,20 @@ class Judge:
         sides = self._sides[1]
         smooth = not tape.scalars.events and are_finite(m, reference)
         source = self._source(m, reference) if smooth else "composed"
-        columns = zip(
-            reference,
-            found.engine[:-1],
-            floats[:-1],
-            sides,
-            tape.troubles(found.y, self.nodes),
-            strict=True,
-        )
+        *engine, rules = found.engine
+        columns = reference, engine, floats[:-1], sides, tape.troubles(found.y, self.nodes)
         comparisons = [
             Comparison(m, right, rules, *given, side, trouble)
-            for right, rules, given, side, trouble in columns
+            for right, rules, given, side, trouble in zip(*columns, strict=True)
         ]
         no_number = any(y != y for y in np.ravel(value))
         for x, comparison in zip(self.nodes, comparisons, strict=True):
-            infinite = [
-                i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))
-            ]
+            entries = enumerate(Algebra.map(plain, np.ravel(tape.table[x])))
+            infinite = [i for i, entry in entries if not m.isfinite(entry)]
             comparison.excuse(infinite, "a value that was given is not finite")
-            lost = [
-                i for i, found in enumerate(comparison.computed) if no_number and math.isnan(found)
-            ]
+            lost = [i for i, y in enumerate(comparison.computed) if no_number and math.isnan(y)]
             comparison.excuse(lost, "what it is the derivative of is not a number")
-        return source, [
-            *comparisons,
-            Comparison(m, value, found.engine[-1], *floats[-1], found.chosen),
-        ]
+        return source, [*comparisons, Comparison(m, value, rules, *floats[-1], found.chosen)]
 
     # -- Arrays that are too large for scalars: every entry against a reference in long double,
     # which may be off by its own share of the rounding of doubles, by the same analysis, and by the
@@ -571,43 +537,25 @@ class Judge:
         Raises LimitError where the reference, whose arrays are held all, needs more memory than the
         limits allow.
         """
-        from gradcli.reference.long_double import hold_derivatives, reference
+        from gradcli.reference.long_double import hold_derivatives
         from gradcli.reference.stand_ins import StandIns
 
-        held, order = StandIns(), reachable([self.root])
+        held = StandIns()
         try:
             hold_derivatives(self.root, self.leaves, self.precision, held)
-            value_bound, bounds, _ = error_bounds(
-                self.root, self.nodes, self.leaves, self.seed, self.precision
-            )
-            self._check_memory(order, _TIMES, "the reference in long double")
-            found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+            value_bound, bounds, _ = error_bounds(*self.question)
+            found = self._reference(held, _TIMES, "the reference in long double")
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
-        truths: list[Any] = [found.value, *found.slopes]
-        errors: list[Any] = [0.0, *found.errors]
-        columns = zip(
-            ["value", *self.wrt],
-            truths,
-            errors,
-            [value, *self.gradients],
-            [value_bound, *bounds],
-            strict=True,
-        )
+        computed = [found.value if value is None else value, *self.gradients]
+        allowed, errors = [value_bound, *bounds], [0.0, *found.errors]
+        rights = zip(["value", *self.wrt], [found.value, *found.slopes], strict=True)
         parts, wide = [], {}
-        for name, right, error, computed, bound in columns:
-            own = found.share * bound + 4 * error
-            wide[name] = right, bound + own
-            parts.append(
-                compare_arrays(
-                    found.source,
-                    right,
-                    np.asarray(right if computed is None else computed),
-                    bound,
-                    own,
-                )
-            )
+        for i, (name, right) in enumerate(rights):
+            own, said = found.share * allowed[i] + 4 * errors[i], np.asarray(computed[i])
+            wide[name] = right, allowed[i] + own
+            parts.append(compare_arrays(found.source, right, said, allowed[i], own))
         for part in parts[1:]:
             part.directions = held.directions or None
             if held.wrong:
@@ -616,31 +564,30 @@ class Judge:
                 part.verdict, part.reason = Verdict.UNDETERMINED, held.doubt
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
-        smooth = not any(
-            node.op is not None and (node.op.kinks or node.op.algebra == "comparison")
-            for node in order
-        )
+        ops = [node.op for node in reachable([self.root]) if node.op is not None]
+        smooth = not any(op.kinks or op.algebra == "comparison" for op in ops)
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
         if not certain and not fine and self.size <= LARGEST:  # scalars may tell more, as of kinks
             with suppress(Undecided):
                 checked, results = self._decide_scalars(value)
-                if all(
-                    part is None or part.verdict is not Verdict.UNDETERMINED
-                    for part in [checked, *results.values()]
-                ):
+                told = [*results.values(), *filter(None, [checked])]
+                if all(part.verdict is not Verdict.UNDETERMINED for part in told):
                     return checked, results
         self.wide = wide
         return self._decision(value, parts, held)
 
-    def _check_memory(self, order: Sequence[Expr], times: int, what: str) -> None:
-        """Raise LimitError where a reference needs more memory than the limits allow; its floats
-        are so many times as long as doubles.
+    def _reference(self, held: StandIns, times: int, what: str) -> Any:
+        """The reference on whole arrays, whose floats are so many times as long as doubles.
+
+        Raises LimitError where it needs more memory than the limits allow.
         """
-        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * bytes_of_sweep(
-            order, self.nodes
-        )
+        from gradcli.reference.long_double import reference
+
+        order = reachable([self.root])
+        arrays = sum(map(bytes_of, order)) + _ADJOINTS * bytes_of_sweep(order, self.nodes)
         self.root.graph.limits.check_memory(times * arrays + held_by(self.leaves.values()), what)
+        return reference(*self.question, held)
 
     def _decision(self, value: Any, parts: Sequence[VariableCheck], held: StandIns) -> Decision:
         """The verdicts on the value and the gradients, with the number of entries at which
@@ -656,15 +603,13 @@ class Judge:
         """Return that everything agrees with the reference in doubles, where rounding is seen to
         have no say; else None.
         """
-        from gradcli.reference.long_double import reference
         from gradcli.reference.stand_ins import StandIns
 
         held = StandIns(np.float64)
         if self.precision != "float64" or has_inner(self.root):
             return None
-        self._check_memory(reachable([self.root]), 1, "the reference in doubles")
         try:
-            found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+            found = self._reference(held, 1, "the reference in doubles")
         except Unsupported:
             return None
         if held.directions or held.wrong or held.wrong_value or held.doubt:
