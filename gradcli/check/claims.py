@@ -300,15 +300,18 @@ class Held(NamedTuple):
     right: float | None = None
 
 
+@dataclass
 class Conventions:
     """The choices of each convention for the value and the gradients of one result."""
 
-    def __init__(self, judge: Judge, wanted: str) -> None:
-        self.judge, self.wanted = judge, wanted
-        # the first kink of which it is not known what JAX chooses
-        self.unmeasured = next(
-            (f"{e.kink.place} ({e.op.name})" for e in judge.events if e.kink.jax is None), None
-        )
+    judge: Judge
+    wanted: str
+
+    @property
+    def unmeasured(self) -> str | None:
+        """The first kink of which it is not known what JAX chooses."""
+        unknown = [event for event in self.judge.events if event.kink.jax is None][:1]
+        return next((f"{event.kink.place} ({event.op.name})" for event in unknown), None)
 
     def decide(self, of: str, truth: Comparison, i: int, said: float, room: float) -> Held | None:
         """The verdict on a number that is claimed for an entry on a kink, to ``room``; None where

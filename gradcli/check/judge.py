@@ -506,7 +506,7 @@ class Judge:
             prober = Prober(self, tape, value, kinks)
             self._sides = (
                 looked_at,
-                [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)],
+                [*map(prober.of, self.nodes, reference)],
             )
         sides = self._sides[1]
         smooth = not tape.scalars.events and are_finite(m, reference)
@@ -616,10 +616,8 @@ class Judge:
             return None
         with np.errstate(all="ignore"):
             computed = [found.value if value is None else value, *self.gradients]
-            parts = [
-                clear_agreement(found.source, *pair)
-                for pair in zip([found.value, *found.slopes], computed, strict=True)
-            ]
+            rights = [found.value, *found.slopes]
+            parts = [*map(partial(clear_agreement, found.source), rights, computed)]
         certain = [part for part in parts if part is not None]
         return self._decision(value, certain, held) if len(certain) == len(parts) else None
 

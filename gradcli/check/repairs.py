@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from operator import methodcaller
 from typing import Any
@@ -473,11 +474,11 @@ _NEAREST = -20  # power of ten from which on a series is tried
 _SHARES = (0.999, 0.5, 0.15)
 
 
+@dataclass
 class Equality:
     """Ways to write a function that was judged, which are equal to it."""
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge, self.wrt, self.values = judge, list(judge.wrt.values()), judge.scope.values
+    judge: Judge
 
     def prove(self, root: Expr, way: Expr, *, series: bool = False) -> bool:
         """Return whether a way equals a function, with all derivatives asked for, where it was
@@ -486,10 +487,9 @@ class Equality:
         Points outside of the function's domain say nothing; that at which it is evaluated, or
         another, must say something.
         """
+        enough = _SERIES if series else _EXACT
         found = [
-            self._equal(
-                root, way, self._point_beside(step), _SERIES if series else _EXACT, self.wrt
-            )
+            self._equal(root, way, self._point_beside(step), enough, self.judge.nodes)
             for step in _AROUND
         ]
         return True in found and False not in found
@@ -507,9 +507,9 @@ class Equality:
         right, found = (self._numbers(node, point, wrt) for node in (x, y))
         if right is None or found is None:
             return None if right is None else False
-        return len(found) == len(right) and all(
-            abs(a - b) <= enough * abs(a) + _NOTHING for a, b in zip(right, found, strict=True)
-        )
+        if len(found) != len(right):
+            return False
+        return all(map(lambda a, b: abs(a - b) <= enough * abs(a) + _NOTHING, right, found))
 
     def _numbers(
         self, node: Expr, point: Mapping[Expr, Any], wrt: Sequence[Expr]
@@ -517,7 +517,7 @@ class Equality:
         """The value of a node and its derivatives, as enclosures tell them."""
         judge = self.judge
         leaves = {
-            leaf: point.get(leaf, self.values[leaf])
+            leaf: point.get(leaf, judge.scope.values[leaf])
             for leaf in {*wrt, *(n for n in reachable([node]) if n.is_leaf)}
         }
 
@@ -534,12 +534,12 @@ class Equality:
         """
         point = {}
         for place, leaf in enumerate(
-            sorted({*self.judge.leaves, *self.wrt}, key=lambda node: node.index)
+            sorted({*self.judge.leaves, *self.judge.nodes}, key=lambda node: node.index)
         ):
             if step and leaf.kind == "float":
                 share, value = (
                     step * (1 + place % 3) * (-1) ** place,
-                    np.asarray(self.values[leaf], float),
+                    np.asarray(self.judge.scope.values[leaf], float),
                 )
                 point[leaf] = np.where(value == 0, share * _TINY, value * (1 + share * _STEP))
         return point
@@ -569,7 +569,7 @@ class Equality:
 
     def _along(self, part: Expr, rewrite: Expr, leaf: Expr) -> str:
         """The same in one number."""
-        name, here = leaf.payload.name, float(self.values[leaf])
+        name, here = leaf.payload.name, float(self.judge.scope.values[leaf])
 
         def holds(number: float) -> bool:
             return self.at(part, rewrite, {leaf: np.float64(number)}) is not False

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -55,6 +56,7 @@ class Carried(Operand):
         return self.arithmetic.apply(op, operands, static)
 
 
+@dataclass(eq=False, slots=True)
 class Bounded(Carried):
     """A value, and how far its entries may be from the truth.
 
@@ -63,12 +65,10 @@ class Bounded(Carried):
            indices, marks of those that are not certain
     """
 
-    __slots__ = ("among", "error")
+    value: Any
+    error: Any
     arithmetic: Arithmetic
-
-    def __init__(self, value: Any, error: Any, arithmetic: Arithmetic) -> None:
-        self.value, self.error, self.arithmetic = value, error, arithmetic
-        self.among: Any = None
+    among: Any = None
 
     def is_zero(self) -> bool:
         return self.error is None and not np.any(self.value)
@@ -527,10 +527,7 @@ def first_order(
         for moved in _moves(values, [share * np.asarray(e) for e in errors]):
             found = op.forward(*moved, **static)
             parts = found if isinstance(found, tuple) else (found,)
-            farthest = [
-                np.maximum(far, _distance(part, still))
-                for far, part, still in zip(farthest, parts, out, strict=True)
-            ]
+            farthest = [*map(np.maximum, farthest, map(_distance, parts, out))]
         return farthest
 
     whole = farthest_at(1.0)
@@ -566,28 +563,24 @@ def _moves(values: Sequence[Any], errors: Sequence[Any]) -> Any:
 # -- The bounds of a function and its gradients.
 
 
+@dataclass
 class Bounds(Domain[Bounded]):
     """Floats of the precision that is judged, each with a bound of its error."""
 
-    def __init__(self, leaves: Mapping[Expr, Any], precision: str) -> None:
-        self.leaves, self.arithmetic = leaves, Arithmetic(precision)
+    leaves: Mapping[Expr, Any]
+    arithmetic: Arithmetic
 
     def leaf(self, node: Expr) -> Bounded:
         value = np.asarray(self.leaves[node])
-        return Bounded(
-            (value.astype(np.float64) if value.dtype.kind == "f" else value)[()],
-            None,
-            self.arithmetic,
-        )
+        value = value.astype(np.float64) if value.dtype.kind == "f" else value
+        return Bounded(value[()], None, self.arithmetic)
 
     def constant(self, node: Expr) -> Bounded:
         value = constant_value(node.payload, self.arithmetic.dtype, node.kind)
         value = value.astype(np.float64) if node.kind == "float" else value
-        return Bounded(
-            value,
-            self.arithmetic.unit * np.abs(value) if isinstance(node.payload, Constant) else None,
-            self.arithmetic,
-        )
+        inexact = isinstance(node.payload, Constant)
+        error = self.arithmetic.unit * np.abs(value) if inexact else None
+        return Bounded(value, error, self.arithmetic)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         return self.arithmetic.apply(op, operands, node.static)
@@ -598,7 +591,7 @@ def _values_with_bounds(
 ) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
     with np.errstate(all="ignore"):
-        return interpret(reachable(nodes), Bounds(leaves, precision))
+        return interpret(reachable(nodes), Bounds(leaves, Arithmetic(precision)))
 
 
 def error_bounds(
