@@ -372,8 +372,7 @@ def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
         for i in lost:
             left, right = (float(side[i]) for side in sides)
             if left == left or right == right:
-                of = tuple(map(int, np.unravel_index(i, judge.root.shape)))
-                found.append(Limit(name, at, left, right, index, of))
+                found.append(Limit(name, at, left, right, index, index_of(i, judge.root.shape)))
     return found
 
 

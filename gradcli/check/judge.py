@@ -23,12 +23,20 @@ from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays
 from gradcli.check.rounding import branches, error_bounds
 from gradcli.errors import GradcliError
 from gradcli.graph.indeterminate import gradients
-from gradcli.graph.interpret import bytes_of, bytes_of_sweep, forward, held_by, interpret
+from gradcli.graph.interpret import (
+    bytes_of,
+    bytes_of_sweep,
+    forward,
+    held_by,
+    interpret,
+    shapes_of,
+)
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
-from gradcli.ops.operands import Opened, Operand
+from gradcli.ops.operands import Opened
+from gradcli.ops.structure import output
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settle, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
@@ -53,10 +61,6 @@ class Reals(Opened):
 
     def is_zero(self) -> bool:
         return all(map(surely_zero, self.array.ravel()))
-
-    def _entries(self, operand: Any) -> Any:
-        whole = not isinstance(operand, Operand) and np.asarray(operand).dtype.kind in "iu"
-        return super()._entries(np.asarray(operand, float) if whole else operand)
 
 
 class _Expanded(ReferenceTape):
@@ -212,8 +216,6 @@ _PASSES = (
 _SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
 _STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
 _ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
-# digits by which a number may be smaller than the largest, and not be what cancellation left
-_FAR = 40
 _TIMES = 2  # as long as doubles are those of the reference for large arrays
 _ADJOINTS = 3  # arrays that stand for an adjoint there: the slope, its error, and where it lives
 
@@ -630,12 +632,10 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
         return False
     m, numbers = now.m, (now.reference[i], now.engine[i])
     near = m.mpf(10) ** -(_STABLE if i not in now.sides else _STABLE_LIMIT)
-    for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True):
-        if not (x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))):
-            return False
-    least = m.mpf(10) ** -_FAR * (1 + now.largest)
-    return m.dps >= _ALL_FLOATS or any(
-        not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers
+    pairs = zip((before.reference[i], before.engine[i]), numbers, strict=True)
+    return all(
+        x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))
+        for x, y in pairs
     )
 
 
@@ -647,16 +647,9 @@ def _context() -> Any:
 
 def scalar_operations(order: Sequence[Expr]) -> int:
     """About how many scalar operations the nodes take."""
-    total = 0
-    for node in order:
-        if node.op is None:
-            total += 1
-            continue
-        parts = [part for part in (node, *node.operands) if part is not None]
-        shapes = [
-            () if part.op is not None and part.op.outputs > 1 else part.shape for part in parts
-        ]
-        total += max(
-            1, steps_of(node.op, shapes[:1] if node.op.outputs > 1 else shapes[0], shapes[1:])
-        )
-    return total
+    return sum(
+        1
+        if node.op is None or node.op is output
+        else max(1, steps_of(node.op, node.shape, shapes_of(node)))
+        for node in order
+    )

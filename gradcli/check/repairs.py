@@ -24,11 +24,11 @@ from gradcli.check.identities import (
     NO_NUMBER,
     Inexact,
     Normal,
-    Standard,
     apply_identities,
     is_same_operation,
     number,
     shares,
+    standardize,
     wider,
 )
 from gradcli.check.judge import Judge, numbers, reference_at, scalar_operations
@@ -38,7 +38,7 @@ from gradcli.formulas.textbook import Textbook
 from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import still_in_time
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
 # -- Nodes as power series over FLINT's ring, cut off where they may be. A series is equal near a
@@ -210,7 +210,7 @@ class Search:
         first = best = self._key(root, start)
         better: list[tuple[Any, int, Expr, Losses]] = []
         queue: list[tuple[Any, int, Expr]] = [(first, root.index, root)]
-        ways: Iterator[Expr] = iter([interpret(reachable([root]), Standard(self.graph))[root]])
+        ways: Iterator[Expr] = iter([standardize(self.graph, root)])
         since = 0
         for _ in range(_MOST_EXPANDED):
             since += 1
@@ -291,13 +291,14 @@ class Search:
             return
 
     def _with(self, root: Expr, order: list[Expr], node: Expr, better: Expr) -> Expr:
+        known = {node: better}
         moved = {node}
-        moved.update(other for other in order if any(o in moved for o in other.operands))
-        table = {other: other for other in order if other not in moved} | {node: better}
-        way: Expr = interpret(
-            [other for other in order if other in moved], Standard(self.graph), table
-        )[root]
-        return way
+        for other in order:
+            if not moved.isdisjoint(other.operands):
+                moved.add(other)
+            elif other is not node:
+                known[other] = other
+        return standardize(self.graph, root, known)
 
 
 _LARGEST = 5_000  # scalar operations of a function whose ways are measured

@@ -18,8 +18,7 @@ from gradcli.errors import GradcliError
 from gradcli.ops.operands import Opened
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.deadline import in_time
+from gradcli.reference.deadline import in_time, still_in_time
 
 
 class Unsupported(Exception):

@@ -37,7 +37,7 @@ class _Limits(threading.local):
 _limits = _Limits()
 
 
-def check() -> None:
+def still_in_time() -> None:
     """Raise the OutOfTime of a limit of this thread that has passed.
 
     Whatever may take long calls it between its steps, where nothing would be left half done.
@@ -53,7 +53,7 @@ def check() -> None:
 def in_time(things: Iterable[T]) -> Iterator[T]:
     """The things one by one, with a look at the time before each of them."""
     for thing in things:
-        check()
+        still_in_time()
         yield thing
 
 
@@ -61,7 +61,7 @@ def in_time(things: Iterable[T]) -> Iterator[T]:
 def deadline(seconds: float | None) -> Iterator[OutOfTime]:
     """A limit of some seconds on the block:
 
-    `check` in it raises the given OutOfTime after them; None is no limit.
+    `still_in_time` in it raises the given OutOfTime after them; None is no limit.
 
     Of nested limits the one that ends first counts; the exception of this limit is told from
     another's by identity. Limits are those of a thread: what is in one does not hurry the others.

@@ -21,8 +21,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, output
 from gradcli.ops.writing import axes_of
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.deadline import Undecided
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import Undecided, still_in_time
 from gradcli.reference.scalars import accumulate
 from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, StandIns, differences
 

@@ -29,7 +29,7 @@ from gradcli.reference.algebra import (
     surely_zero,
 )
 from gradcli.reference.contexts import Undecidable
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import still_in_time
 
 # -- The operators of Python on scalars, whose derivatives are known to everybody -----------------
 
@@ -323,25 +323,14 @@ class Tracing(Algebra):
         """Return whether a result stays what it is beside an infinite constant, as x/inf or
         x**inf.
         """
-        traced = [type(a) is Traced for a in arguments]
-        if not any(traced):
+        pairs = [(plain(a), type(a) is Traced) for a in arguments]
+        if not any(moving for _, moving in pairs):
             return True
-        if all(
-            moving or a is None or self.m.isfinite(a)
-            for moving, a in zip(traced, arguments, strict=True)
+        if all(moving or v is None or self.m.isfinite(v) for v, moving in pairs) or not all(
+            self.m.isfinite(v) and v != 0 for v, moving in pairs if moving
         ):
             return False
-        values = [plain(a) for a in arguments]
-        if not all(
-            self.m.isfinite(v) and v != 0
-            for v, moving in zip(values, traced, strict=True)
-            if moving
-        ):
-            return False
-        sides = (
-            [v * factor if moving else v for v, moving in zip(values, traced, strict=True)]
-            for factor in _BESIDE
-        )
+        sides = ([v * factor if moving else v for v, moving in pairs] for factor in _BESIDE)
         return all(value_at(moved) == value for moved in sides)
 
     def plain(self, x: Scalar) -> Any:
@@ -349,7 +338,9 @@ class Tracing(Algebra):
 
     def arithmetic(self, step: Arithmetic, *arguments: Any) -> Any:
         given = tuple(
-            a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a)
+            self.m.mpf(a.item() if isinstance(a, np.integer) else a)
+            if isinstance(a, (float, int, np.integer))
+            else a
             for a in arguments
         )
         arguments = tuple(map(_unmoving, given))
@@ -369,9 +360,6 @@ class Tracing(Algebra):
         return self._record(
             value, lambda: step, given, self._is_unmoving(value_at, value, arguments)
         )
-
-    def _whole(self, x: Any) -> Any:
-        return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
     def _record(
         self, value: Any, step: Callable[[], Step], arguments: tuple[Any, ...], unmoving: bool
@@ -431,14 +419,15 @@ class Tracing(Algebra):
         unmoving = self._is_unmoving(
             lambda moved: number(self.m, op, static, *moved), value, arguments
         )
-        return self._record(value, lambda: self._step(op, static, len(arguments)), given, unmoving)
 
-    def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
-        if op.algebra == "power":
-            return Power(op)
-        from gradcli.reference.symbolic.translate import smooth_function
+        def step() -> Step:
+            if op.algebra == "power":
+                return Power(op)
+            from gradcli.reference.symbolic.translate import smooth_function
 
-        return Differentiated(op.name, smooth_function(op, operands, static))
+            return Differentiated(op.name, smooth_function(op, len(arguments), static))
+
+        return self._record(value, step, given, unmoving)
 
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is Traced)
