@@ -68,7 +68,7 @@ class Comparison:
             m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
         )  # what the working precision leaves open, as a share of a bound
         self.dtype = np.asarray(computed).dtype
-        self.floats = self.dtype if self.dtype.kind == "f" else np.dtype(float)
+        self.floats: np.dtype[Any] = self.dtype if self.dtype.kind == "f" else np.dtype(float)
         self.epsilon = float(np.finfo(self.floats).eps)
         self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
         told = list(map(self._entry, in_time(range(len(self.computed)))))
@@ -253,8 +253,8 @@ class Comparison:
                     is_told = self.m.mag(true) > -_TOLD
                     words = self.m.nstr(true, 6) if is_told else f"below 1e-{_TOLD // 4}"
                     self.reasons[i] = f"{count}: it underflows, the true value is {words}"
-        verdict, count = max(self.verdicts, default=Verdict.AGREE), len(self.verdicts)
-        check = VariableCheck(verdict, source, entries=(count, count) if count else None)
+        verdict, size = max(self.verdicts, default=Verdict.AGREE), len(self.verdicts)
+        check = VariableCheck(verdict, source, entries=(size, size) if size else None)
         if errors:
             check.max_abs_error, check.max_rel_error = map(max, zip(*errors.values(), strict=True))
             check.digits = 0 if self.zeros else digits_of(check.max_rel_error)

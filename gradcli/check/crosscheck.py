@@ -167,6 +167,7 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         if record.hessian:
             check.critical_point = critical_point(asked.scope, asked.root, asked.wrt)
         return check, None
+    assert record.grad is not None
     scope, root, wrt, _, claims, seed_leaf, convention, remembering = asked
     judge = Judge(scope, root, wrt, record.seed, record.grad, remembering, seed_leaf)
     check = _combine(judge.decide(record.value, bool(claims)))

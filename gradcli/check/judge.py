@@ -152,10 +152,11 @@ NOTHING = (
 def _compare(
     m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray
 ) -> Comparison:
-    middles, radii = (
-        [_parts(m, array, part) for array in (right, rules)] for part in ("mid", "rad")
+    (reference, off), (engine, more) = (
+        [_parts(m, array, part) for part in ("mid", "rad")] for array in (right, rules)
     )
-    return Comparison(m, *middles, floats, bound, None, radii=[*map(add, *map(np.ravel, radii))])
+    radii = [*map(add, np.ravel(off), np.ravel(more))]
+    return Comparison(m, reference, engine, floats, bound, None, radii=radii)
 
 
 def _parts(m: Any, array: np.ndarray, part: str) -> np.ndarray:
@@ -254,7 +255,7 @@ class Judge:
     # of every entry of the gradients, and of the value at last, where they have decided
     _enclosures: Sequence[np.ndarray] = ()
     # the functions in them that FLINT lacks: with any of them, nothing is proved
-    _by_mpmath: Sequence[str] = ()
+    _by_mpmath: Any = ()
 
     def __post_init__(self) -> None:
         self.precision, self.nodes = self.scope.precision, list(self.wrt.values())

@@ -70,7 +70,7 @@ class _Series(Domain[Pair]):
         value = number(node)
         if value is None:
             raise Inexact
-        return self.one * flint.fmpq(value.numerator, value.denominator), self.one
+        return flint.fmpq_series([flint.fmpq(value.numerator, value.denominator)]), self.one
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Pair:
         if weights := shares(node, "sum"):
@@ -358,9 +358,9 @@ class _Ways:
         text, lost = formula(way, limit=_LONGEST_WHOLE), max(self.measure(root))
         if text is not None and lost >= LOST and np.isfinite(self.measure.truths[0][0]).any():
             bits = PRECISION.get(self.judge.precision, 53)
-            counts = [min(bits, round(most)) for most in (lost, max(self.measure(way)))]
+            before, after = (min(bits, round(most)) for most in (lost, max(self.measure(way))))
             where = ", ".join(dict.fromkeys(filter(None, wheres)))
-            check.rewrite = Rewrite(text, *counts, bits, where)
+            check.rewrite = Rewrite(text, before, after, bits, where)
 
     # -- what loses less
 

@@ -605,13 +605,13 @@ def branches(
         unsure, ways = _each_way(nodes, leaves, precision)
         if not unsure:
             return None
-        results, bounds = [], []
+        results, bounds = list[Any](), list[Any]()
         for way in ways:
             table = _values_with_bounds(way, leaves, precision)
             parts = [table[x] for x in way]
             results.append([np.ravel(part.value) for part in parts])
-            rooms = (part.arithmetic.allowance(part, np.shape(part.value)) for part in parts)
-            bounds.append(list(map(np.ravel, rooms)))
+            allowed = (part.arithmetic.allowance(part, np.shape(part.value)) for part in parts)
+            bounds.append(list(map(np.ravel, allowed)))
         columns = [np.array(column) for column in zip(*results, strict=True)]
         rooms = [np.max(column, axis=0) for column in zip(*bounds, strict=True)]
         return Branches(DECIDES.format(_words(unsure[0])), columns, rooms)

@@ -99,7 +99,7 @@ def back(
             )
         if isinstance(rule, Whole):
             _, *ways = rule.formulas
-            pull, flows = (None if way is None else partial(way, **static) for way in ways)
+            pull, flows = (way and partial(way, **static) for way in ways)
             return _linear(pull, flows, parts, out, operands)
         _, move = move_entries(op, operands, static)
         through: Pull = lambda part, *_: move(part)  # noqa: E731
@@ -158,14 +158,14 @@ def _open_body(
     return root, leaves, table
 
 
-def _linear(pull: Any, flows: Pull | None, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
+def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
     """Cotangents go back as they are, errors with random signs, which add up as rounding does.
 
     flows  how what flows goes back; None where everything does
     """
     slope, error, live = adjoint
-    slopes = pull(slope, out, *operands)
-    random, moved, draws = np.random.default_rng(7), None, []
+    slopes, moved, draws = pull(slope, out, *operands), None, []
+    random = np.random.default_rng(7)
     if isinstance(error, tuple) or _common_entry(error) != 0:
         if flows is pull and all(
             s is None or np.max(s, initial=0) <= 1

@@ -371,7 +371,7 @@ def _along(
     found = op.forward(*_cast(moved, dtype), **static)
     pairs = zip(found, cotangent, strict=True) if isinstance(found, tuple) else [(found, cotangent)]
     weighted = [np.ravel(_cast(p, LONG_DOUBLE) * w) for p, w in pairs if w is not None]
-    return np.concatenate(weighted or [[0.0]])
+    return np.concatenate(weighted) if weighted else np.zeros(1)
 
 
 def differences(
