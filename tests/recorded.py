@@ -21,7 +21,7 @@ def read_table(name: str) -> Any:
 
 
 def read_lines(name: str | Path) -> list[Any]:
-    """What stands in a file of data/ that people write, a case a line."""
+    """The lines of a file of data/ that people write: JSON Lines."""
     return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
 
 
