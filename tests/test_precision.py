@@ -329,17 +329,3 @@ def test_rounding_to_bfloat16_within_a_function_of_jax_is_a_step_of_it(
         at={"x": np.array([0.3, -0.7], np.float32)},
     )
     assert check.verdict.word == verdict
-
-
-def test_expressions_are_computed_in_float64_and_float32_alone(call_cli: Any) -> None:
-    done = call_cli("eval", "x**2", "x=2", "--dtype", "bfloat16")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (
-        2, "error[usage]: --dtype must be one of float64, float32, not 'bfloat16'",
-    )  # fmt: skip
-    done = call_cli(
-        "check", "--function", "f:f", "--gradient", "f:g", "--at", "x=1", "--dtype", "half"
-    )
-    assert (
-        done.stderr.splitlines()[0]
-        == "error[usage]: --dtype must be one of float64, float32, float16, bfloat16, not 'half'"
-    )

@@ -174,21 +174,6 @@ def test_a_terminal_does_not_break_it(tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
-    "arguments", [["-"], ["-e", "x**2", "x=@-", "--grad", "x=1"], ["-e", "+".join(["x"] * 1000), "x=1", "--grad", "x=1"]],
-    ids=["standard input", "data of standard input", "a long expression"],
-)  # fmt: skip
-def test_what_cannot_be_repeated_has_no_command(call_cli, arguments):
-    done = call_cli(
-        "check",
-        *arguments,
-        "--format",
-        "jsonl",
-        stdin="assert 1 == 2\n" if arguments == ["-"] else "[3]",
-    )
-    assert "repeat" not in json.loads(done.stdout)["outcome"]
-
-
 @shell
 @pytest.mark.parametrize(
     "word",
@@ -213,24 +198,3 @@ def test_a_word_is_a_word(word):
     assert words(shell_word(word)) == [word]
     assert shell_word(word).isprintable()
     assert "##[" not in shell_word(word)
-
-
-MISUSES = {
-    "two files": (["m.grad", "good.grad", "--line", "1"], "--line is about one file"),
-    "beside an expression": (["m.grad", "-e", "x", "--line", "1"], "--line is about one file"),
-    "of a function": (["--function", "m:f", "--gradient", "m:g", "--at", "x=1", "--line", "1"], "--function and --line exclude each other"),
-    "with a baseline": (["m.grad", "--line", "1", "--baseline", "b.json"], "--line and --baseline "
-    "exclude each other"),
-    "a line without a case": (["m.grad", "--line", "1"], "there is nothing to check in line 1 of "
-    "'m.grad'"),
-    "a line beyond the end": (["r.jsonl", "--line", "10"], "there is nothing to check in line 10 "
-    "of 'r.jsonl'"),
-    "no number": (["m.grad", "--line", "0"], "--line must be a whole number from 1, not 0"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("arguments", "said"), MISUSES.values(), ids=MISUSES)
-def test_a_line_of_nothing(call_cli, inputs, arguments, said):
-    done = call_cli("check", *arguments)
-    assert done.returncode == 2
-    assert said in done.stderr

@@ -349,25 +349,3 @@ def test_a_result_that_is_there_twice_leaves_its_level_once() -> None:
 
     found = jacfwd(function)(POINT)
     assert [part.reshape(2, 2).tolist() for part in found] == [[[1.0, 0.0], [0.0, 1.0]]] * 3
-
-
-WHOLE = "only Tensors of floating point dtype can require gradients. This one is torch.int64"
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda whole: jvp(lambda x: x * 1.0, (whole,), (POINT,)), WHOLE),
-        (
-            lambda whole: jvp(lambda x: x, (POINT,), (whole,)),
-            "a tangent of torch.Size([2]) and torch.int64 is none of the primal, which has "
-            "torch.Size([2]) and torch.float64",
-        ),
-        (jacfwd(lambda x: x * 1.0), WHOLE),
-    ],
-    ids=["primal", "tangent", "jacfwd"],
-)
-def test_what_cannot_move_is_refused(call: Any, said: str) -> None:
-    with pytest.raises((ValueError, RuntimeError)) as error:
-        call(torch.tensor([1, 2]))
-    assert str(error.value) == said

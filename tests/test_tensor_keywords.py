@@ -85,36 +85,6 @@ def test_tensors_in_lists_and_parameters_keep_their_gradients_in_numpy(
     assert found.item() == pytest.approx(slope, rel=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("torch.stack([x[0], [c, c, c]])", "argument 'tensors' must be Tensor, not"),
-        ("torch.mul(x, [c, c, c])", r"mul\(\): argument 'other' must be Tensor, not list"),
-        ("torch.mul(x, [1.0, 2.0, 3.0])", r"'other' must be Tensor, not list"),
-        ("torch.cat([x, 3.0])", "argument 'tensors' must be Tensor, not"),
-        ("F.elu(x, alpha=c)", r"elu\(\): argument 'alpha' must be Number, not Tensor"),
-        ("torch.add(x, x, alpha=c)", "'alpha' must be Number"),
-        ("F.leaky_relu(x, c)", r"'negative_slope' must be Number"),
-        ("F.softplus(x, beta=c)", "'beta' must be Number"),
-        ("F.pad(x, (1, 1), value=c)", r"'value' must be Number"),
-        ("F.huber_loss(x, 2*x, delta=c)", "'delta' must be Number"),
-        ("torch.full((2,), c)", r"a number is wanted, not Tensor: its gradient would be lost"),
-        ("torch.full_like(x, c)", r"a number is wanted, not Tensor: its gradient would be lost"),
-        ("torch.arange(c, 5.)", "a number is wanted, not Tensor: its gradient would be lost"),
-        ("np.add(x, 1, where=M)", "np.add does not support where= without out="),
-        ("np.sort(x, order='f')", "sort of tensors does not support this order="),
-        ("np.einsum('ij->i', x, dtype=np.float64)", "einsum of tensors does not support this dtype"),
-        ("torch.zeros(3, out=x)", "does not support out="),
-        ("torch.add(x, 1.0, out=x)", "add does not support out="),
-        ("torch.max(x, 0, out=(x, x))", "max does not support out="),
-        ("torch.Tensor([1.0], True)", r"new\(\) received an invalid combination"),
-    ],
-)  # fmt: skip
-def test_what_would_be_dropped_is_refused(text: str, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
-        of(text)
-
-
 def test_a_plain_tensor_is_a_number_as_in_pytorch() -> None:
     x = torch.tensor([-1.0, 2.0], requires_grad=True)
     assert F.leaky_relu(x, torch.tensor(0.5)).tolist() == [-0.5, 2.0]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorded import over
 
 import gradcli as torch
 from gradcli.tensors.core.node import Node
@@ -117,27 +118,8 @@ def log_softmax(x: np.ndarray) -> Any:
     return x - np.log(np.exp(x).sum(-1, keepdims=True))
 
 
-@pytest.mark.parametrize(("text", "wanted"), [
-    ("F.cross_entropy(x, i)", lambda x, y, i: -log_softmax(x)[[0, 1, 2], i].mean()),
-    ("F.nll_loss(x, i)", lambda x, y, i: -x[[0, 1, 2], i].mean()),
-    ("torch.gather(x, 1, i[:, None])", lambda x, y, i: x[[0, 1, 2], i][:, None]),
-    ("torch.index_select(x, 0, i)", lambda x, y, i: x[i]),
-    ("torch.where(x > y, x, y)", lambda x, y, i: np.maximum(x, y)),
-    ("F.layer_norm(x, (3,), weight=y[0])", lambda x, y, i: (x - x.mean(1)[:, None]) / np.sqrt(x.var(1)[:, None] + 1e-5) * y[0]),
-    ("torch.cat([x, y])", lambda x, y, i: np.concatenate([x, y])),
-    ("torch.stack((x, y), 1)", lambda x, y, i: np.stack([x, y], 1)),
-    ("x.max(1).values", lambda x, y, i: x.max(1)),
-    ("torch.einsum('ij,ij->i', x, y)", lambda x, y, i: (x * y).sum(1)),
-    ("F.mse_loss(x, y)", lambda x, y, i: ((x - y) ** 2).mean()),
-    ("torch.quantile(x, 0.5)", lambda x, y, i: np.quantile(x, 0.5)),
-    ("torch.clamp(x, min=y)", lambda x, y, i: np.maximum(x, y)),
-    ("x.std(0)", lambda x, y, i: x.std(0, ddof=1)),
-    ("x.flatten()[1:]", lambda x, y, i: x.ravel()[1:]),
-    ("torch.diagonal(x)", lambda x, y, i: x.diagonal()),
-    ("torch.addmm(x, y, y)", lambda x, y, i: x + y @ y),
-    ("torch.lerp(x, y, 0.25)", lambda x, y, i: x + 0.25 * (y - x)),
-])  # fmt: skip
-def test_the_next_call_of_a_form_is_of_its_own_tensors(text: str, wanted: Any) -> None:
+@over("tensor_calls", "forms", "text", "wanted")  # fmt: skip
+def test_the_next_call_of_a_form_is_of_its_own_tensors(text: str, wanted: str) -> None:
     for seed in range(3):
         random = np.random.default_rng(seed)
         x, y, i = (
@@ -160,7 +142,11 @@ def test_the_next_call_of_a_form_is_of_its_own_tensors(text: str, wanted: Any) -
                 },
             )
 
-        np.testing.assert_allclose(function(*leaves).numpy(force=True), wanted(x, y, i), rtol=1e-12)
+        np.testing.assert_allclose(
+            function(*leaves).numpy(force=True),
+            eval(wanted, {**globals(), "x": x, "y": y, "i": i}),
+            rtol=1e-12,
+        )
         assert torch.autograd.gradcheck(function, leaves)
 
 

@@ -192,25 +192,6 @@ def test_bytes_and_additions_by_index_put() -> None:
     assert x.tolist() == [5.0, 1.0, 4.0]
 
 
-def test_masks_of_bytes() -> None:
-    x = torch.arange(3.0)
-    with pytest.warns(
-        UserWarning, match="indexing with dtype torch.uint8 is now deprecated"
-    ) as seen:
-        assert x[torch.tensor([1, 0, 1], dtype=torch.uint8)].tolist() == [0.0, 2.0]
-    assert seen[0].filename == __file__
-
-
-def test_steps_backwards_are_refused() -> None:
-    """PyTorch has no views of them; what flips is a copy."""
-    x = torch.arange(4.0)
-    with pytest.raises(ValueError, match=r"^step must be greater than zero$"):
-        x[::-1]
-    with pytest.raises(ValueError, match=r"^step must be greater than zero$"):
-        x[::-1] = torch.arange(4.0)
-    assert x.flip(0).tolist() == np.flip(x).tolist() == [3.0, 2.0, 1.0, 0.0]
-
-
 def test_numpy_where_nothing_is_recorded() -> None:
     x = leaf()
     with torch.no_grad():
@@ -232,80 +213,6 @@ def test_read_only_arrays_are_not_written_to() -> None:
         with pytest.raises(RuntimeError, match="read-only"):
             write()
     assert array.tolist() == [1.0, 1.0, 1.0]
-
-
-REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: torch.zeros(2)[0.0], IndexError, r"only integers, slices \(`:`\), .* are valid "
-    r"indices \(got float\)"),
-    (lambda: torch.zeros(2)["a":"b"], TypeError, "object cannot be interpreted as an integer"),
-    (lambda: torch.zeros(2)[::0], ValueError, "step must be greater than zero"),
-    (lambda: torch.zeros(())[0], IndexError, "too many indices for tensor of dimension 0"),
-    (lambda: torch.zeros(2)[0, 0], IndexError, "too many indices for tensor of dimension 1"),
-    (lambda: torch.zeros(2)[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
-    (lambda: torch.zeros(2)[torch.tensor([0.5])], IndexError, "tensors used as indices must be "
-    "long, int, byte or bool tensors"),
-    (lambda: torch.zeros(2).__setitem__(slice(None), torch.ones(3)), RuntimeError, r"shapes "
-    r"\(3,\) and \(2,\) do not broadcast"),
-    (lambda: torch.zeros(4).__setitem__([0, 1], torch.ones(3)), RuntimeError, r"shape mismatch: "
-    r"value tensor of shape \[3\] cannot be"),
-    (lambda: torch.zeros(2).copy_(torch.ones(1, 2)), RuntimeError, r"output with shape \[2\] "
-    r"doesn't match the broadcast shape \[1, 2\]"),
-    (lambda: torch.zeros(2).fill_(torch.ones(2)), RuntimeError, "fill_ only supports 0-dimension "
-    "value tensor"),
-    (lambda: torch.zeros(2).view(3), RuntimeError, r"cannot reshape array of size 2 into shape "
-    r"\(3,\)"),
-    (lambda: torch.zeros(2, 3).t().view(6), RuntimeError, "view size is not compatible with input "
-    "tensor's size and stride"),
-    (lambda: torch.zeros(2)[torch.tensor([1], dtype=torch.int16)], IndexError, "tensors used as "
-    "indices must be long, int, byte or bool"),
-    (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together "
-    r"with shapes"),
-    (lambda: torch.zeros(2).__setitem__([0], torch.ones(1, dtype=DOUBLE)), RuntimeError, "Index "
-    "put requires the source and destination"),
-    (lambda: torch.zeros(2).__setitem__([0], torch.ones(3, dtype=DOUBLE)), RuntimeError, r"shape "
-    r"mismatch: value tensor of shape \[3\]"),
-    (lambda: torch.zeros(3).view(DOUBLE), TypeError, "shape must be a whole number or a list of "
-    "them"),
-    (lambda: torch.zeros(2, 3).expand(3), RuntimeError, r"expand: the shape \(3,\) has fewer axes "
-    r"than the array of shape \(2, 3\)"),
-    (lambda: torch.zeros(2, 3).select(0, 5), IndexError, "select: there is no entry 5 along an "
-    "axis of 2"),
-    (lambda: torch.zeros(2, 3).narrow(0, 1, 5), RuntimeError, "narrow: no 5 entries from 1 on "
-    "along an axis of 2"),
-    (lambda: torch.zeros(2, 3).unfold(0, 5, 1), RuntimeError, "unfold: no windows of 5 entries at "
-    "steps of 1 in an axis of 2"),
-    (lambda: torch.zeros(2).diagonal(), IndexError, "axis 1 is out of bounds for an array of 1 "
-    "axes"),
-    (lambda: torch.zeros(2).split(-1), RuntimeError, "split: parts of -1 entries cannot make up 2"),
-    (lambda: torch.zeros(2).split([1, 3]), RuntimeError, r"split: the sizes \(1, 3\) are not of 2 "
-    r"entries in all"),
-    (lambda: torch.tensor(1.0).unbind(), RuntimeError, "unbind needs an array of at least one "
-    "axis, not a number"),
-    (lambda: torch.tensor(1.0).chunk(2), RuntimeError, "chunk needs an array of at least one "
-    "axis, not a number"),
-    (lambda: torch.zeros(2, 3).permute(0, 0), RuntimeError, "repeated axis in transpose"),
-    (lambda: torch.zeros(2, 3).permute(0), RuntimeError, "axes don't match array"),
-    (lambda: torch.zeros(2, 3).movedim((0, 0), (0, 1)), RuntimeError, r"axis \(0, 0\) names an "
-    r"axis twice"),
-    (lambda: torch.zeros(1, 2, 3).t(), RuntimeError, r"t needs an array of 0 to 2 axes, not of "
-    r"shape \(1, 2, 3\)"),
-    (lambda: torch.zeros(2, 3).flatten(1, 0), RuntimeError, "flatten: start_dim must not come "
-    "after end_dim"),
-    (lambda: torch.zeros(3).unflatten(0, (2, 2)), RuntimeError, r"unflatten: an axis of 3 entries "
-    r"cannot have the shape \(2, 2\)"),
-    (lambda: torch.zeros(3).vsplit(1), RuntimeError, r"vsplit needs an array of at least 2 axes, "
-    r"not of shape \(3,\)"),
-    (lambda: torch.zeros(3).hsplit(2), RuntimeError, "split: 3 entries have no 2 equal parts"),
-    (lambda: torch.zeros(3).H, RuntimeError, "tensor.H is of matrices"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("make", "kind", "message"), REFUSED, ids=[message[:50] for _, _, message in REFUSED]
-)
-def test_what_is_refused(make: Any, kind: Any, message: str) -> None:
-    with pytest.raises(kind, match=message):
-        make()
 
 
 # -- anomalies

@@ -247,18 +247,3 @@ def test_classes_are_found_by_their_names() -> None:
     assert isinstance(gradcli.explain("x", x=1.0), gradcli.Explanation)
     for name in gradcli.__all__:
         assert getattr(gradcli, name).__module__.startswith("gradcli."), name
-
-
-ELSEWHERE = {
-    "grad": "gradcli.autograd.grad",
-    "vjp": "gradcli.autograd.functional.vjp",
-    "gradcheck": "gradcli.autograd.gradcheck",
-    "repl": "`gradcli repl --help`",
-    "sofmax": "did you mean 'softmax'?",
-}
-
-
-@pytest.mark.parametrize(("name", "help"), ELSEWHERE.items(), ids=ELSEWHERE)
-def test_names_that_are_not_there_say_where_it_is(name: str, help: str) -> None:
-    with pytest.raises(AttributeError, match=re.escape(help)):
-        getattr(gradcli, name)
