@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.special
 import sympy
+from recorded import over
 from sympy.parsing.sympy_parser import (
     convert_xor,
     function_exponentiation,
@@ -124,20 +125,8 @@ def test_what_is_read_without_values_is_what_sympy_reads():
 # -- logarithms to a base, and textbook names of functions
 # ---------------------------------------------------------------------
 
-MEANINGS = {
-    "log_3 x": np.log(1.25) / np.log(3), "log_3(x)": np.log(1.25) / np.log(3), "log_b(x)": np.log(1.25) / np.log(2.5),
-    "log_b x": np.log(1.25) / np.log(2.5), "log₃ x": np.log(1.25) / np.log(3), "log_2(x)": np.log2(1.25), "log_10 x": np.log10(1.25),
-    "log(x, 2)": np.log2(1.25), "log(x, b)": np.log(1.25) / np.log(2.5), "lg x": np.log10(1.25), "lg(x)": np.log10(1.25),
-    "tg x": np.tan(1.25), "ctg(x)": 1 / np.tan(1.25), "cosec x": 1 / np.sin(1.25), "arctg x": np.arctan(1.25),
-    "arcctg x": np.pi / 2 - np.arctan(1.25), "sh x": np.sinh(1.25), "ch 2x": np.cosh(2.5), "th(x)": np.tanh(1.25),
-    "tg^2 x": np.tan(1.25) ** 2, "1/log_3 x": np.log(3) / np.log(1.25), "x lg x": 1.25 * np.log10(1.25),
-    "sh x ch x": np.sinh(2.5) / 2, "log_3(x)^2": (np.log(1.25) / np.log(3)) ** 2, "log_5(x^2 + 1)": np.log(2.5625) / np.log(5),
-    "th = 3; th x": 3.75, "th = 3; th(x + 1)": 6.75, "tg = 2; tg*x": 2.5, "sh(u) = u + 1; sh(x)": 2.25,
-    "log_p(u) = 2*u; log_p(x)": 2.5, "math.log(x, 2)": np.log2(1.25),
-}  # fmt: skip
 
-
-@pytest.mark.parametrize(("text", "wanted"), MEANINGS.items(), ids=MEANINGS)
+@over("readings", "textbook functions", "text", "wanted")
 def test_textbook_functions(text, wanted):
     record = gradcli.evaluate(f"x = 1.25; b = 2.5\n{text}", check=False)
     assert float(record.value) == pytest.approx(wanted, rel=1e-13)
@@ -234,18 +223,8 @@ def test_piecewise_in_lower_case():
 # -- helps
 # ---------------------------------------------------------------------------------------------------------------------
 
-HELPS = {
-    "45deg + x": "write 45° or 45*pi/180", "x degrees": "write x° or x*pi/180", "derivative(x^2)": "write grad(x^2, x)",
-    "diff(x^2, x)": "write grad(x^2, x)", "Derivative(x**2, x)": "write grad(x**2, x)", "gradient(x^2)": "write grad(x^2, x)",
-    "struve(x)": "define it before, or write * to multiply", "xsin(x)": "write x*sin(x)",
-    "Sin[x]": "write sin(x): functions have round brackets",
-    "Math.sin(x)": "leave 'Math.' out: 'Math' is no library here", "let z = x": "leave 'let' out", "=SIN(A1)": "leave it out",
-    "sum(t**2 for t in x)": "write sum(x**2) for a sum over all entries", "def g(q, k, mask): pass": "write f(x) = x**2 for a function",
-    "def g(q, k): return q*k": "write g(q, k) = q*k", "x mod 2": "it is % here",
-}  # fmt: skip
 
-
-@pytest.mark.parametrize(("text", "help"), HELPS.items(), ids=HELPS)
+@over("readings", "helps", "text", "help")
 def test_helps_lead_to_what_was_meant(text, help):
     with pytest.raises(GradcliError) as caught:
         gradcli.evaluate(f"x = 1.5\n{text}")

@@ -5,9 +5,9 @@ refused.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from subprocess import CompletedProcess
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,30 +17,9 @@ import gradcli
 from gradcli.errors import GradcliError
 from gradcli.report.lines import round_to_deviation
 
-CASES = {  # by hand: the root of the sum of squared partial derivatives times deviations
-    "product": ("m*v", {"m": "2±0.1", "v": "3+/-0.2"}, math.hypot(3 * 0.1, 2 * 0.2)),
-    "energy": ("m*v**2/2", {"m": "1.0±0.1", "v": "3±0.2"}, math.hypot(4.5 * 0.1, 3 * 0.2)),
-    "itself": ("x - x", {"x": "1±0.5"}, 0.0),
-    "square": ("x*x", {"x": "3±0.1"}, 0.6),
-    "exact": ("a*b", {"a": "2±0", "b": "5±0.1"}, 0.2),
-    "sum": ("sum(x)", {"x": "1,2,3±0.1"}, 0.1 * math.sqrt(3)),
-    "each": ("sum(x)", {"x": "[1, 2] ± [0.3, 0.4]"}, 0.5),
-    "entries": (
-        "m*x",
-        {"m": "1±0.1", "x": "[1, 2] ± [0.1, 0.2]"},
-        [math.hypot(0.1, 0.1), math.hypot(0.2, 0.2)],
-    ),
-    "exponential": (
-        "exp(-t/tau)",
-        {"t": "1±0.1", "tau": "2±0.05"},
-        math.exp(-0.5) * math.hypot(0.5 * 0.1, 0.25 * 0.05),
-    ),
-}
 
-
-@pytest.mark.parametrize("name", CASES)
-def test_first_order(name: str) -> None:
-    text, at, wanted = CASES[name]
+@over("uncertainty", "first order", "text", "at", "wanted")
+def test_first_order(text: str, at: Any, wanted: Any) -> None:
     record = gradcli.evaluate(
         text, at=at, seed=np.ones(np.shape(wanted)) if np.ndim(wanted) else None
     )

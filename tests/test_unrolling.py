@@ -44,36 +44,9 @@ def test_small_arrays_are_unrolled(
         np.testing.assert_allclose(gradient, other_grads[name], rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("text", "values", "dtype"),
-    [
-        (ROSENBROCK, {"x": np.linspace(0.0, 1.0, 65)}, "float64"),
-        ("sum(exp(x)*sin(x))", {"x": np.linspace(0.0, 1.0, 64)}, "float64"),
-        (ROSENBROCK, {"x": np.linspace(0.0, 1.0, 4)}, "float32"),
-        ("sum(logsumexp(x, 0)*x)", {"x": np.linspace(0.0, 1.0, 4)}, "float64"),
-        ("sum(x)", {"x": np.zeros(0)}, "float64"),
-        ("x*y", {"x": np.array(2.0), "y": np.array(3.0)}, "float64"),
-        ("x > 1", {"x": np.array([0.0, 2.0])}, "float64"),
-        # most of the work has no axes, and is done on floats in any case
-        (
-            "*".join(f"(s - {i}.5)" for i in range(40)) + " + sum(A @ A)",
-            {"A": np.ones((8, 8)), "s": np.array(1.0)},
-            "float64",
-        ),
-        # a program that would take too long to compile
-        (
-            "+".join(f"sum((x - {i})**2*x)" for i in range(300)),
-            {"x": np.linspace(0.0, 1.0, 12)},
-            "float64",
-        ),
-        (
-            "\n".join(["h0 = A", *(f"h{i + 1} = A @ h{i}" for i in range(100)), "sum(h100)"]),
-            {"A": np.full((8, 8), 0.1)},
-            "float64",
-        ),
-    ],
-)
+@over("unrolling", "whole", "text", "values", "dtype")
 def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> None:
+    values = {name: np.array(value) for name, value in values.items()}
     for function in (gradcli.value_and_grad(text, dtype=dtype), gradcli.compile(text, dtype=dtype)):
         function(
             values,
