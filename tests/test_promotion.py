@@ -122,28 +122,6 @@ def test_operators_in_place_write_to_the_tensor() -> None:
     assert alias.tolist() == [False, False]
 
 
-def test_bytes_as_an_index_are_a_mask_which_pytorch_warns_of() -> None:
-    with pytest.warns(
-        UserWarning,
-        match="indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
-        "instead",
-    ):
-        assert torch.tensor([1.0, 2.0, 3.0])[
-            torch.tensor([0, 1, 1], dtype=torch.uint8)
-        ].tolist() == [2.0, 3.0]
-
-
-def test_entries_at_indices_are_written_in_their_dtype() -> None:
-    x = torch.ones(5, 2)
-    with pytest.raises(
-        RuntimeError,
-        match=r"Index put requires .* dtypes match, got Float for the destination and Int",
-    ):
-        x[:, [1]] = torch.zeros(5, 1, dtype=torch.int32)
-    x[:, 1] = torch.zeros(5, dtype=torch.int32)
-    assert x.sum() == 5
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -173,16 +151,3 @@ def test_constants_of_rules_have_the_dtype_of_what_they_meet(text: str) -> None:
             kinds = node.dtype if isinstance(node.dtype, tuple) else (node.dtype,)
             assert np.float32 not in kinds, f"{node.name()} is computed in float32"
             waiting += [following for following, _ in node.next_functions]
-
-
-@pytest.mark.parametrize(
-    ("text", "entries"),
-    [
-        ("i.index_add(0, torch.tensor([0]), i[:1], alpha=1.5)", [6, 2]),
-        ("torch.addcmul(i, i, i, value=0.25)", [3, 2]),
-        ("torch.addmv(i, torch.eye(2, dtype=torch.long), i, beta=2.5)", [9, 6]),
-    ],
-)
-def test_numbers_are_whole_where_they_scale_whole_numbers(text: str, entries: list[int]) -> None:
-    found = eval(text, {"torch": torch, "i": torch.tensor([3, 2])})
-    assert (found.dtype, found.tolist()) == (torch.int64, entries)

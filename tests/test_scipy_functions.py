@@ -83,13 +83,6 @@ def test_ufuncs_of_scipy_are_recorded() -> None:
     assert scipy.special.ive(1.0, x).requires_grad
 
 
-@pytest.mark.parametrize("given", [1.7, np.float64(1.7), [1.7, 2], np.array([1, 2]), 3])
-def test_numbers_alone_are_doubles(given: Any) -> None:
-    found = torch.scipy.special.psi(given)
-    assert found.dtype == torch.float64
-    assert found.numpy() == pytest.approx(scipy.special.psi(np.asarray(given, float)), rel=1e-14)
-
-
 def test_random_numbers_are_those_of_scipy() -> None:
     found = torch.scipy.stats.norm.rvs(torch.tensor([1.0, -2.0]), scale=0.5, size=2, random_state=3)
     assert np.array_equal(
@@ -116,15 +109,6 @@ def test_counts_of_what_cannot_be_counted_are_zero(name: str) -> None:
     found.sum().backward()
     assert (leaf.grad.numpy()[wanted == 0] == 0).all()
     assert np.isfinite(leaf.grad.numpy()).all()
-
-
-@pytest.mark.parametrize("mode", ["full", "valid", "same"])
-def test_convolutions_over_two_axes(mode: str) -> None:
-    x, y = rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
-    found = torch.scipy.signal.convolve(torch.tensor(x), torch.tensor(y), mode)
-    assert found.numpy() == pytest.approx(scipy.signal.convolve(x, y, mode), rel=1e-12)
-    leaves = [torch.tensor(array, requires_grad=True) for array in (x, y)]
-    assert torch.autograd.gradcheck(lambda a, b: torch.scipy.signal.convolve(a, b, mode), leaves)
 
 
 @pytest.mark.parametrize(

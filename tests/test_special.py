@@ -5,7 +5,6 @@ Numbers in the first table were measured with PyTorch 2.13 in float64.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import mpmath
@@ -90,35 +89,6 @@ def test_hurwitz_zeta_is_as_right_as_its_record_says(n: int) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("x", "q"),
-    [(-3.6, 0.14), (-4.575, 0.1399), (-4.97, 0.5), (-2.064, 0.001), (-2.0000001, 1.0), (0.5, 0.3)],
-)
-def test_gradients_of_hurwitz_zeta_are_agreed_on(x: float, q: float) -> None:
-    record = gradcli.evaluate("zeta(x, q)", x=x, q=q, formula=False)
-    assert record.check.verdict == "agree"
-    assert {name: part.verdict.word for name, part in record.check.variables.items()} == {
-        "x": "agree",
-        "q": "agree",
-    }
-    with mpmath.workdps(40):
-        assert record.grad["x"] == pytest.approx(
-            float(mpmath.zeta(mpmath.mpf(x), mpmath.mpf(q), 1)), rel=1e-9
-        )
-
-
-@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv"])
-def test_a_bessel_function_is_of_one_order(name: str) -> None:
-    with pytest.raises(
-        gradcli.GradcliError, match=f"{name}: the order must be a number, not an array"
-    ):
-        gradcli.evaluate(f"sum({name}([0, 1], 2.5))", check=False)
-    with pytest.raises(
-        gradcli.GradcliError, match=f"{name}: the order must be a number, not an array"
-    ):
-        gradcli.evaluate(f"sum({name}(x, 2.5))", x=[0.0, 1.0], check=False)
-
-
 @over("special", "tails", "text", "x", "true")
 def test_first_and_second_derivatives_where_formulas_cancel(text: str, x: float, true: str) -> None:
     function = eval(f"lambda x: {true}", {"m": mpmath.mp})
@@ -142,14 +112,6 @@ def test_polygamma_far_to_the_left_is_reflected(n: int, x: float) -> None:
     assert found.check.verdict.word == "agree"
 
 
-def test_polygamma_so_far_to_the_left_that_no_sum_ends() -> None:
-    x = -1e12 - 0.25
-    assert gradcli.evaluate("polygamma(1, x)", x=x, formula=False).value == pytest.approx(
-        2 * math.pi**2, rel=1e-11
-    )
-    assert gradcli.evaluate("polygamma(1, x)", x=-1e20, formula=False).value == math.inf
-
-
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
@@ -164,9 +126,3 @@ def test_what_has_no_value_here_is_refused_by_name(text: str, message: str, help
     with pytest.raises(gradcli.GradcliError, match=message) as caught:
         gradcli.evaluate(text, x=0.5)
     assert help in (caught.value.help or "")
-
-
-def test_a_spherical_bessel_function_of_a_tiny_number_is_the_first_term_of_its_series() -> None:
-    """SciPy's is 0, for the square of the number is."""
-    found = gradcli.evaluate("spherical_jn(1, x)", x=3e-300)
-    assert (found.value, found.grad["x"]) == pytest.approx((1e-300, 1 / 3), rel=1e-15)

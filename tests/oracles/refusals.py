@@ -29,7 +29,7 @@ def names(torch: Any) -> dict[str, Any]:
         "v": torch.tensor([0.5, 0.25, 0.75]), "w2": torch.ones(4), "z": torch.zeros(2, 2),
         "s": torch.tensor([[2.0, 1.0], [1.0, 3.0]]), "c": torch.tensor(1.0),
         "g": torch.ones(2, requires_grad=True), "k": torch.tensor(2.0, requires_grad=True),
-        "i": torch.tensor([3, 2]), "b": torch.tensor([True, False]), "d": torch.tensor([1.0, 2.0], dtype=torch.float64),
+        "ints": torch.tensor([3, 2]), "truths": torch.tensor([True, False]), "doubles": torch.tensor([1.0, 2.0], dtype=torch.float64),
         "np": np, "autograd": torch.autograd, "AF": torch.autograd.functional, "func": torch.func,
     }  # fmt: skip
 
