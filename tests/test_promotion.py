@@ -5,13 +5,14 @@ PyTorch's for every pair of dtypes and categories, and for whole numbers in func
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers import thinned
 from oracles import dtypes
-from recorded import read_json
+from recorded import DATA, read_json
 
 import gradcli as torch
 
@@ -24,36 +25,9 @@ KINDS = [
 ]
 
 
-# Where we differ from PyTorch, by how many of the 529 pairs, and why.
-DIFFERENT = {
-    "torch.div(x, y, rounding_mode='trunc')": (
-        4,
-        "two booleans are divided, where PyTorch has no kernel",
-    ),
-    "torch.rsub(x, y)": (
-        4,
-        "a number decides against a tensor without axes where it is the minuend of a function",
-    ),
-}
-# What is not here yet, or is more than PyTorch has: for so many of the 10 dtypes.
-DIFFERENT_ALONE = {
-    "x.diff()": (1, "of booleans"), "x @ x": (1, "booleans are multiplied"), "torch.einsum('i,i', "
-    "x, x)": (1, "booleans are multiplied"),
-    "torch.square(x)": (1, "booleans stay booleans"), "torch.logcumsumexp(x)": (9, "an axis may "
-    "be left out, for a vector"),
-    "torch.bincount(x)": (4, "booleans are counted; TypeError for NotImplementedError"), "F.hardtanh(x)": (1, "bytes have a limit of -1"),
-    "torch.round(x, decimals=1)": (6, "whole numbers may be rounded to decimals"),
-    "F.avg_pool1d(x[None, None], 2)": (1, "no means of whole numbers, which PyTorch has for int64 "
-    "alone"),
-    "F.interpolate(x[None, None], scale_factor=2)": (5, "whole numbers may be repeated"),
-    "F.interpolate(x[None, None, None], scale_factor=2)": (5, "whole numbers may be repeated"),
-    "torch.quantile(x, 0.5)": (2, "of floats of 16 bits"), "torch.cdist(x[None], x[None])": (2, "of floats of 16 bits"),
-    "torch.nn.functional.embedding(x, torch.ones(5, 2))": (8, "indices of any dtype of whole "
-    "numbers"),
-    "torch.arange(3, dtype=x.dtype)": (1, "of booleans"), "torch.linspace(0, 4, 3, dtype=x.dtype)": (1, "of booleans"),
- "torch.searchsorted(x, x)": (9, "missing"), "torch.bucketize(x, x)": (9, "missing"),
-    "torch.isin(x, x)": (9, "missing"),
-}  # fmt: skip
+# Where we differ from PyTorch, or have more or less: for how many of the 529 pairs or the 10 dtypes,
+# and why.
+DIFFERENT = json.loads((DATA / "dtypes_different.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("text", thinned(dtypes.PAIRS))
@@ -79,7 +53,7 @@ def test_one_tensor_of_every_dtype(text: str) -> None:
         for name, wanted, got in zip(dtypes.DTYPES, RECORDED["alone"][text], found, strict=True)
         if not agree(wanted, got)
     ]
-    assert len(wrong) <= DIFFERENT_ALONE.get(text, (0, ""))[0], wrong
+    assert len(wrong) <= DIFFERENT.get(text, (0, ""))[0], wrong
 
 
 @pytest.mark.parametrize("text", dtypes.NONE)

@@ -198,33 +198,3 @@ def test_hessian_is_symmetric_and_the_derivative_of_the_gradient(
     fine = differences(gradient, values["x"], 2e-4).reshape(3, 6)
     assume(np.all(np.isfinite(coarse)) and np.allclose(coarse, fine, rtol=1e-5, atol=1e-6 * size))
     assert blocks["y", "x"] == pytest.approx(fine, rel=1e-4, abs=1e-5 * size), pair.text
-
-
-@steady(100)
-@given(SCALARS, VALUES)
-def test_language_derivatives_agree_with_each_other(pair: Pair, values: dict[str, Any]) -> None:
-    """grad, vjp, jvp, jacobian, hvp and hessian inside expressions say the same."""
-    slopes = tame(pair, values, 1.0)
-
-    def of(text: str) -> Any:
-        return gradcli.evaluate(
-            f"f = {pair.text}\n{text}", at=values, wrt=[], seed=None, check=False, formula=False
-        ).value
-
-    assert of("sum(grad(f, x)*cos(x))") == pytest.approx(
-        np.sum(slopes["x"] * np.cos(values["x"])), rel=1e-8, abs=1e-8
-    )
-    assert of("jvp(f, x, cos(x))") == pytest.approx(
-        of("sum(jacobian(f, x)*cos(x))"), rel=1e-8, abs=1e-8
-    )
-    assert of("sum(vjp(f, x, 2)*cos(x))") == pytest.approx(
-        2 * of("sum(grad(f, x)*cos(x))"), rel=1e-8, abs=1e-8
-    )
-    twice = of("sum(hvp(f, y, sin(y)))")
-    assume(np.isfinite(twice) and abs(twice) < 1e5)
-    assert twice == pytest.approx(
-        of("sum(hessian(f, y) @ sin(y))"), rel=1e-7, abs=1e-7 * (1 + abs(twice))
-    )
-    assert twice == pytest.approx(
-        of("sum(jvp(grad(f, y), y, sin(y)))"), rel=1e-7, abs=1e-7 * (1 + abs(twice))
-    )

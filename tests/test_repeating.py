@@ -10,6 +10,7 @@ import subprocess
 from typing import get_args, get_origin
 
 import pytest
+from recorded import over
 
 from gradcli.cli.decide.cases import Repeating
 from gradcli.cli.inputs import Inputs
@@ -51,25 +52,6 @@ RECORDS = [
 ]
 FUNCTIONS = "def f(x):\n    return (x**3).sum()\n\n\ndef df(x):\n    return 2*x**2\n"
 
-RUNS = {
-    "a program": (["m.grad"], [4, 7, 8, 10, 12, 12]),
-    "one that is told apart from an option": (["-f", "-m.grad"], [1]),
-    "one whose name has an equals sign": (["a=1.grad"], [1]),
-    "one whose name has a quote, a blank and a newline": (["it's\n a.grad"], [1]),
-    "one whose name is no text": (["\udcff.grad"], [1]),
-    "a folder": (["folder"], [1, 2]),
-    "records": (["r.jsonl"], [2, 3, 4]),
-    "records in a file of another suffix": (["r.txt", "-i", "jsonl"], [2, 3, 4]),
-    "bindings and options": (["free.grad", "a=1,2", "--rtol", "1e-3", "--freeze", "b", "--freeze", "c", "--points", "3"], [1]),
-    "an expression": (["-e", "x**2*sin(x)", "--grad", "x=2*x"], [1]),
-    "one with bindings and claims": (["-e", "x**2 - '$HOME`' if x else y", "x=2", "y=@y.npy"], [1]),
-    "one that begins with a minus": (["-e", "-x**2", "x=3", "--grad-formula", "x=6"], [1]),
-    "one beside a file": (["good.grad", "-e", "f(a)", "--grad", "a=2"], [1]),
-    "a verdict of one's own": (["-e", "abs(x)", "x=0", "--fail-on", "kink"], [1]),
-    "a range": (["-e", "x**2", "--grad", "x=2*x+1", "--over", "x=0..1"], [1]),
-    "a function": (["--function", "mine:f", "--gradient", "mine:df", "--at", "x=[1, 2]", "--rtol", "1e-4"], [1]),
-}  # fmt: skip
-
 
 @pytest.fixture
 def inputs(tmp_path, monkeypatch):
@@ -98,7 +80,7 @@ def failures(done):
 
 
 @shell
-@pytest.mark.parametrize(("arguments", "lines"), RUNS.values(), ids=RUNS)
+@over("repeating", "runs", "arguments", "lines")
 def test_the_command_gives_the_same_failure(call_cli, inputs, arguments, lines):
     done = call_cli("check", *arguments, "--format", "jsonl", "--no-cache")
     commands, bad = failures(done)

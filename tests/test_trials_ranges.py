@@ -4,7 +4,6 @@ poles with their sides.
 
 from __future__ import annotations
 
-import json
 import random
 
 import numpy as np
@@ -107,43 +106,3 @@ def _hold_at_points(text, box):
         xs[smooth & ~inside],
         slopes[2][smooth & ~inside],
     )
-
-
-PLOTS = {
-    "sin(x)|cos(x)|x=0..6": ["sin(x)", "cos(x)"],
-    "x^3-3x|-2..2": ["x^3-3x"],
-    "-2..2|x^3-3x": ["x^3-3x"],
-    "-x|a*x|a=2|-1..1": ["-x", "a*x"],
-}
-
-
-@pytest.mark.parametrize("line", PLOTS)
-@pytest.mark.parametrize("suffix", ["csv", "json", "svg", "html"])
-def test_plots_of_several_expressions_and_of_a_range_alone(call_cli, tmp_path, line, suffix):
-    pytest.importorskip("matplotlib")
-    done = call_cli(
-        "plot",
-        *line.split("|"),
-        "--points",
-        "3",
-        "--no-check",
-        "--out",
-        str(tmp_path / f"p.{suffix}"),
-    )
-    assert done.returncode == 0, done.stderr
-    text = (tmp_path / f"p.{suffix}").read_text()
-    if suffix == "json":
-        found = json.loads(text)
-        assert [r["expr"] for r in (found if isinstance(found, list) else [found])] == PLOTS[line]
-    elif suffix == "csv":
-        assert len(text.splitlines()) == 1 + 3 * len(PLOTS[line])
-
-
-def test_numbers_of_logarithmic_axes_are_numbers(call_cli, tmp_path):
-    pytest.importorskip("matplotlib")
-    call_cli(
-        "plot", "exp(x)", "x=1..10", "--log", "xy", "--no-check", "--out", str(tmp_path / "p.svg")
-    )
-    text = (tmp_path / "p.svg").read_text()
-    assert "mathdefault" not in text
-    assert "<!-- 10000 -->" in text
