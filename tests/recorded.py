@@ -19,6 +19,11 @@ def read_json(name: str) -> Any:
     return json.loads(gzip.decompress((DATA / f"{name}.gz").read_bytes()))
 
 
+def read_table(name: str) -> Any:
+    """What stands in a file of data/ that people write: JSON."""
+    return json.loads((DATA / name).read_text("utf-8"))
+
+
 def write(name: str, text: str) -> None:
     """Compress a text into a file of data/: the same bytes for the same text."""
     (DATA / f"{name}.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
