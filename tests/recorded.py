@@ -24,6 +24,11 @@ def read_table(name: str) -> Any:
     return json.loads((DATA / name).read_text("utf-8"))
 
 
+def read_lines(name: str) -> list[Any]:
+    """The lines of a file of data/ that people write: JSON Lines."""
+    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
+
+
 def write(name: str, text: str) -> None:
     """Compress a text into a file of data/: the same bytes for the same text."""
     (DATA / f"{name}.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
