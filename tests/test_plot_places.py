@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from gradcli.plots.places import evenly, levels, locate_places, roundest
 from gradcli.plots.sampling import sample
 from gradcli.query.bindings import Programs
+from gradcli.query.evaluate import Script
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.plot_chart import panels
 from gradcli.report.ranges import VALUE, PlotRecord
@@ -28,9 +29,8 @@ def record_of(text: str, begin: float, end: float, **values: Any) -> PlotRecord:
     """The curve of a program's last query over a range of x."""
     bound = {name: np.asarray(value, float) for name, value in values.items()}
     program = Programs(values={**bound, "x": np.float64(begin + (end - begin) / 2)}).fresh()
-    *_, record = plots(
-        program, text.splitlines(keepends=True), None, AskedPlot({"x": (begin, end)})
-    )
+    script = Script(program, text.splitlines(keepends=True))
+    *_, record = plots(script, AskedPlot({"x": (begin, end)}))
     assert record.error is None, record.error
     return record
 

@@ -12,6 +12,7 @@ import pytest
 
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds
+from gradcli.query.evaluate import Script
 
 # Asserts over boxes, and a point at which one does not hold.
 ASSERTS = {
@@ -156,7 +157,7 @@ def _condition(choose, depth):
 def _hold_at_points(text, box):
     begin, end = box
     programs = Programs(values={"x": np.float64((begin + end) / 2)})
-    (record,) = bounds(programs.fresh(), [text], None, AskedBounds({"x": box}, width=0.5))
+    (record,) = bounds(Script(programs.fresh(), [text]), AskedBounds({"x": box}, width=0.5))
     if record.error is not None:
         assert (
             "its range is not known" in record.error.message or "nowhere" in record.error.message

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,19 +59,19 @@ class AskedExplanation:
     latex: bool = False
 
 
-def make_explanation(
+def explain_record(
     program: Program,
     lowered: Lowered,
     wrt: Mapping[str, Expr],
     record: Record,
     asked: AskedExplanation,
-) -> ShownExplanation:
-    """The explanation of a query whose record has its value and its gradient, while its graph is
-    there.
+) -> None:
+    """Put the explanation of a query into its record, which has its value and its gradient, while
+    its graph is there.
     """
-    explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(
-        program.text or ProgramText()
-    )
+    record.explanation = explanation = _Explaining(
+        program.scope, lowered.value, wrt, record
+    ).explanation(program.text or ProgramText())
     if asked.why:
         from gradcli.explanations.why import why
 
@@ -84,7 +85,6 @@ def make_explanation(
             )
         except (ShapeError, LimitError) as error:  # the numbers are explained all the same
             record.warnings.append(f"there are no steps: {error.message}")
-    return explanation
 
 
 class _Explaining:
@@ -379,18 +379,12 @@ def explain(
     derived = option_of("steps", given.pop("steps"))
     why = texts_of("why", given.pop("why"), "entries", "x[2]")
     asked = AskedExplanation(why, derived, derived)
-    found: dict[int, ShownExplanation] = {}
-
-    def observe(
-        program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
-    ) -> None:
-        found[id(record)] = make_explanation(program, lowered, wrt, record, asked)
-
     record = evaluate_call(
-        explain, given.pop("expression"), given.pop("bindings"), formula=False, observer=observe, **given
+        explain, given.pop("expression"), given.pop("bindings"), formula=False, observer=partial(explain_record, asked=asked), **given
     )  # fmt: skip
+    explanation: ShownExplanation | None = record.explanation
+    record.explanation = None
     result = result_of(record, check)
-    explanation = found.get(id(record))
     if explanation is None or not isinstance(result, GradientRecord):
         raise UsageError(
             "an assert is held or broken: there is no gradient to explain",

@@ -6,7 +6,7 @@ Names of the box are variables; all others keep their values.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,12 @@ from gradcli.errors import (
     GradcliError,
     ShapeError,
     TypeMismatchError,
-    UnknownNameError,
     UsageError,
-    did_you_mean,
 )
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Program
-from gradcli.query.evaluate import answers
+from gradcli.query.evaluate import Script, answers
 from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
@@ -44,19 +42,9 @@ class AskedBounds:
     lipschitz: bool = False
 
 
-def bounds(
-    program: Program,
-    lines: Iterable[str],
-    name: str | None,
-    asked: AskedBounds,
-    *,
-    stream: bool = False,
-) -> Iterator[BoundRecord]:
+def bounds(script: Script, asked: AskedBounds) -> Iterator[BoundRecord]:
     """A record for each query of a program as its lines come, and for each error."""
-    statements = program.statements(lines, name, stream=stream)
-    return answers(
-        BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.box)
-    )
+    return answers(BoundRecord, partial(_ranges, asked=asked), script, box=dict(asked.box))
 
 
 def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: AskedBounds) -> None:
@@ -160,15 +148,6 @@ def _number(name: str, text: str, calculator: Any) -> float:
     if np.ndim(found) or not math.isfinite(float(found)):
         raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
     return float(found)
-
-
-def refuse_unknown(mentioned: Collection[str], box: Mapping[str, Ends]) -> None:
-    """Raise UnknownNameError for a name of the box that no program mentions."""
-    for name in box:
-        if name not in mentioned:
-            raise UnknownNameError(
-                f"the expression has no name '{name}'", help=did_you_mean(name, sorted(mentioned))
-            )
 
 
 def _bound_of(found: Range, names: list[str]) -> Bound:

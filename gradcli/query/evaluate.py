@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError
+from gradcli.errors import GradcliError, Source
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -158,21 +158,40 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
+class Script(NamedTuple):
+    """The lines of a program, or of records, which have none of their own."""
+
+    program: Program | None
+    lines: Iterable[str]
+    path: str | None = None  # of a file; None for an expression
+    stream: bool = False  # whether lines are answered as they come
+
+    @property
+    def opened(self) -> Program:
+        """Return the program, of what is one."""
+        assert self.program is not None
+        return self.program
+
+    def sources(self) -> Iterator[Source]:
+        """The logical lines of the program as its lines come."""
+        name = None if self.path == "-" else self.path
+        return self.opened.sources(self.lines, name, stream=self.stream)
+
+    def statements(self) -> Iterator[Statement | GradcliError]:
+        """The statements of the program as its lines come."""
+        for source in self.sources():
+            yield from parse_statements(source, self.opened.scope.limits.length)
+
+
 def records(
-    program: Program,
-    lines: Iterable[str],
-    name: str | None,
-    options: Options,
-    cache: CompilationCache | None,
-    stream: bool = False,
+    script: Script, options: Options, cache: CompilationCache | None = None
 ) -> Iterator[Record]:
     """The results of a program as its lines come; with a cache, queries of one template are
     compiled once.
-
-    Of a ``stream`` no line is read before the results of those before it are there.
     """
+    program = script.opened
     scope = program.scope
-    for source in program.sources(lines, name, stream=stream):
+    for source in script.sources():
         record = None
         if cache is not None and not scope.deviations:
             record = cache.in_scope(scope, source, options)
@@ -251,15 +270,14 @@ def answer(
 
 
 def answers(
-    kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statements: Iterable[Statement | GradcliError],
-    **known: Any,
-) -> Iterator[Kind]:  # fmt: skip
-    """The answers to all statements but asserts, as `answer`."""
-    for statement in statements:
+    kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], script: Script, **known: Any
+) -> Iterator[Kind]:
+    """The answers to all statements of a text but asserts, as `answer`."""
+    for statement in script.statements():
         record = (
             None
             if isinstance(statement, Assertion)
-            else answer(kind, fill, program, statement, **known)
+            else answer(kind, fill, script.opened, statement, **known)
         )
         if record is not None and not only_follows(statement, record):
             yield record

@@ -11,10 +11,10 @@ from gradcli.errors import GradcliError, ParseError, UsageError, text_lines
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from gradcli.language.run import Program
     from gradcli.language.tree import ParsedProgram
     from gradcli.ops.calling.prefixes import Dialect
     from gradcli.plans.backend import Backend
+    from gradcli.query.evaluate import Script
     from gradcli.query.options import DType, Mode, Observer
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.ranges import BoundRecord, PlotRecord
@@ -100,7 +100,7 @@ def evaluate_call(
     observer is shown the queries.
     """
     from gradcli.query import bindings as given
-    from gradcli.query.evaluate import join_records, records
+    from gradcli.query.evaluate import Script, join_records, records
     from gradcli.query.names import UsedNames, refuse_unknown_in
     from gradcli.query.options import LONG, Options
 
@@ -134,7 +134,7 @@ def evaluate_call(
     refuse_unknown_in(expression, asking, programs.values, limits)
     program = programs.fresh(read["random_state"])
     cache = programs.cache if asking.bare and len(expression) >= LONG else None
-    result = join_records(records(program, text_lines(expression), None, asking, cache))
+    result = join_records(records(Script(program, text_lines(expression)), asking, cache))
     if result is None:
         raise ParseError("the program has no query")
     if result.error is not None:
@@ -202,20 +202,20 @@ def differentiate(
     """
     arguments = dict(locals())
     from gradcli.query.bindings import as_equation, names_listed, words
+    from gradcli.query.evaluate import Script
     from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
     from gradcli.query.related import related_of
 
-    def answer(
-        program: Program, lines: list[str], _: Any, read: dict[str, Any]
-    ) -> Iterator[DerivativeRecord]:
+    def answer(script: Script, read: dict[str, Any]) -> Iterator[DerivativeRecord]:
+        program = script.opened
         listed = (*names_listed(names, words(expression)), *read.pop("wrt", ()))
         implicit, of = read.pop("implicit", None), read.pop("of", None)
         related = related_of(implicit, of)
         state = program.scope.random_state
         asked = Asked(listed or None, latex=True, state=state, related=related, **read)
         if related is not None:
-            lines = text_lines(as_equation(expression, of and implicit))
-        found = [*derivatives(program, program.statements(lines), asked)]
+            script = Script(program, text_lines(as_equation(expression, of and implicit)))
+        found = [*derivatives(program, script.statements(), asked)]
         yield from found
         refuse_absent(asked.names, found)
 
@@ -227,17 +227,20 @@ def differentiate(
 def _answers(
     function: Any,
     arguments: dict[str, Any],
-    answer: Callable[[Program, list[str], None, Asked], Iterable[Kind]],
+    answer: Callable[[Script, Asked], Iterable[Kind]],
     ask: Callable[..., Asked],
 ) -> list[Kind]:
     """The answers to a call of a function of the API.
 
     arguments  its parameters by name, of which None is not given
-    answer     takes the program, its lines, a name for it, and what is asked
+    answer     takes the text of the program, and what is asked
     ask        makes that of the ranges of names, and the options
     """
     from gradcli.query import bindings as given
-    from gradcli.query.bounds import refuse_unknown, within
+    from gradcli.query.bounds import within
+    from gradcli.query.evaluate import Script
+    from gradcli.query.names import refuse_unknown
+    from gradcli.query.options import Options
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
     known, options, what = given.words(given.text_of(text)), _usual(function), function.__name__
@@ -260,10 +263,10 @@ def _answers(
         raise UsageError("no name has a range", help="write x=(0, 1)")
     try:
         box = within(ranges, programs)
-        refuse_unknown(known, box)
+        refuse_unknown(Options(over=box), (), known)
         program, found = programs.fresh(read.pop("random_state", 0)), []
         program.scope.needed = True
-        for record in answer(program, text_lines(text), None, ask(box, **read)):
+        for record in answer(Script(program, text_lines(text)), ask(box, **read)):
             if record.error is not None:
                 raise record.error.error
             found.append(record)

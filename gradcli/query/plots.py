@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, permutations
@@ -23,7 +23,7 @@ from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, in_words, levels, locate_places
 from gradcli.plots.sampling import Samples, sample
 from gradcli.query.bounds import box_text, variables_of
-from gradcli.query.evaluate import answers
+from gradcli.query.evaluate import Script, answers
 from gradcli.query.free_variables import SampledPoints
 from gradcli.query.names import missing
 from gradcli.query.options import Options
@@ -200,14 +200,10 @@ class AskedPlot:
                 )
 
 
-def plots(
-    program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot
-) -> Iterator[PlotRecord]:
+def plots(script: Script, asked: AskedPlot) -> Iterator[PlotRecord]:
     """A record for each query of a program, and for each error."""
     known = {"ranges": dict(asked.ranges), "log": asked.log}
-    return answers(
-        PlotRecord, partial(_draw, asked=asked), program, program.statements(lines, name), **known
-    )
+    return answers(PlotRecord, partial(_draw, asked=asked), script, **known)
 
 
 @np.errstate(all="ignore")

@@ -17,8 +17,8 @@ from gradcli.errors import EvaluationError, GradcliError, ShapeError, UnknownNam
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Lowered, Program, statements
-from gradcli.language.tree import Binary, Binding, Expression, Node, Query, Statement, rewritten
-from gradcli.query.evaluate import record_of, run_statement
+from gradcli.language.tree import Binary, Binding, Expression, Node, Query, rewritten
+from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import Asked, Subject, derivative, query_of
 from gradcli.query.general_formulas import general
@@ -64,14 +64,12 @@ class Implicit:
 
         return _answer(program, statement, asked, record, fill)
 
-    def at_points(
-        self, program: Program, parsed: Iterable[Statement | GradcliError], options: Options
-    ) -> Iterator[Record]:
+    def at_points(self, script: Script, options: Options) -> Iterator[Record]:
         """The value of the name and its slopes where all names have values, for each query; of a
         curve without one, where the program ends.
         """
-        found = False
-        for statement in parsed:
+        found, program = False, script.opened
+        for statement in script.statements():
             if isinstance(statement, Query):
                 record: Record | None = self._at_point(program, statement, options)
             else:

@@ -407,7 +407,7 @@ class Record(Answer):
         default_factory=dict
     )  # the values of the names with derivatives, where a report shows them
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
-    explanation: Any = None  # the Explanation of a case that is wrong, where a report shows it
+    explanation: Any = None  # the Explanation, where one is asked for
 
     @property
     def seed_chosen(self) -> str | None:

@@ -315,12 +315,10 @@ def _explain_what_is_wrong(
 ) -> None:
     """Add the explanation of the right gradient to a record whose verdict is another."""
     if record.check is not None and record.check.worst is not Verdict.AGREE:
-        from gradcli.explanations.explaining import AskedExplanation, make_explanation
+        from gradcli.explanations.explaining import AskedExplanation, explain_record
 
         with suppress(Exception):  # the verdict is told without it
-            record.explanation = make_explanation(
-                program, lowered, wrt, record, AskedExplanation(steps=True)
-            )
+            explain_record(program, lowered, wrt, record, AskedExplanation(steps=True))
 
 
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from gradcli.cli.decide.running import Evaluation, Run, Text
+from gradcli.cli.decide.running import Evaluation, Run
 from gradcli.cli.inputs import (
     Inputs,
     eval_inputs,
@@ -24,14 +24,14 @@ from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import GradcliError, MissingValueError, ParseError, Source, UsageError
 from gradcli.explanations.derivation import derive
-from gradcli.explanations.explaining import AskedExplanation, make_explanation
+from gradcli.explanations.explaining import AskedExplanation, explain_record
 from gradcli.files.jsonl import InputRecord
-from gradcli.graph.nodes import Expr
-from gradcli.language.run import Lowered, Program
+from gradcli.language.run import Program
 from gradcli.language.tree import Statement
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs, as_equation
 from gradcli.query.cases import RecordLines
+from gradcli.query.evaluate import Script
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
@@ -96,24 +96,28 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
         request.random_state, request.timeout, derive if request.steps or is_page else None,
         related_of(request.implicit, request.of),
     )  # fmt: skip
-    differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
-    differentiation.as_page = is_page
-    return differentiation.write(writer_for(request), request.fail_fast)
+    programs = programs_of(request, inputs)
+    run = Differentiation(inputs, programs, asked, only_last=only_last, as_page=is_page)
+    return run.write(writer_for(request), request.fail_fast)
 
 
 class Differentiation(Run):
-    """The results of `diff`."""
+    """The results of `diff`.
 
-    kind, command = DerivativeRecord, "diff"
-    nothing, example = "nothing to differentiate", DIFF_EXAMPLE
-    as_page = False  # as explanations, of which pages are made
+    only_last  whether bindings are no equations to differentiate, but what the last expression is
+               made of
+    as_page    as explanations, of which pages are made
+    """
 
     def __init__(
-        self, inputs: Inputs, programs: Programs, asked: Asked, only_last: bool = False
-    ) -> None:
-        super().__init__(inputs, programs, asked.options, asked.state)
-        self.asked, self.only_last = asked, only_last
+        self, inputs: Inputs, programs: Programs, asked: Asked, *, only_last: bool = False, as_page: bool = False
+    ) -> None:  # fmt: skip
+        self.asked, self.only_last, self.as_page = asked, only_last, as_page
         self.done: list[DerivativeRecord] = []
+        super().__init__(
+            "diff", inputs, programs, self._derive, asked.options, asked.state,
+            kind=DerivativeRecord, example=DIFF_EXAMPLE,
+        )  # fmt: skip
 
     def answers(self) -> Iterator[Any]:
         """The derivatives."""
@@ -135,17 +139,13 @@ class Differentiation(Run):
             self.programs.values, replace(self.asked.options, wrt=self.asked.names)
         )
 
-    def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
-        return self._note(
-            derivatives(
-                program, program.statements(text.lines, text.name, stream=text.stream), self.asked
-            )
-        )
+    def _derive(self, script: Script) -> Iterator[DerivativeRecord]:
+        return self._note(derivatives(script.opened, script.statements(), self.asked))
 
-    def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
+    def of_records(self, script: Script) -> Iterator[DerivativeRecord]:
         reader = FormulaRecords(self.programs, self.names, self.asked)
         return self._note(
-            reader.results(text.lines, text.path or "", Policy(self.options, self.state))
+            reader.results(script.lines, script.path or "", Policy(self.options, self.state))
         )
 
     def _note(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
@@ -225,49 +225,34 @@ class Kept(Inputs):
 class Explanations(Evaluation):
     """The explanations of all queries; asserts are evaluated, and explained by nothing."""
 
-    command, nothing = "explain", "nothing to explain"
-
     def __init__(
-        self,
-        inputs: Inputs,
-        programs: Programs,
-        options: Options,
-        state: int,
-        asked: AskedExplanation | None = None,
-    ) -> None:
-        self._found: dict[int, ShownExplanation] = {}  # by records that are under way
-        self.asked = asked or AskedExplanation()
-        self.free = (
-            self.asked.steps and not self.asked.why and inputs.expression is not None
-        )  # derivations need no values
+        self, inputs: Inputs, programs: Programs, options: Options, state: int, asked: AskedExplanation = AskedExplanation()  # noqa: B008
+    ) -> None:  # fmt: skip
+        self.asked = asked
+        # derivations need no values
+        self.free = asked.steps and not asked.why and inputs.expression is not None
         if self.free:
             inputs = Kept(*(getattr(inputs, each.name) for each in fields(inputs)))
         programs.keeps_text = True
-        super().__init__(inputs, programs, replace(options, observer=self._observe), state)
+        options = replace(options, observer=partial(explain_record, asked=asked))
+        super().__init__("explain", inputs, programs, options, state, free=self.free)
 
     def answers(self) -> Iterator[ShownExplanation]:
         """The explanations; of an expression whose names have no values, and whose derivation is
         asked for, that.
         """
         for record in super().answers():
-            found = self._found.pop(id(record), None)
-            if found is None or record.error is not None:
-                if (
-                    self.free
-                    and record.error is not None
-                    and isinstance(record.error.error, MissingValueError)
-                ):
-                    yield from self._derive()
-                    return
-                found = ShownExplanation(record)
-            yield found
+            error = None if record.error is None else record.error.error
+            if self.free and record.explanation is None and isinstance(error, MissingValueError):
+                yield from self._derive_steps()
+                return
+            yield (
+                record.explanation
+                if error is None and record.explanation is not None
+                else ShownExplanation(record)
+            )
 
-    def _observe(
-        self, program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
-    ) -> None:
-        self._found[id(record)] = make_explanation(program, lowered, wrt, record, self.asked)
-
-    def _derive(self) -> Iterator[ShownExplanation]:
+    def _derive_steps(self) -> Iterator[ShownExplanation]:
         """Derivations for all values of the names, as `gradcli diff` has the formulas."""
         options = self.options
         asked = Asked(
@@ -280,8 +265,8 @@ class Explanations(Evaluation):
             observer=derive,
         )
         only_last = bool(self.inputs.files)  # the others are what the expression is made of
-        for record in Differentiation(self.inputs, self.programs, asked, only_last).answers():
-            explanation = explanation_of(record)
+        run = Differentiation(self.inputs, self.programs, asked, only_last=only_last, as_page=True)
+        for explanation in run.answers():
             for name in options.freeze:
                 explanation.steps.pop(name, None)
             yield explanation
