@@ -18,7 +18,8 @@ from gradcli.plots.places import evenly, levels, locate_places, roundest
 from gradcli.plots.sampling import sample
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import Script
-from gradcli.query.plots import AskedPlot, plots
+from gradcli.query.options import Options
+from gradcli.query.plots import plots
 from gradcli.report.plot_chart import panels
 from gradcli.report.ranges import VALUE, PlotRecord
 
@@ -30,7 +31,7 @@ def record_of(text: str, begin: float, end: float, **values: Any) -> PlotRecord:
     bound = {name: np.asarray(value, float) for name, value in values.items()}
     program = Programs(values={**bound, "x": np.float64(begin + (end - begin) / 2)}).fresh()
     script = Script(program, text.splitlines(keepends=True))
-    *_, record = plots(script, AskedPlot({"x": (begin, end)}))
+    *_, record = plots(script, Options(over={"x": (begin, end)}, check=False))
     assert record.error is None, record.error
     return record
 

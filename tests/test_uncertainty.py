@@ -271,7 +271,7 @@ def test_arrays_have_matrices():
             "c,m=[[1,0.2],[0.2,0.01]]",
             "the covariances cannot be: their matrix has a negative eigenvalue",
         ),
-        ("m,v", "--cov takes NAMES=VALUE, not 'm,v'"),
+        ("m,v", "--cov takes NAME=VALUE, not 'm,v'"),
     ],
 )
 def test_what_is_no_covariance(call_cli, cov, message):

@@ -579,6 +579,7 @@ def options_of(request: Request, command: str = "") -> Options:
         check=check,
         formula=False,
         timeout=request.timeout,
+        state=request.random_state,
     )
 
 

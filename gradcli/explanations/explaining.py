@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,23 +38,10 @@ from gradcli.report.shown_explanation import ShownExplanation
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
-    from gradcli.query.options import DType
+    from gradcli.query.options import DType, Options
 
 
 _FORMULAS = 4_000  # edges up to which each has its formulas
-
-
-@dataclass(frozen=True, eq=False)
-class AskedExplanation:
-    """Wishes for an explanation beside nodes, adjoints and paths.
-
-    why    entries whose stories are told: ``x[2]``
-    steps  whether derivatives are derived as formulas, rule by rule; in LaTeX, too
-    """
-
-    why: Sequence[str] = ()
-    steps: bool = False
-    latex: bool = False
 
 
 def explain_record(
@@ -64,7 +49,7 @@ def explain_record(
     lowered: Lowered,
     wrt: Mapping[str, Expr],
     record: Record,
-    asked: AskedExplanation,
+    options: Options,
 ) -> None:
     """Put the explanation of a query into its record, which has its value and its gradient, while
     its graph is there.
@@ -72,16 +57,16 @@ def explain_record(
     record.explanation = explanation = _Explaining(
         program.scope, lowered.value, wrt, record
     ).explanation(program.text or ProgramText())
-    if asked.why:
+    if options.why:
         from gradcli.explanations.why import why
 
-        explanation.why = [why(explanation, target, program.scope.leaves) for target in asked.why]
-    if asked.steps and wrt:
+        explanation.why = [why(explanation, target, program.scope.leaves) for target in options.why]
+    if options.steps and wrt:
         from gradcli.explanations.derivation import steps_of
 
         try:
             explanation.steps = steps_of(
-                program.scope, lowered.value, wrt, asked.latex, record.warnings
+                program.scope, lowered.value, wrt, options.latex, record.warnings
             )
         except (ShapeError, LimitError) as error:  # the numbers are explained all the same
             record.warnings.append(f"there are no steps: {error.message}")
@@ -358,7 +343,7 @@ def explain(
     at: Mapping[str, Any] | None = None,
     why: str | Iterable[str] = (),
     steps: bool = False,
-    **bindings: Any,
+    **values: Any,
 ) -> ShownExplanation:
     """Return where every number of a value and its gradient comes from:
 
@@ -371,17 +356,15 @@ def explain(
     derivative as a formula. Raises a `GradcliError` with its place in the text for what cannot be
     evaluated.
     """
-    given = dict(locals())
-    from gradcli.query.bindings import option_of, texts_of
+    arguments = dict(locals())
+    from gradcli.query.bindings import texts_of
     from gradcli.query.interface import evaluate_call
     from gradcli.report.results import GradientRecord, result_of
 
-    derived = option_of("steps", given.pop("steps"))
-    why = texts_of("why", given.pop("why"), "entries", "x[2]")
-    asked = AskedExplanation(why, derived, derived)
+    arguments["why"] = texts_of("why", why, "entries", "x[2]")
     record = evaluate_call(
-        explain, given.pop("expression"), given.pop("bindings"), formula=False, observer=partial(explain_record, asked=asked), **given
-    )  # fmt: skip
+        explain, arguments, formula=False, latex=bool(steps), observer=explain_record
+    )
     explanation: ShownExplanation | None = record.explanation
     record.explanation = None
     result = result_of(record, check)

@@ -149,13 +149,13 @@ def policy_of(policy: Policy, setting: FunctionSetting, flags: Collection[str] =
     """The policy of a function: that of its settings, but for what it says itself and no
     flag does.
     """
-    own = {"rtol": setting.rtol, "atol": setting.atol, "timeout": setting.timeout}
     said: dict[str, Any] = {
-        name: value for name, value in own.items() if value is not None and name not in flags
+        name.removeprefix("random_"): value
+        for name in ("rtol", "atol", "timeout", "random_state")
+        if (value := getattr(setting, name)) is not None and name not in flags
     }
     options = replace(policy.options, wrt=names_of(setting.wrt), **said)
-    own_state = None if "random_state" in flags else setting.random_state
-    return replace(policy, options=options, state=policy.state if own_state is None else own_state)
+    return replace(policy, options=options)
 
 
 def arguments_of(
@@ -339,10 +339,10 @@ class AskedFunction:
         seed = (
             None
             if said.seed is None
-            else programs.fresh(policy.state).constant(said.seed, f"<{spelled('seed')}>")
+            else programs.fresh(policy.options.state).constant(said.seed, f"<{spelled('seed')}>")
         )
         self.question = Question(
-            arguments, wrt, options.rtol, options.atol, said.by, seed, policy.state, said.order, what.kind, what.solves,
+            arguments, wrt, options.rtol, options.atol, said.by, seed, policy.options.state, said.order, what.kind, what.solves,
             options.wrt is None, tuple(options.freeze),
         )  # fmt: skip
         self.title = f"{said.function} with {what.title(said.by, said.order, str)}"
@@ -353,7 +353,7 @@ class AskedFunction:
         if self.is_operator and not self.at:
             return {}
         return arguments_of(
-            self.at, self.programs, self.policy.state + number, self.dtype, self.folder
+            self.at, self.programs, self.policy.options.state + number, self.dtype, self.folder
         )
 
     def decide(

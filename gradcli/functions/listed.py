@@ -50,7 +50,7 @@ class ListedCase:
     @property
     def seed(self) -> int:
         """Seed of what is drawn at random."""
-        return policy_of(self.policy, self.setting).state
+        return policy_of(self.policy, self.setting).options.state
 
     def outcome(self, name: str) -> Outcome:
         """Return what becomes of it; an interrupt goes through."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Program
 from gradcli.query.evaluate import Script, answers
+from gradcli.query.options import Options
 from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
@@ -33,25 +32,16 @@ if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Range
 
 
-@dataclass(frozen=True)
-class AskedBounds:
-    """Wishes for every query."""
-
-    box: Mapping[str, Ends]
-    width: float = 0.01
-    lipschitz: bool = False
-
-
-def bounds(script: Script, asked: AskedBounds) -> Iterator[BoundRecord]:
+def bounds(script: Script, options: Options) -> Iterator[BoundRecord]:
     """A record for each query of a program as its lines come, and for each error."""
-    return answers(BoundRecord, partial(_ranges, asked=asked), script, box=dict(asked.box))
+    return answers(BoundRecord, _ranges, script, options, box=dict(options.over))
 
 
-def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: AskedBounds) -> None:
+def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Options) -> None:
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.search import Function
 
-    scope, root = program.scope, lowered.value
+    scope, root, box = program.scope, lowered.value, options.over
     record.warnings += left_out(scope, [root], "a range")
     if root.shape:
         raise ShapeError(
@@ -60,28 +50,30 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
         )
     if root.kind != "float":
         raise TypeMismatchError("a range is that of a number; the result is a truth or an index")
-    variables = variables_of(program, lowered, asked.box)
+    variables = variables_of(program, lowered, box)
     try:
         function = Function(
             root,
-            {leaf: asked.box[name] for name, leaf in variables.items()},
+            {leaf: box[name] for name, leaf in variables.items()},
             scope.values,
             scope.precision,
         )
-        found = function.ranges(asked.width, asked.lipschitz)
+        found = function.ranges(options.width, options.lipschitz)
     except Unsupported as error:
         raise EvaluationError(f"its range is not known: {error}") from None
     if found.value is None:
-        raise EvaluationError(f"the expression is defined nowhere in the box {box_text(asked.box)}")
+        raise EvaluationError(f"the expression is defined nowhere in the box {box_text(box)}")
     names = list(variables)
     record.value = _bound_of(found.value, names)
     grads = dict(zip(names, found.grad, strict=True))
-    for name in asked.box:
+    for name in box:
         slope = grads.get(name)
         none = math.nan if name in grads else 0.0
         record.grad[name] = Bound(none, none) if slope is None else _bound_of(slope, names)
     record.notes = [*place_notes(scope, function, found.places, names)]
-    if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
+    if (
+        options.lipschitz
+    ):  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
         record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
     for name, part in zip(

@@ -238,7 +238,7 @@ def _judge(
     options = policy.options
     sampled: SampledPoints | None = None
 
-    def fill(program: Program, lowered: Lowered, record: Record) -> None:
+    def fill(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
         nonlocal sampled
         found = SampledPoints(program, lowered, options, id)
         if found.leaves:
@@ -253,7 +253,7 @@ def _judge(
     ):
         lower = partial(lower_freely, program, listed=options.wrt or ())
         record = run_statement(program, statement, options, id=id, lower=lower, fill=fill)
-        return record if sampled is None else sampled.gravest(policy.points, policy.state)
+        return record if sampled is None else sampled.gravest()
 
 
 def left_undecided(record: Record, reason: str) -> Record:
@@ -376,7 +376,7 @@ class RecordLines:
         """Return the result of a record that is read; ``where`` names its text in messages."""
         programs = self.programs
         deviations: dict[str, Any] = {}
-        values = {**self._values(given, policy.state, deviations), **programs.values}
+        values = {**self._values(given, policy.options.state, deviations), **programs.values}
         deviations |= programs.deviations
         options = self.options(given, _options_of(given, policy.options))
         record: Any = None
@@ -392,7 +392,7 @@ class RecordLines:
             )
         if record is None:
             program = programs.fresh(
-                policy.state,
+                policy.options.state,
                 programs.loader(folder),
                 values,
                 given.dialect,
@@ -624,7 +624,7 @@ class Runner:
     def _fresh(self) -> Program:
         programs = Programs()
         program = programs.fresh(
-            self.policy.state, programs.loader(self.folder), usual=self.policy.dialect
+            self.policy.options.state, programs.loader(self.folder), usual=self.policy.dialect
         )
         program.scope.dialect.foresee(
             lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None)

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -215,16 +214,17 @@ def join_records(found: Iterable[Record]) -> Record | None:
 
 
 Lower = Callable[[Any], Lowered | None]  # runs a statement
+Fill = Callable[[Program, Lowered, Kind, Options], object]  # completes an answer
 
 
 def run_statement(
     program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None, lower: Lower | None = None,
-    fill: Callable[[Program, Lowered, Record], object] | None = None,
+    fill: Fill[Record] | None = None,
 ) -> Record | None:  # fmt: skip
     """Execute one statement; a query, an assert or an error gives a record."""
     mode = "assert" if isinstance(statement, Assertion) else options.mode
-    fill = partial(fill_statement, options=options) if fill is None else fill
-    return answer(Record, fill, program, statement, lower=lower, id=id, mode=mode)
+    fill = fill or fill_statement
+    return answer(Record, fill, program, statement, options, lower=lower, id=id, mode=mode)
 
 
 def fill_statement(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
@@ -239,7 +239,7 @@ def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: A
 
 
 def answer(
-    kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statement: Statement | GradcliError, *,
+    kind: type[Kind], fill: Fill[Kind], program: Program, statement: Statement | GradcliError, options: Options, *,
     lower: Lower | None = None, id: Any = None, **known: Any,
 ) -> Kind | None:  # fmt: skip
     """Execute one statement for an answer of a kind; none to a statement that others build on, but
@@ -261,7 +261,7 @@ def answer(
             return None
         record.read_as = lowered.read_as
         record.warnings += lowered.notes
-        fill(program, lowered, record)
+        fill(program, lowered, record, options)
     except Exception as error:
         return record.fail(locate(as_gradcli_error(error), scope, statement))
     finally:
@@ -270,14 +270,14 @@ def answer(
 
 
 def answers(
-    kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], script: Script, **known: Any
+    kind: type[Kind], fill: Fill[Kind], script: Script, options: Options, **known: Any
 ) -> Iterator[Kind]:
     """The answers to all statements of a text but asserts, as `answer`."""
     for statement in script.statements():
         record = (
             None
             if isinstance(statement, Assertion)
-            else answer(kind, fill, script.opened, statement, **known)
+            else answer(kind, fill, script.opened, statement, options, **known)
         )
         if record is not None and not only_follows(statement, record):
             yield record
@@ -402,7 +402,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
                 scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
             )  # fmt: skip
     if options.observer is not None:
-        options.observer(program, lowered, wrt, record)
+        options.observer(program, lowered, wrt, record, options)
 
 
 def _remarks(

@@ -46,10 +46,10 @@ def subjects(script: Script, options: Options) -> Iterator[Export]:
             before.append(statement.text)
         return lowered
 
-    def fill(program: Program, lowered: Lowered, record: Export) -> None:
+    def fill(program: Program, lowered: Lowered, record: Export, options: Options) -> None:
         record.subject = subject(program, lowered, options, [*before, record.expr])
 
-    return answers(Export, fill, script, lower=lower)
+    return answers(Export, fill, script, options, lower=lower)
 
 
 def file_of(target: Target, found: Sequence[Export]) -> str:

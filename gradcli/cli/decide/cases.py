@@ -311,14 +311,14 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
 
 
 def _explain_what_is_wrong(
-    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
+    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, options: Options
 ) -> None:
     """Add the explanation of the right gradient to a record whose verdict is another."""
     if record.check is not None and record.check.worst is not Verdict.AGREE:
-        from gradcli.explanations.explaining import AskedExplanation, explain_record
+        from gradcli.explanations.explaining import explain_record
 
         with suppress(Exception):  # the verdict is told without it
-            explain_record(program, lowered, wrt, record, AskedExplanation(steps=True))
+            explain_record(program, lowered, wrt, record, replace(options, steps=True))
 
 
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
@@ -372,7 +372,7 @@ class Cases(Work):
                 len(self.inputs.files) - len(left),
                 replace(self.inputs, files=left),
             )
-        self.programs = programs_of(request, self.inputs, policy.state)
+        self.programs = programs_of(request, self.inputs, policy.options.state)
         for name in checking.over:
             if name in self.programs.values:
                 raise UsageError(
@@ -455,7 +455,7 @@ class Cases(Work):
             return
         folder = None if piece.path is None else folder_of(piece.path)
         program = self.programs.fresh(
-            policy.state, self.programs.loader(folder), usual=policy.dialect
+            policy.options.state, self.programs.loader(folder), usual=policy.dialect
         )
         if piece.path is not None:
             yield from self._of_program(program, piece, piece.path, policy, without)

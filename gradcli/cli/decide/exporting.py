@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from gradcli.cli.decide.running import Run
@@ -19,7 +18,7 @@ def export(request: ExportRequest) -> int:
     functions, options = Functions(request), options_of(request)
     inputs = eval_inputs(request)
     run = Run(
-        "export", inputs, programs_of(request, inputs), partial(subjects, options=options), options, request.random_state,
+        "export", inputs, programs_of(request, inputs), subjects, options,
         kind=Export, example="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy", free=True,
     )  # fmt: skip
     return run.write(functions)

@@ -254,7 +254,7 @@ class FunctionCase(AskedFunction):
             if self.request.points is None
             else f"{self.request.points} point{'s' * (self.request.points != 1)}, "
         )
-        return f"{count}--random-state {self.policy.state}"
+        return f"{count}--random-state {self.policy.options.state}"
 
 
 def _option(name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,9 @@ from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
 from gradcli.errors import UsageError
 from gradcli.query.bindings import Programs
-from gradcli.query.bounds import AskedBounds, bounds, within
+from gradcli.query.bounds import bounds, within
 from gradcli.query.free_variables import names_left
-from gradcli.query.options import Options, names_of
-from gradcli.query.plots import AskedPlot, plots
+from gradcli.query.plots import plots
 from gradcli.report.plot_chart import Chart, Row, Style
 from gradcli.report.ranges import BoundRecord, PlotRecord
 from gradcli.report.table import plot_rows
@@ -36,8 +35,8 @@ EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
 BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"
 
 
-def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, AskedPlot]:
-    """Return what ``gradcli plot`` reads, the programs that are run, and what is wanted of them.
+def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, dict[str, str]]:
+    """Return what ``gradcli plot`` reads, the programs that are run, and the ranges of names.
 
     Raises UsageError.
     """
@@ -53,12 +52,7 @@ def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, AskedPlot]:
         raise UsageError("no name has a range", help=f"write {name}=-3..3" if name else EXAMPLE)
     found = found._replace(others=[] if expression is None else [(expression, False)])
     inputs = found.inputs(request, "plot", EXAMPLE)
-    programs = programs_of(request, inputs)
-    asked = AskedPlot(
-        within(ranges, programs), names_of(request.wrt), request.points, request.log or "",
-        request.check, request.timeout,
-    )  # fmt: skip
-    return inputs, programs, asked
+    return inputs, programs_of(request, inputs), ranges
 
 
 def _only_name(
@@ -96,33 +90,35 @@ _PROMPT = 2  # rows of the shell's
 
 def bound(request: BoundRequest) -> int:
     """Bound everything that was asked for."""
-    options_of(request)
+    options = options_of(request)
     found = words_of(request, ranges=True)
     if not found.ranges:
         raise UsageError("no name has a range", help=BOUND_EXAMPLE)
     inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
     programs = programs_of(request, inputs)
-    box = within(found.ranges, programs)
-    ask = partial(bounds, asked=AskedBounds(box, request.width, request.lipschitz))
-    run = Run(
-        "bound", inputs, programs, ask, Options(over=box), kind=BoundRecord, example=BOUND_EXAMPLE
+    options = replace(
+        options,
+        over=within(found.ranges, programs),
+        width=request.width,
+        lipschitz=request.lipschitz,
     )
+    run = Run("bound", inputs, programs, bounds, options, kind=BoundRecord, example=BOUND_EXAMPLE)
     return run.write(writer_for(request))
 
 
 def plot(request: PlotRequest) -> int:
     """Plot everything that was asked for."""
     request = request.but(output_format=plot_format(request))
-    options_of(request, "plot")
+    options = options_of(request, "plot")
     if request.out is not None and not request.out.lower().endswith((".csv", ".json")):
         from gradcli.report.plot_picture import insist
 
         insist()
-    inputs, programs, asked = plot_inputs(request)
-    ask, over = partial(plots, asked=asked), Options(over=asked.ranges)
-    run = Run(
-        "plot", inputs, programs, ask, over, request.random_state, kind=PlotRecord, example=EXAMPLE
+    inputs, programs, ranges = plot_inputs(request)
+    options = replace(
+        options, over=within(ranges, programs), points=request.points, log=request.log or ""
     )
+    run = Run("plot", inputs, programs, plots, options, kind=PlotRecord, example=EXAMPLE)
     return run.write(Plots(request))
 
 

@@ -5,7 +5,7 @@ adds nothing to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -61,6 +61,7 @@ def scripts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Script]:
 VERBS = {"eval": "evaluate", "eval --implicit": "evaluate", "diff": "differentiate"}
 
 
+@dataclass(eq=False)
 class Run:
     """The answers of a command to all inputs, in order, each as soon as it is there.
 
@@ -70,17 +71,24 @@ class Run:
     free     whether names that are asked for may do without values
     """
 
-    def __init__(
-        self, command: str, inputs: Inputs, programs: Programs, ask: Callable[[Script], Iterator[Any]], options: Options = Options(),  # noqa: B008
-        state: int = 0, *, kind: type[Answer] = Record, example: str | None = None, free: bool = False,
-    ) -> None:  # fmt: skip
-        self.command, self.inputs, self.programs, self.ask = command, inputs, programs, ask
-        self.options, self.state, self.kind, self.example = options, state, kind, example
+    command: str
+    inputs: Inputs
+    programs: Programs
+    ask: Callable[[Script, Options], Iterator[Any]]
+    options: Options
+    kind: type[Answer] = Record
+    example: str | None = None
+    free: bool = False
+
+    def __post_init__(self) -> None:
         self.names = UsedNames()
+        inputs, programs = self.inputs, self.programs
         if (
             inputs.expression is not None and not inputs.files
         ):  # the names of the whole run are known at once
-            refuse_unknown_in(inputs.expression, options, programs.values, programs.limits, free)
+            refuse_unknown_in(
+                inputs.expression, self.options, programs.values, programs.limits, self.free
+            )
 
     def answers(self) -> Iterator[Any]:
         """The answers.
@@ -88,13 +96,16 @@ class Run:
         Raises GradcliError for names that an expression alone does not have, and for records where
         there are none.
         """
-        for script in scripts(self.inputs, self.programs, self.state):
+        for script in scripts(self.inputs, self.programs, self.options.state):
             found = self._answers_or_errors(script)
             yield from found if self.inputs.files else self._with_remarks(found)
 
     def _answers_or_errors(self, script: Script) -> Iterator[Any]:
+        found = (
+            self.of_records(script) if script.program is None else self.ask(script, self.options)
+        )
         try:
-            yield from self.of_records(script) if script.program is None else self.ask(script)
+            yield from found
         except Exception as error:
             self.names.unread = True
             yield self.kind.of_error(as_gradcli_error(error))
@@ -175,17 +186,18 @@ def evaluate(request: EvalRequest) -> int:
     writer = writer_for(request, one_alone=False, save=save)
     if request.on is not None:
         return ChunkedEvaluation(request, inputs, targets).write(writer)
-    programs, state = programs_of(request, inputs), request.random_state
+    programs = programs_of(request, inputs)
     if request.cov:
         options = covariances_of(request, programs, options)
     run: Run
     if request.implicit is not None:
         from gradcli.query.related import Implicit
 
-        ask = partial(Implicit(request.implicit).at_points, options=options)
-        run = Run("eval --implicit", inputs, programs, ask, options, state)
+        run = Run(
+            "eval --implicit", inputs, programs, Implicit(request.implicit).at_points, options
+        )
     else:
-        run = Evaluation("eval", inputs, programs, options, state)
+        run = Evaluation("eval", inputs, programs, options)
     return run.write(writer, request.fail_fast)
 
 
@@ -193,18 +205,18 @@ class Evaluation(Run):
     """The results of `eval`."""
 
     def __init__(
-        self, command: str, inputs: Inputs, programs: Programs, options: Options, state: int, *, free: bool = False
+        self, command: str, inputs: Inputs, programs: Programs, options: Options, *, free: bool = False
     ) -> None:  # fmt: skip
         # one expression is not worth its imports
         cache = programs.cache if inputs.files and options.bare else None
-        ask = partial(records, options=options, cache=cache)
-        super().__init__(command, inputs, programs, ask, options, state, free=free)
+        ask = partial(records, cache=cache)
+        super().__init__(command, inputs, programs, ask, options, free=free)
 
     def of_records(self, script: Script) -> Iterator[Record]:
         from gradcli.query.cases import RecordLines
 
         return RecordLines(self.programs, self.names).results(
-            script.lines, script.path or "", Policy(self.options, self.state)
+            script.lines, script.path or "", Policy(self.options)
         )
 
 
@@ -247,26 +259,14 @@ def covariances_of(request: EvalRequest, programs: Programs, options: Options) -
 
     Raises GradcliError.
     """
-    calculator = programs.fresh(request.random_state, values={})
-    found: list[tuple[tuple[str, ...], object]] = []
-    for text in request.cov:
-        listed, equals, value = text.partition("=")
-        names = names_of(listed) or ()
-        sound = equals and names and value.strip() and all(name.isidentifier() for name in names)
-        if not sound:
-            raise UsageError(
-                f"--cov takes NAMES=VALUE, not '{text}'",
-                help="write --cov a,b=0.02, or --cov a,b=@matrix.npy",
-            )
-        if any({*names} == {*other} for other, _ in found):
-            raise UsageError(f"--cov {listed}=... is given twice")
-        given = value.strip()
-        found.append(
-            (
-                names,
-                programs.loader()(given[1:])
-                if given.startswith("@")
-                else calculator.constant(given, "<cov>"),
-            )
+    calculator = programs.fresh(options.state, values={})
+    found = [
+        (
+            names_of(listed) or (),
+            programs.loader()(text[1:])
+            if text.startswith("@")
+            else calculator.constant(text, "<cov>"),
         )
+        for listed, text in assignments("--cov", request.cov).items()
+    ]
     return replace(options, covariances=found)

@@ -23,7 +23,7 @@ from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.plans.source import Gradients
 from gradcli.query.chunked.executors import Here
-from gradcli.query.interface import evaluate, evaluate_call
+from gradcli.query.interface import evaluate
 from gradcli.query.specialized import Instance, Settings, Spec, with_deciding
 from gradcli.report.verdicts import Check, Verdict
 
@@ -530,9 +530,10 @@ def check_of_first(
     count = min(length, max(_CHUNKS, _ENTRIES // max(1, row)))
     values = {name: _first(run, value, run.axes[name], count) for name, value in run.values.items()}
     seed = None if run.seed is None else _first(run, run.seed, None, count)
+    dtype: Any = settings.dtype
     try:
-        whole = evaluate_call(
-            evaluate, expression, {}, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=settings.float_dtype.name,
+        whole: Any = evaluate(
+            expression, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=dtype,
             random_state=run.state, limits=run.program.stages.made.scope.limits, dialect=dialect, formula=False,
         )  # fmt: skip
     except GradcliError as error:
