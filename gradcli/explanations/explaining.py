@@ -90,34 +90,21 @@ class _Explaining:
         """The sweep as it is for tensors; where it has NaN that the gradient does not have, with
         zeros that stay zero.
         """
-        found = self._sweep(bare=True)
-        if not any(self._is_open(found, name) for name in self.wrt):
-            return found
-        found = self._sweep(bare=False)
-        for name in self.wrt:
-            if self._is_open(found, name):
-                self.record.warnings.append(
-                    f"on the way to {name} zero meets infinity: what the product tends to is "
-                    "known for the whole gradient, "
-                    "and not for its parts, which are nan"
-                )
+        root, given = self.root, self.record.seed
+        seed = None
+        if self.wrt:
+            seed = np.asarray(1.0 if given is None else given, self.values[root].dtype)[()]
+        for bare in (True, False):
+            found = record_sweep(self.order, seed, self.wrt.values(), self.values, bare=bare)
+            open_ = [name for name in self.wrt if self._is_open(found, name)]
+            if not open_:
+                break
+        self.record.warnings += [
+            f"on the way to {name} zero meets infinity: what the product tends to is known for the "
+            "whole gradient, and not for its parts, which are nan"
+            for name in open_
+        ]
         return found
-
-    def _sweep(self, bare: bool) -> Recorded:
-        seed = (
-            np.asarray(
-                1.0 if self.record.seed is None else self.record.seed, self.values[self.root].dtype
-            )
-            if self.wrt
-            else None
-        )
-        return record_sweep(
-            self.order,
-            None if seed is None else seed[()],
-            self.wrt.values(),
-            self.values,
-            bare=bare,
-        )
 
     def _is_open(self, found: Recorded, name: str) -> bool:
         adjoint = found.adjoints.get(self.wrt[name])

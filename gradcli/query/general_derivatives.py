@@ -129,7 +129,6 @@ def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
 # turn.
 
 
-Shape = tuple[int, ...]
 _TRIES = 8  # points that are tried for each one that is wanted inside of the domain
 
 
@@ -142,7 +141,7 @@ class Judging:
     asked: Options
     check: Check = field(default_factory=lambda: Check(Verdict.AGREE))
     least: int = 0  # the fewest points at which one was held
-    shape: Shape = ()  # of the expression
+    shape: tuple[int, ...] = ()  # of the expression
     kinks: str | None = None  # where the expression has some
 
     def judge(self, query: Query) -> None:
@@ -224,11 +223,7 @@ class Judging:
             )
             self._leave_open(path, reason)
             return
-        for name, part in check.variables.items():
-            self.check.variables[",".join((*path, name))] = part
-        for claim in check.claims:
-            claim.of = ",".join((*path, claim.of))
-        self.check.claims += check.claims
+        self.check.take(check, lambda name: ",".join((*path, name)))
         verdicts = [claim.verdict for claim in check.claims] or [
             check.verdict
         ]  # how well floats do is no matter of the formula
@@ -270,7 +265,7 @@ def _at(point: Mapping[str, Any]) -> str:
     )
 
 
-def _sum_formula(text: str, shape: Shape, to: Shape) -> str:
+def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:
     """A formula of the entries of a result as that of the gradient of their sum by a name of
     another shape.
     """

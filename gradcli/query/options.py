@@ -1,6 +1,4 @@
-"""Options of a query, and the policy by which cases are judged: plain data that every way into
-gradcli fills in.
-"""
+"""Options of a query, and of how it is judged: plain data that every way into gradcli fills in."""
 
 from __future__ import annotations
 
@@ -40,6 +38,10 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
 # and its options; of formulas the expression, and their record.
 Observer = Callable[..., object]
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
+
+
+POINTS = 16  # usual ones
+FAIL_ON = ("mismatch", "undetermined", "undefined")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +96,8 @@ class Options:
     lipschitz: bool = False  # bound the gradient's norms, too
     why: Sequence[str] = ()  # entries whose stories an explanation tells: ``x[2]``
     steps: bool = False  # whether it derives derivatives as formulas, rule by rule
+    fail_on: tuple[str, ...] = FAIL_ON  # verdicts
+    dialect: str | None = None  # of programs that show none
 
     @property
     def names_asked(self) -> set[str]:
@@ -125,27 +129,17 @@ class Options:
         return not asked and self.mode == "grad" and self.seed is None and self.wrt is None
 
 
-POINTS = 16  # usual ones
-FAIL_ON = ("mismatch", "undetermined", "undefined")
 CHECKING = Options(
     formula=False, decide_asserts=True, remembering=True
 )  # what every check computes
 
 
-@dataclass(frozen=True, eq=False)
-class Policy:
-    """The way in which the cases of a file are calculated and judged."""
-
-    options: Options
-    fail_on: tuple[str, ...] = FAIL_ON  # verdicts
-    dialect: str | None = None  # of programs that show none
-
-
-def policy_of(settings: Settings, options: Options = CHECKING) -> Policy:
-    """The policy of settings, or what is usual where they say nothing."""
-    options = replace(
+def checking_options(settings: Settings, options: Options = CHECKING) -> Options:
+    """The options by which settings let cases be calculated and judged, or what is usual where they
+    say nothing.
+    """
+    return replace(
         options, rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout,
         backend=settings.backend or "auto", threads=settings.threads, state=settings.random_state or 0, points=settings.points,
+        fail_on=FAIL_ON if settings.fail_on is None else settings.fail_on, dialect=settings.dialect,
     )  # fmt: skip
-    fail_on = FAIL_ON if settings.fail_on is None else settings.fail_on
-    return Policy(options, fail_on, settings.dialect)

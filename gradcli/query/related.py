@@ -333,11 +333,7 @@ def _take(record: Answer, found: Answer, of: str, factor: str, slope: str = "") 
     if check is None:
         return
     whole = record.check = record.check or Check(Verdict.AGREE)
-    for part in check.variables.values():
-        whole.variables[of] = part
-    for claim in check.claims:
-        claim.of = of
-    whole.claims += check.claims
+    whole.take(check, lambda _: of)
     if check.verdict > whole.verdict:
         reason = check.reason or ""
         whole.verdict = check.verdict

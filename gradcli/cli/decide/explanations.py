@@ -33,7 +33,7 @@ from gradcli.query.bindings import Programs, as_equation
 from gradcli.query.cases import RecordLines
 from gradcli.query.evaluate import Script
 from gradcli.query.general_derivatives import derivatives, refuse_absent
-from gradcli.query.options import Options, Policy, names_of
+from gradcli.query.options import Options, names_of
 from gradcli.query.related import related_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
@@ -141,7 +141,7 @@ class Differentiation(Run):
 
     def of_records(self, script: Script) -> Iterator[DerivativeRecord]:
         reader = FormulaRecords(self.programs, self.names)
-        return self._note(reader.results(script.lines, script.path or "", Policy(self.asked)))
+        return self._note(reader.results(script.lines, script.path or "", self.asked))
 
     def _note(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
         for record in found:
@@ -164,9 +164,9 @@ class FormulaRecords(RecordLines):
         program: Program,
         given: InputRecord,
         parsed: list[Statement | GradcliError],
-        policy: Policy,
+        options: Options,
     ) -> DerivativeRecord:
-        found = list(derivatives(program, parsed, policy.options, given.id))
+        found = list(derivatives(program, parsed, options, given.id))
         empty = ParseError(
             "the record's 'expr' has nothing to differentiate", source=Source(given.expr)
         )

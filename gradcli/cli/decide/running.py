@@ -31,7 +31,7 @@ from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import Script, records
 from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import Options, Policy, names_of
+from gradcli.query.options import Options, names_of
 from gradcli.report.records import Answer, Record
 
 
@@ -216,7 +216,7 @@ class Evaluation(Run):
         from gradcli.query.cases import RecordLines
 
         return RecordLines(self.programs, self.names).results(
-            script.lines, script.path or "", Policy(self.options)
+            script.lines, script.path or "", self.options
         )
 
 
