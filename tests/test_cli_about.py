@@ -47,25 +47,6 @@ def test_a_list_of_functions_is_cut_nowhere(call_cli):
     assert {entry["name"] for entry in everything} == set(names_of(listed))
 
 
-@pytest.mark.parametrize(
-    ("words", "lines"),
-    [
-        (["sotfmax"], ["unknown function 'sotfmax'", " = help: did you mean 'softmax'?"]),
-        (
-            ["bessel", "zebra"],
-            ["no function has 'bessel' and 'zebra'", " = help: gradcli functions lists all"],
-        ),
-    ],
-    ids=["a slip", "no function"],
-)
-def test_functions_that_there_are_not(call_cli, words, lines):
-    done = call_cli("functions", *words)
-    assert (done.returncode, done.stderr.splitlines()) == (
-        2,
-        [f"error[unknown-name]: {lines[0]}", lines[1]],
-    )
-
-
 @pytest.mark.parametrize("name", RULES)
 def test_every_code_is_explained(call_cli, name):
     code = name.removeprefix("error-")

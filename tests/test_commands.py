@@ -12,7 +12,9 @@ import pytest
 
 CASES = [
     pytest.param(
-        case, id=f"{case['about']}: {case['run']}", marks=[pytest.mark.ci] * ("ci" in case)
+        case,
+        id=f"{path.stem}, {case['about']}: {case['run']}",
+        marks=[pytest.mark.ci] * ("ci" in case),
     )
     for path in sorted(Path(__file__).parent.glob("data/commands/*.jsonl"))
     for case in map(json.loads, path.read_text(encoding="utf-8").splitlines())
@@ -20,7 +22,10 @@ CASES = [
 
 
 def write(path, content):
-    """Write a text, an array (.npy), data (.json), or records, a line each."""
+    """Write a text, an array (.npy), data (.json), or records, a line each; None removes."""
+    if content is None:
+        path.unlink()
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".npy":
         np.save(path, np.asarray(content))
@@ -64,12 +69,12 @@ def of_records(records, path):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_commands(call_cli, tmp_path_factory, tmp_path, monkeypatch, case):
+def test_commands(call_cli, run_cli, tmp_path_factory, tmp_path, monkeypatch, case):
     """A line of data has
 
     - what is typed: `run`, `stdin`, `files` beside it, variables of `env`, and commands that follow
       in the same folder (`then`); `about` says what for, `needs` the module without which it is
-      skipped, `ci` that .ci/run runs it alone;
+      skipped, `ci` that .ci/run runs it alone, `process` that it runs in a process of its own;
     - what comes of it: the exit `code`; words of what is printed, `out` and `err` (none: nothing is
       printed), and those that stand in neither (`unsaid`); all that is printed, `stdout` and
       `stderr`; a pattern of a part of standard output, `like`; a command that prints the `same`;
@@ -83,18 +88,18 @@ def test_commands(call_cli, tmp_path_factory, tmp_path, monkeypatch, case):
         monkeypatch.setenv(name, value)
     if "needs" in case:
         pytest.importorskip(case["needs"])
-    for name, content in case.get("files", {}).items():
-        write(tmp_path / name, content)
     for step in (case, *case.get("then", [])):
-        hold(call_cli, tmp_path, step)
+        hold(run_cli if "process" in case else call_cli, tmp_path, step)
 
 
-def hold(call_cli, folder, case):
+def hold(call, folder, case):
     """Run a command and hold what comes of it to what is wanted."""
+    for name, content in case.get("files", {}).items():
+        write(folder / name, content)
     words = shlex.split(case["run"])
     recorded = case.keys() & {"status", "reason", "verdict", "json", "close"}
     options = ["--format", "jsonl"] if recorded and "--format" not in words else []
-    done = call_cli(*words, *options, stdin=case.get("stdin", ""))
+    done = call(words[0], *options, *words[1:], stdin=case.get("stdin", ""))
     assert done.returncode == case.get("code", done.returncode), done.stdout + done.stderr
     for key, printed in (("out", done.stdout), ("err", done.stderr)):
         assert all(text in printed for text in texts(case, key)), printed
@@ -105,7 +110,7 @@ def hold(call_cli, folder, case):
     if "message" in case:
         assert done.stderr.splitlines()[0].partition(": ")[2] == case["message"]
     if "same" in case:
-        assert done.stdout == call_cli(*shlex.split(case["same"])).stdout
+        assert done.stdout == call(*shlex.split(case["same"])).stdout
     assert case.get("left") in (None, sorted(path.name for path in folder.iterdir()))
     for name, wanted in case.get("saved", {}).items():
         assert np.load(folder / name).tolist() == wanted
