@@ -259,7 +259,7 @@ class RecordFile(CheckedFile):
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 
-        reader = CheckedLines(Programs(), UsedNames(), None, None)
+        reader = CheckedLines(Programs(), UsedNames(), self.path.parent)
         for number, line in enumerate(lines_of(str(self.path), DEFAULT.length), 1):
             if not line.strip():
                 continue
@@ -273,7 +273,7 @@ class RecordFile(CheckedFile):
             except Exception as error:  # which is the item's, when it runs
                 said = as_gradcli_error(error).record
             text = canonical(said.get("id")), said.get("expr"), given_of(said.get("given"))
-            records = partial(reader.results, [line], file, options, self.path.parent, number)
+            records = partial(reader.results, [line], file, options, number)
             case = Case(file, number, records, options)
             yield _in_node(id_text(said.get("id"))) or f"line {number}", case, marks, text
 

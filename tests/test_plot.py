@@ -203,9 +203,9 @@ REFUSED = {
     "zeros(x) x=1..2": "an extent of a shape must be a whole number",
     "sum(w*x) x=0..1 w=1,2 --wrt w": "'w' has the shape (2,): a curve of d/dw needs a number",
     "x x=0..1 --wrt b": "no value for 'b', which is to be differentiated",
-    "sqrt(-1-x**2) x=0..1": "the expression has no finite value anywhere for x=0.0..1.0",
-    "log(x)*y x=-1..0 y=0..1": "the expression has no finite value anywhere for x=-1.0..0.0, "
-    "y=0.0..1.0",
+    "sqrt(-1-x**2) x=0..1": "the expression has no finite value anywhere for 0.0 <= x <= 1.0",
+    "log(x)*y x=-1..0 y=0..1": "the expression has no finite value anywhere for -1.0 <= x <= 0.0, "
+    "0.0 <= y <= 1.0",
     "x x=0..1 --points 1": "--points must be a whole number from 2 to 1,000,000, not 1",
     "x x=-1..1 --log x": "--log x: the range of 'x' begins at -1.0, which has no logarithm",
     "x x=1..2 --log z": "--log must be one of x, y, xy, not 'z'",

@@ -27,9 +27,10 @@ from gradcli.inert import (
     workflow_data,
     workflow_property,
 )
+from gradcli.query.baseline import Identities
 from gradcli.report import machine_reports
 from gradcli.report.data import encode
-from gradcli.report.describing import Fingerprints, Place, block, location, message, place_of
+from gradcli.report.describing import Place, block, fingerprint, location, message, place_of
 from gradcli.report.outcomes import (
     BAD,
     ERROR,
@@ -637,8 +638,10 @@ def test_a_file_elsewhere_has_a_whole_address():
 
 def test_fingerprints_follow_the_finding_and_not_its_line():
     def prints(*outcomes):
-        fingerprints = Fingerprints()
-        return [fingerprints.of(outcome) for outcome in outcomes]
+        identities = Identities(None)
+        for outcome in outcomes:
+            outcome.identity = identities.of(outcome)
+        return [fingerprint(outcome) for outcome in outcomes]
 
     def at(line, expr="x", file="a.grad", verdict=Verdict.MISMATCH):
         return case(expr, FAILED, verdict, file=file, line=line, details=[f"seen at {line}"])

@@ -475,12 +475,9 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
 # ----------------------------------------------------------------------------------------------
 
 
-Ends = tuple[float, float]
-
-
-def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
+def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
-    from gradcli.query.bounds import within
+    from gradcli.query.over import within
 
     return within(assignments("--over", texts), Programs(limits))
 

@@ -291,10 +291,19 @@ class RecordLines:
     skips: ClassVar[bool] = False  # whether a record may be left out, and its claims identify it
     programs: Programs
     names: UsedNames
+    folder: Path | None = None  # of data files, if not that of each file
 
     def options(self, given: InputRecord, options: Options) -> Options:
-        """The options of a record that says more than names and a seed. Raises UsageError."""
-        return options
+        """The options of a record with names and a seed of its own; those of the command line win.
+
+        Raises UsageError.
+        """
+        if given.wrt is None and given.seed is None:
+            return options
+        if given.seed is not None and options.mode != "grad":
+            raise UsageError(f"the record has a seed, and --{options.mode} takes none")
+        seed = given.seed if options.seed is None and options.mode == "grad" else options.seed
+        return replace(options, wrt=options.wrt or given.wrt, seed=seed)
 
     def decide(
         self,
@@ -317,13 +326,12 @@ class RecordLines:
         lines: Iterable[str],
         path: str,
         options: Options,
-        folder: Path | None = None,
         first: int = 1,
     ) -> Iterator[Any]:
         """The results of a file's lines, from the ``first`` on."""
         for number, line in enumerate(lines, first):
             if line.strip():
-                yield self.result(line, path, number, options, folder)
+                yield self.result(line, path, number, options)
 
     def result(
         self,
@@ -331,16 +339,14 @@ class RecordLines:
         path: str,
         number: int,
         options: Options,
-        folder: Path | None = None,
         unreached: str | None = None,
     ) -> Any:
-        """The result of one record, whose data files are in a ``folder``: that of the file, unless
-        another one is given.
+        """The result of one record.
 
         Of one for which no time is left it is what the record says of itself, with the reason why
         it was ``unreached``.
         """
-        folder = folder_of(path) if folder is None else folder
+        folder = self.folder or folder_of(path)
         known: dict[str, Any] = {}
         try:
             given = parse_record(line, self.programs.limits, folder)
@@ -377,7 +383,7 @@ class RecordLines:
         deviations: dict[str, Any] = {}
         values = {**self._values(given, options.state, deviations), **programs.values}
         deviations |= programs.deviations
-        options = self.options(given, _options_of(given, options))
+        options = self.options(given, options)
         record: Any = None
         if (
             self.kind is Record
@@ -399,7 +405,14 @@ class RecordLines:
                 deviations,
             )
             program.scope.needed = given.wrt is not None and options.wrt is given.wrt
-            record = self._run(program, given, options, where)
+            lines = text_lines(given.expr)
+            read = lines if program.text is None else program.text.keep(lines)
+            parsed = list(statements(read, where, program.scope.limits))
+            program.foresee(lines)
+            if not parsed:
+                raise ParseError("the record's 'expr' is empty", span=None)
+            _refuse_claims_of_nothing(given, parsed, program)
+            record = self.decide(program, given, parsed, options)
             self.names.had |= program.scope.leaves.keys()
             program.end()
             mentioned = program.scope.mentioned
@@ -412,22 +425,6 @@ class RecordLines:
         ):  # names of the command line are another record's, perhaps
             record.warnings += UsedNames(mentioned=mentioned).warn_unmentioned(given.at, options)
         return record
-
-    def _run(self, program: Program, given: InputRecord, options: Options, where: str) -> Any:
-        """The result of the record's program; ``where`` names the text in messages."""
-        lines = text_lines(given.expr)
-        parsed = list(
-            statements(
-                lines if program.text is None else program.text.keep(lines),
-                where,
-                program.scope.limits,
-            )
-        )
-        program.foresee(lines)
-        if not parsed:
-            raise ParseError("the record's 'expr' is empty", span=None)
-        _refuse_claims_of_nothing(given, parsed, program)
-        return self.decide(program, given, parsed, options)
 
     def _values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
         """The values of a record that the command line does not replace; their standard deviations
@@ -479,16 +476,6 @@ def _refuse_claims_of_nothing(
             )
 
 
-def _options_of(given: InputRecord, options: Options) -> Options:
-    """The options of a record with names and a seed of its own; options of the command line win."""
-    if given.wrt is None and given.seed is None:
-        return options
-    if given.seed is not None and options.mode != "grad":
-        raise UsageError(f"the record has a seed, and --{options.mode} takes none")
-    seed = given.seed if options.seed is None and options.mode == "grad" else options.seed
-    return replace(options, wrt=options.wrt or given.wrt, seed=seed)
-
-
 @dataclass(eq=False)
 class CheckedLines(RecordLines):
     """Records as `check` takes them: with what they expect, within their own tolerances unless the
@@ -496,10 +483,11 @@ class CheckedLines(RecordLines):
     """
 
     skips = True
-    rtol: float | None
-    atol: float | None
+    rtol: float | None = None
+    atol: float | None = None
 
     def options(self, given: InputRecord, options: Options) -> Options:
+        options = super().options(given, options)
         if not given.expect and given.rtol is None and given.atol is None:
             return options
         return replace(

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     )
 
 Mode = Literal["grad", "jacobian", "hessian", "jvp", "hvp"]  # what is computed beside a value
-Place = Callable[
-    [str, tuple[int, ...], Any], Any
-]  # the array that takes a large result: of which name, shape and dtype
 
 
 def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -75,7 +72,9 @@ class Options:
         None  # decimal digits of value and gradient from the reference, beside the floats
     )
     at: bool = False  # keep the values of the names beside their derivatives
-    place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
+    place: Callable[[str, tuple[int, ...], Any], Any] | None = (
+        None  # gives the array that takes a large result: name, shape, dtype
+    )
     backend: str = (
         "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
     )

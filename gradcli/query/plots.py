@@ -20,15 +20,15 @@ from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, in_words, levels, locate_places
 from gradcli.plots.sampling import Samples, sample
-from gradcli.query.bounds import box_text, variables_of
 from gradcli.query.evaluate import Script, answers
 from gradcli.query.free_variables import SampledPoints
 from gradcli.query.names import missing
 from gradcli.query.options import Options
-from gradcli.query.over import place_notes
+from gradcli.query.over import place_notes, variables_of
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
-from gradcli.report.ranges import VALUE, BoundNote, Curve, Field, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
+from gradcli.report.records import box_text
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 # drawn through poles and jumps along a name.
 
 
-Ends = tuple[float, float]
 MOST_ENTRIES = 4_000_000  # of a table
 _SIDE, _FINE = 33, 121  # of the grid, in the table and in the picture
 _LEVELS = 7

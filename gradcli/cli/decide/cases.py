@@ -386,7 +386,9 @@ class Cases(Work):
             if given and request.expression is None:
                 raise UsageError(f"{option} is about an expression", help="give it with -e")
         self.save = partial(save_masks, targets=targets) if targets else None
-        self.record_lines = CheckedLines(self.programs, self.names, request.rtol, request.atol)
+        self.record_lines = CheckedLines(
+            self.programs, self.names, None, request.rtol, request.atol
+        )
         self.functions = functions
         if functions is not None:
             functions.budget = self.budget

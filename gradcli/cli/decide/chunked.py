@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from gradcli.query.chunked.runs import (
     ChunkRun,
     Described,
     NotHeld,
-    Target,
     check_of_first,
     describe_store,
 )
@@ -154,7 +153,7 @@ def _compute(run: ChunkRun, record: Record, targets: dict[str, str], limits: Lim
     files.
     """
     sinks, arrays, dtype = dict[str, Sink](), dict[str, np.ndarray](), run.settings.float_dtype
-    takers: dict[str, Target] = {}
+    takers: dict[str, Callable[..., object]] = {}
     try:
         for name, (shape, axis) in run.results().items():
             if axis is not None and name in targets:

@@ -157,7 +157,7 @@ class FormulaRecords(RecordLines):
     def options(self, given: InputRecord, options: Options) -> Options:
         if given.seed is not None:
             raise UsageError("the record has a seed, and formulas take none")
-        return options
+        return super().options(given, options)
 
     def decide(
         self,

@@ -177,9 +177,6 @@ class Walk:
         return [self.known[node] for node in wanted]
 
 
-Target = Callable[[tuple[slice, ...], np.ndarray], object]  # takes a result by regions
-
-
 class ChunkRun(Walk):
     """A function of values some of which are stores, cut along one axis, whose chunks an executor
     computes now.
@@ -285,7 +282,11 @@ class ChunkRun(Walk):
         shape, axis = self.results()[name]
         return shape if axis is None else (*shape[:axis], self.ends[0][1], *shape[axis + 1 :])
 
-    def run(self, targets: Mapping[str, Target], told: Callable[[], None]) -> dict[str, Any]:
+    def run(
+        self,
+        targets: Mapping[str, Callable[[tuple[slice, ...], np.ndarray], object]],
+        told: Callable[[], None],
+    ) -> dict[str, Any]:
         """The results that are not cut; those that are go to their targets.
 
         ``told`` is called for each chunk that is done.
