@@ -1,4 +1,4 @@
-"""Files of data that no person reads: recorded answers, and schemas of others, compressed."""
+"""Files of data/: tables, and compressed what no person reads, recorded answers and schemas."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ DATA = Path(__file__).parent / "data"
 def read_json(name: str) -> Any:
     """What stands in a file of data/."""
     return json.loads(gzip.decompress((DATA / f"{name}.gz").read_bytes()))
+
+
+def read_table(name: str) -> Any:
+    """What stands in a file of data/ that people write: JSON."""
+    return json.loads((DATA / name).read_text("utf-8"))
 
 
 def write(name: str, text: str) -> None:

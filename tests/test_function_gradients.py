@@ -4,12 +4,10 @@ points, and functions that misbehave.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from importlib.util import find_spec
 from inspect import signature
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -289,8 +287,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 def test_options_are_refused_by_name(options: dict[str, Any], message: str) -> None:
     with pytest.raises(GradcliError, match=message):
         check_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, **{"at": {"x": X}, **options})
-    with pytest.raises(GradcliError, match=message):
-        assert_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, **{"at": {"x": X}, **options})
 
 
 @pytest.mark.parametrize("points", [1, 5])
@@ -426,20 +422,6 @@ def test_custom_functions_of_torch(factor: float, verdict: str) -> None:
     )
     assert check.verdict.word == verdict
     assert check.variables["x"].decided_by == TRACED
-
-
-@needs_torch
-def test_labels_and_layers_of_torch() -> None:
-    import torch
-
-    layer = torch.nn.Linear(3, 4).double()
-    check = check_gradient(
-        lambda x, labels: torch.nn.functional.cross_entropy(layer(x), labels),
-        by="torch",
-        wrt="x",
-        at={"x": M, "labels": np.array([0, 3])},
-    )
-    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
 
 
 @needs_torch
@@ -635,81 +617,3 @@ def test_the_fixture(check_gradient: Any) -> None:
     check_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, at={"x": [1.0, 2.0]})
     with pytest.raises(AssertionError, match="mismatch"):
         check_gradient(lambda x: np.sum(x**2), lambda x: x, at={"x": [1.0, 2.0]})
-
-
-# -- the command line
-# ---------------------------------------------------------------------------------------------------------
-
-MISBEHAVING = """
-import os, sys
-import numpy as np
-
-def square(x): return np.sum(x**2)
-def double(x): return 2*x
-def half(x): return x
-def exits(x): sys.exit(3)
-def dies(x): os._exit(7)
-def recurses(x): return recurses(x)
-def raises(x): raise ValueError("no such luck")
-def interrupts(x): raise KeyboardInterrupt
-def nothing(x): return None
-def talks(x): print("hello"); return np.sum(x**2)
-def moves(x): os.chdir("/"); return np.sum(x**2)
-"""
-
-
-@pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine.py").write_text(MISBEHAVING, "utf-8")
-    monkeypatch.chdir(tmp_path)
-
-
-TOLD = {
-    "exits": (2, "the function ends the program: SystemExit: 3 (at mine.py:8, in exits)"),
-    "dies": (2, "the process in which it was called came to its end (exit code 7)"),
-    "recurses": (2, "the function calls itself without end: RecursionError"),
-    "raises": (2, "ValueError: no such luck (at mine.py:11, in raises)"),
-    "interrupts": (2, "KeyboardInterrupt (at mine.py:12, in interrupts)"),
-    "nothing": (2, "the function returns None"),
-    "talks": (0, "1 passed"),
-    "moves": (0, "1 passed"),
-}
-
-
-@pytest.mark.parametrize("name", TOLD)
-def test_functions_that_misbehave(run_cli: Any, call_cli: Any, module: None, name: str) -> None:
-    call = (
-        run_cli if name == "talks" else call_cli
-    )  # of what is printed by another process, only a process hears
-    done = call(
-        "check", "--function", f"mine:{name}", "--gradient", "mine:double", "--at", "x=1.5,2"
-    )
-    code, text = TOLD[name]
-    assert (done.returncode, text in done.stdout) == (code, True), done.stdout + done.stderr
-    assert "hello" not in done.stdout, "what a function prints is no part of the report"
-
-
-def test_a_failing_point_is_repeated_by_its_command(call_cli: Any, module: None) -> None:
-    import shlex
-
-    words = [
-        "check",
-        "--function",
-        "mine:square",
-        "--gradient",
-        "mine:half",
-        "--at",
-        "x=randn(6)",
-        "--points",
-        "3",
-    ]
-    done = call_cli(*words)
-    assert done.returncode == 1
-    (line,) = [line for line in done.stdout.splitlines() if "repeat: " in line]
-    command = shlex.split(line.partition("repeat: ")[2])
-    assert command[:3] == ["gradcli", "check", "--function"]
-    again = call_cli(*command[1:], "--format", "jsonl")
-    assert json.loads(again.stdout.splitlines()[0])["check"]["verdict"] == "mismatch"
-    assert len(json.loads(command[command.index("--at") + 1].partition("=")[2])) == 1, (
-        "one entry is enough"
-    )

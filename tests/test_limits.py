@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 from helpers import thinned
 
+import gradcli
+from gradcli.errors import LimitError
+
 DEEP = 50_000  # more than the stack of C holds of the smallest frames
 SOME = 10_000  # as deep as matters, where the road is the same
 NESTED = 5_000  # levels of brackets that there may be
@@ -334,3 +337,9 @@ def test_unreadable_file(call_cli, tmp_path):
     done = call_cli("eval", "-f", "secret.grad", *JSONL)
     assert json.loads(done.stdout)["error"]["code"] == "input"
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize("piece", ["{", r"\frac", r"\sqrt[", r"\left(", "x^{", r"\sqrt"])
+def test_latex_that_is_nested_deeply_is_refused(piece):
+    with pytest.raises(LimitError):
+        gradcli.evaluate("x_{1}" + piece * 1_000, check=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import EVERY as CASES
-from cases.case import Case
+from cases import Case
 from helpers import thinned
 from hypothesis import given
 from hypothesis import strategies as st

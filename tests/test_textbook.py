@@ -10,8 +10,6 @@ from random import Random
 
 import pytest
 from helpers import thinned
-from test_language_errors import ARGUMENTS, BINDINGS, NAMES, SHAPES, SYNTAX, TWO_READINGS
-from test_masks import REFUSED as MASKS
 from textbook_refusals import REFUSED
 from textbook_texts import READ
 
@@ -149,25 +147,6 @@ def test_no_note_without_a_reason():
 
 # -- suggestions can be read
 # ------------------------------------------------------------------------------------------------------
-
-
-def _refused() -> list[str]:
-    return [
-        str(parameter.values[0])
-        for part in (TWO_READINGS, SYNTAX, NAMES, ARGUMENTS, SHAPES)
-        for parameter in part
-    ] + [*MASKS]
-
-
-@pytest.mark.parametrize("text", [*dict.fromkeys(_refused())])
-def test_suggestions_of_errors_can_be_read(text):
-    with pytest.raises(GradcliError) as caught:
-        gradcli.evaluate(text, at=BINDINGS)
-    for suggestion in offers(caught.value.help or ""):
-        for statement in parse_statements(Source(suggestion), 10_000):
-            assert not isinstance(statement, GradcliError), (
-                f"{text}: {suggestion!r} of {caught.value.help!r} cannot be read"
-            )
 
 
 _WORDS = (

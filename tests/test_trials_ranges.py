@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from gradcli.query.bindings import Programs
+from gradcli.query.bounds import bounds
 from gradcli.query.evaluate import Script
 from gradcli.query.options import Options
-from gradcli.query.over import bounds
 
 # Asserts over boxes, and a point at which one does not hold.
 ASSERTS = {

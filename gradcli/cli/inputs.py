@@ -477,7 +477,7 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
-    from gradcli.query.over import within
+    from gradcli.query.bounds import within
 
     return within(assignments("--over", texts), Programs(limits))
 

@@ -202,10 +202,10 @@ def _answers(
     asked      options that are none of the parameters
     """
     from gradcli.query import bindings as given
+    from gradcli.query.bounds import within
     from gradcli.query.evaluate import Script
     from gradcli.query.names import refuse_unknown
     from gradcli.query.options import Options
-    from gradcli.query.over import within
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
     known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__
@@ -280,7 +280,7 @@ def bound(
     Raises a `GradcliError` for what has no range.
     """
     arguments = dict(locals())
-    from gradcli.query.over import bounds
+    from gradcli.query.bounds import bounds
 
     return _answers(bound, arguments, bounds)[-1]
 

@@ -20,11 +20,12 @@ from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, in_words, levels, locate_places
 from gradcli.plots.sampling import Samples, sample
+from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import Script, answers
 from gradcli.query.free_variables import SampledPoints
 from gradcli.query.names import missing
 from gradcli.query.options import Options
-from gradcli.query.over import place_notes, variables_of
+from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord

@@ -194,14 +194,14 @@ class Propagation:
             )
             std = np.sqrt(np.maximum(np.sum([*own.values(), *shared.values()], axis=0), 0.0))[()]
             whole = float(np.sum(np.square(std)))
-        shares = (
+        alone, together = (
             {
                 of: {"variance": each, "share": float(np.sum(each)) / whole if whole else 0.0}
                 for of, each in parts.items()
             }
             for parts in (own, shared)
         )
-        return Uncertainty(std, *shares)
+        return Uncertainty(std, alone, together)
 
     def second_order(self, found: Uncertainty) -> np.ndarray:
         """Say what the second derivatives change, and give by how much they bend the result a

@@ -99,7 +99,8 @@ class Data:
     def to_dict(self) -> dict[str, Any]:
         """The result as ``--format jsonl`` writes it, as plain data."""
         found: dict[str, Any] = {}
-        values_of, members = _members(type(self), self._layout())
+        kind: Any = type(self)
+        values_of, members = _members(kind, self._layout())
         for (key, default, optional), value in zip(members, values_of(self), strict=True):
             if value is None:
                 if not optional:
@@ -116,13 +117,14 @@ class Data:
         return self.JSON
 
     def __repr__(self) -> str:
-        values_of, members = _members(type(self), self.SHOWN or " ".join(_defaults(type(self))))
+        kind: Any = type(self)
+        values_of, members = _members(kind, self.SHOWN or " ".join(_defaults(kind)))
         first, *others = values_of(self)
         parts = [_write(first)]
         for (key, default, _), value in zip(members[1:], others, strict=True):
             if not _is_usual(value, default):
                 parts.append(f"{key}={_write(value)}")
-        return clip_text(f"{type(self).__name__}({', '.join(parts)})", _WHOLE)
+        return clip_text(f"{kind.__name__}({', '.join(parts)})", _WHOLE)
 
 
 @cache
@@ -220,8 +222,9 @@ def _of_its_own(value: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _first(value: Data) -> Any:
-    return getattr(value, next(iter(_defaults(type(value)))))
+def _first(value: Any) -> Any:
+    kind: Any = type(value)
+    return getattr(value, next(iter(_defaults(kind))))
 
 
 class _Short(Repr):

@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from witness.lines import LINES
+from witness import LINES
 from witness.programs import values_of
 
 from planting.mistakes import Mistake, Program, Witness

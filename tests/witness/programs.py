@@ -13,54 +13,19 @@ from random import Random
 
 import numpy as np
 
+from witness import WORDS
 from witness.numpy_values import Unusable, Values, value_of
 
 NAMES: dict[str, tuple[int, ...]] = {"x": (3,), "y": (2, 3), "z": (), "w": (3, 3), "v": (2, 1, 3)}
 
-_NUMBERS = [
-    "2",
-    "3",
-    "0.5",
-    ".25",
-    "2.",
-    "1e-1",
-    "1.5E+0",
-    "1_0.5",
-    "0",
-    "1",
-    "7",
-    "0.1",
-    "12_3.4e-2",
-    "3.0",
-    "4",
-    "1e0",
-]
-_CONSTANTS = ["pi", "e", "np.pi", "np.e", "math.pi"]
-_UNARY = ["sin", "cos", "exp", "tanh", "arctan", "arcsinh", "square", "abs", "negative", "sinh", "cbrt", "floor", "sign", "log1p",
-    "expm1", "np.sin", "np.exp", "math.cos", "np.abs", "erf", "expit", "sqrt", "log", "np.log2", "deg2rad"]  # fmt: skip
-_BINARY = ["maximum", "minimum", "hypot", "arctan2", "np.maximum", "np.add", "np.subtract", "np.multiply", "np.divide", "logaddexp",
-    "max", "min", "np.power", "copysign", "fmod", "np.arctan2", "xlogy", "outer", "dot", "np.matmul", "np.dot", "inner", "pow"]  # fmt: skip
-_REDUCTIONS = ["sum", "mean", "max", "min", "prod", "np.sum", "np.mean", "std", "var", "np.prod", "np.max", "np.std", "cumsum", "cumprod",
-    "norm", "np.linalg.norm", "flip", "sort", "np.flip", "np.cumsum", "logsumexp", "median", "ptp"]  # fmt: skip
-_METHODS = ["sum", "mean", "max", "min", "prod", "std", "var", "cumsum"]
-_MOVES = ["reshape({0}, {shape})", "np.reshape({0}, {shape})", "({0}).reshape({shape})", "({0}).reshape(-1)", "transpose({0})",
-    "np.transpose({0}, axes={axes})", "transpose({0}, {axes})", "({0}).T", "({0}).T", "({0}).flatten()", "ravel({0})",
-    "swapaxes({0}, {axis}, {axis})", "moveaxis({0}, {axis}, {axis})", "expand_dims({0}, {axis})", "squeeze({0})",
-    "roll({0}, {shift}, axis={axis})", "roll({0}, {shift})", "flip({0}, {axis})", "diff({0}, "
-    "axis={axis})", "diff({0}, n={few})",
-    "concatenate([{0}, {0}], axis={axis})", "np.concatenate(({0}, {1}), axis={axis})", "stack([{0}, {0}], axis={axis})",
-    "stack([{0}, {1}])", "repeat({0}, {few}, axis={axis})", "tile({0}, {few})", "triu({0}, "
-    "{shift})", "tril({0}, k={shift})",
-    "diag({0})", "trace({0})", "rot90({0}, {few})", "np.clip({0}, -0.5, {few})", "clip({0}, "
-    "a_min={1}, a_max=9)",
-    "broadcast_to({0}, (2, 3, 3))", "einsum('i,i->', {0}, {1})", "np.einsum('ij->ji', {0})", "einsum('...i,i->...', {0}, {1})",
-    "where({0} < {1}, {0}, {1})", "np.where({1} >= {0}, {0}, 2)", "take({0}, {axis}, axis={axis})", "cross({0}, {1})", "kron({0}, {1})",
-    "inv({0})", "det({0})", "solve({0}, {1})", "tensordot({0}, {1}, axes={few})", "atleast_2d({0})", "vstack([{0}, {1}])",
-    "hstack([{0}, {1}])", "split({0}, 3)[{axis}]", "np.diff({0})", "average({0}, axis={axis})", "std({0}, ddof=1)"]  # fmt: skip
-_MADE = ["zeros(3)", "ones((2, 3))", "full((3,), 2.5)", "eye(3)", "arange(3)", "arange(1, 4)", "linspace(0, 1, 3)", "np.arange(2, -1, -1)",
-    "np.eye(3)", "arange(6).reshape(2, 3)", "[1, 2, 3]", "[[1., 2, 3], [4, .5, 6]]", "[.1, .2, "
-    ".3,]", "x.shape[0]", "y.shape[-1]",
-    "len(w)", "v.ndim", "y.size"]  # fmt: skip
+_NUMBERS = WORDS["numbers"]
+_CONSTANTS = WORDS["constants"]
+_UNARY = WORDS["functions of one"]
+_BINARY = WORDS["functions of two"]
+_REDUCTIONS = WORDS["reductions"]
+_METHODS = WORDS["methods"]
+_MOVES = WORDS["moves"]
+_MADE = WORDS["arrays"]
 _OPERATORS = ["+", "-", "*", "/", "**", "@", "//", "%"]
 _OFTEN = [12, 12, 14, 8, 5, 8, 3, 4]
 _COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]

@@ -1,0 +1,183 @@
+"""Ranges of a program's queries over a box: what `gradcli bound` gives.
+
+Names of the box are variables; all others keep their values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.errors import (
+    EvaluationError,
+    GradcliError,
+    ShapeError,
+    TypeMismatchError,
+    UsageError,
+)
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import definition_order
+from gradcli.language.run import Lowered, Program
+from gradcli.query.evaluate import Script, answers
+from gradcli.query.options import Options
+from gradcli.query.over import place_notes
+from gradcli.query.uncertainty import left_out
+from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
+from gradcli.report.records import box_text
+
+if TYPE_CHECKING:
+    from gradcli.query.bindings import Programs
+    from gradcli.reference.ranges.search import Range
+
+
+def bounds(script: Script, options: Options) -> Iterator[BoundRecord]:
+    """A record for each query of a program as its lines come, and for each error."""
+    return answers(BoundRecord, _ranges, script, options, box=dict(options.over))
+
+
+def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Options) -> None:
+    from gradcli.reference.algebra import Unsupported
+    from gradcli.reference.ranges.search import Function
+
+    scope, root, box = program.scope, lowered.value, options.over
+    record.warnings += left_out(scope, [root], "a range")
+    if root.shape:
+        raise ShapeError(
+            f"a range is that of a number; the result has the shape {root.shape}",
+            help="take one entry, or a sum",
+        )
+    if root.kind != "float":
+        raise TypeMismatchError("a range is that of a number; the result is a truth or an index")
+    variables = variables_of(program, lowered, box)
+    try:
+        function = Function(
+            root,
+            {leaf: box[name] for name, leaf in variables.items()},
+            scope.values,
+            scope.precision,
+        )
+        found = function.ranges(options.width, options.lipschitz)
+    except Unsupported as error:
+        raise EvaluationError(f"its range is not known: {error}") from None
+    if found.value is None:
+        raise EvaluationError(f"the expression is defined nowhere in the box {box_text(box)}")
+    names = list(variables)
+    record.value = _bound_of(found.value, names)
+    grads = dict(zip(names, found.grad, strict=True))
+    for name in box:
+        slope = grads.get(name)
+        none = math.nan if name in grads else 0.0
+        record.grad[name] = Bound(none, none) if slope is None else _bound_of(slope, names)
+    record.notes = [*place_notes(scope, function, found.places, names)]
+    if (
+        options.lipschitz
+    ):  # a function that jumps has no such constant, however flat it is elsewhere
+        jumps = any(note.kind == "jump" for note in record.notes)
+        record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
+    for name, part in zip(
+        ["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True
+    ):
+        if part is not None:
+            record.notes += _of_range(name, part, names, record.notes)
+
+
+def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) -> dict[str, Expr]:
+    """The leaves that the names of a box stand for in a query.
+
+    Raises for names whose values were taken beforehand, or lost.
+    """
+    scope = program.scope
+    taken = {use.leaf for use in lowered.static_uses}
+    for name in box:
+        if scope.leaves.get(name) in taken:
+            raise UsageError(
+                f"'{name}' is used as a whole number that the program needs beforehand: it has no "
+                "range"
+            )
+    others = [side for sides in lowered.relations for side in sides[1:]]
+    nodes = {*definition_order(lowered.value, others)}
+    leaves = {name: scope.leaves[name] for name in box if name in scope.leaves}
+    return {name: leaf for name, leaf in leaves.items() if leaf in nodes}
+
+
+def within(texts: Mapping[str, str], programs: Programs) -> dict[str, Ends]:
+    """The box of ranges, whose names have a value inside of it in programs. Raises UsageError."""
+    box = {name: _ends(name, text, programs) for name, text in texts.items()}
+    programs.values.update(
+        {name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()}
+    )
+    return box
+
+
+def _ends(name: str, text: str, programs: Programs) -> Ends:
+    """The ends of a range, each a constant expression. Raises UsageError."""
+    begin, _, end = text.partition("..")
+    if not begin.strip() or not end.strip() or ".." in end:
+        raise UsageError(f"'{name}={text}' is no range", help=f"write {name}=0..1")
+    calculator = programs.fresh()
+    low, high = (_number(name, part, calculator) for part in (begin, end))
+    if not low <= high:
+        raise UsageError(
+            f"the range '{name}={text}' ends before it begins",
+            help=f"write {name}={end.strip()}..{begin.strip()}",
+        )
+    return low, high
+
+
+def _number(name: str, text: str, calculator: Any) -> float:
+    try:
+        found = calculator.constant(text, f"<{name}>")
+    except GradcliError as error:
+        error.note = error.note or f"it is an end of the range of {name}"
+        raise
+    if np.ndim(found) or not math.isfinite(float(found)):
+        raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
+    return float(found)
+
+
+def _bound_of(found: Range, names: list[str]) -> Bound:
+    points = [
+        None if side.point is None else dict(zip(names, side.point, strict=True)) for side in found
+    ]
+    low, high = (math.nan if side.end is None else side.end for side in found)
+    return Bound(low, high, *points)
+
+
+def _of_range(
+    what: str, found: Range, names: list[str], known: list[BoundNote]
+) -> Iterator[BoundNote]:
+    """Infinite ends, but at poles that are told already, and ends that are not as close as was
+    asked for.
+    """
+    open_: dict[str, list[Ends]] = {}
+    for side, (word, way) in zip(found, (("lower", "below"), ("upper", "above")), strict=True):
+        if side.beyond is not None:
+            yield BoundNote(
+                "limit", {}, f"the {word} end of {what} is too large for floats: {side.beyond}"
+            )
+        elif side.end is not None and math.isinf(side.end):
+            if not any(
+                note.kind == "pole" and _overlap(note.where, names, side.box) for note in known
+            ):
+                open_[way] = list(side.box)
+        elif not side.tight:
+            yield BoundNote(
+                "limit", {}, f"the {word} end of {what} may be further out than was asked for"
+            )
+    if open_:
+        box = next(iter(open_.values()))
+        yield BoundNote(
+            "pole",
+            dict(zip(names, box, strict=True)),
+            f"no bound of {what} from {' or '.join(open_)} is known",
+        )
+
+
+def _overlap(where: Mapping[str, Ends], names: list[str], box: Sequence[Ends]) -> bool:
+    return all(
+        where[n][0] <= high and low <= where[n][1]
+        for n, (low, high) in zip(names, box, strict=True)
+    )
