@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers import thinned
 
-from gradcli.check.conventions import in_jax
+from gradcli.check.claims import in_jax
 from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope

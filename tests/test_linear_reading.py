@@ -257,23 +257,3 @@ def test_derivatives_of_derivatives_of_large_arrays_are_judged_unless_they_are_t
 def test_suggestions(word: str, names: list[str], meant: str | None) -> None:
     found = suggestion(word, names)
     assert found == meant or (meant is None and found is not None and found.startswith("name"))
-
-
-@pytest.mark.parametrize(
-    ("program", "gradient"),
-    [
-        (
-            "y = x*2\nx = y + 1\nx*y",
-            {"x": 2 * (2 * 3.0 + 1) + 2 * 6.0},
-        ),  # x is made of itself: the leaf remains
-        ("u = 3.\ny = u*2\nu = 5.\nu*y", None),  # it is not: two values of one name
-        ("a = 2.\nb = 3.\nb = a*1\na = b + 1\na*x", {"a": 3.0, "x": 3.0}),
-    ],
-)
-def test_names_made_of_themselves(program: str, gradient: dict[str, float] | None) -> None:
-    if gradient is None:
-        with pytest.raises(GradcliError):
-            gradcli.evaluate(program, x=3.0, check=False)
-    else:
-        found = gradcli.evaluate(program, x=3.0, check=False).grad
-        assert {name: float(found[name]) for name in gradient} == pytest.approx(gradient)

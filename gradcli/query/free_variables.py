@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.claims import smaller_domain
-from gradcli.check.sampling import anything
+from gradcli.check.formula_claims import anything, smaller_domain
 from gradcli.errors import (
     AmbiguousError,
     EvaluationError,
