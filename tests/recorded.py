@@ -24,7 +24,7 @@ def read_table(name: str) -> Any:
     return json.loads((DATA / name).read_text("utf-8"))
 
 
-def read_lines(name: str) -> list[Any]:
+def read_lines(name: str | Path) -> list[Any]:
     """The lines of a file of data/ that people write: JSON Lines."""
     return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
 
