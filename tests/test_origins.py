@@ -51,36 +51,6 @@ def found(text: str, **bindings: Any) -> Found:
     return Found(reachable([root]), scope.origins())
 
 
-def test_every_node_of_a_loss_and_an_inverse_tangent() -> None:
-    text = "F.cross_entropy(x, t) + np.arctan(x)"
-    nodes, table = found(text, x=X, t=T)
-    for node in nodes:
-        assert table[node], f"{node} comes from nowhere"
-        for origin in table[node]:
-            assert origin.statement is not None
-            assert origin.statement.text == text
-            if node.is_leaf:
-                assert (
-                    (_text(origin), origin.calls)
-                    == (origin.spelling, ())
-                    == (node.payload.name, ())
-                )
-            elif node.op is not None and node.op.name == "atan":
-                assert (_text(origin), origin.calls, origin.spelling) == (
-                    "np.arctan(x)",
-                    (),
-                    "np.arctan",
-                )
-            elif node is nodes[-1]:
-                assert (_text(origin), origin.calls, origin.spelling) == (text, (), "+")
-            else:
-                assert (_text(origin), origin.spelling) == (
-                    "F.cross_entropy(x, t)",
-                    "F.cross_entropy",
-                )
-                assert origin.calls[0] == "cross_entropy"
-
-
 def test_the_inner_call_of_a_loss_is_known() -> None:
     """The labels are made a column by numpy's expand_dims, in the body of multi_margin_loss."""
     of_reshape = found("F.multi_margin_loss(x, t)", x=X, t=T).of("reshape")
