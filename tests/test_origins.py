@@ -14,7 +14,6 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.origins import Origin
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.ops.structure import derivative
 
 X, T = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 4.0]]), np.array([0, 2])
 
@@ -49,16 +48,6 @@ def found(text: str, **bindings: Any) -> Found:
         root = root if lowered is None else lowered.value
     assert root is not None
     return Found(reachable([root]), scope.origins())
-
-
-def test_the_inner_call_of_a_loss_is_known() -> None:
-    """The labels are made a column by numpy's expand_dims, in the body of multi_margin_loss."""
-    of_reshape = found("F.multi_margin_loss(x, t)", x=X, t=T).of("reshape")
-    assert (
-        "F.multi_margin_loss(x, t)",
-        ("multi_margin_loss", "expand_dims"),
-        "F.multi_margin_loss",
-    ) in of_reshape
 
 
 CASES = [
@@ -96,27 +85,6 @@ def test_every_node_of_a_program_comes_from_somewhere() -> None:
     )
     nodes, table = found(text, x=2.0)
     assert [node for node in nodes if node not in table] == []
-
-
-def test_what_is_differentiated_is_not_the_derivatives() -> None:
-    nodes, table = found("grad(sin(x**3), x)", x=0.5)
-    assert nodes[-1].op is derivative
-    cubes = [
-        node
-        for node in nodes
-        if node.op is not None and node.op.name == "pow" and node.operands[1].payload == 3
-    ]
-    assert [(_text(o), o.calls) for node in cubes for o in table[node]] == [("x**3", ())]
-
-
-def test_the_statement_of_a_functions_body_is_its_definition() -> None:
-    nodes, table = found("f(u) = sin(u)\ny = f(x)\ny + 1", x=0.5)
-    sine = next(node for node in nodes if node.op is not None and node.op.name == "sin")
-    assert [origin.statement.text for origin in table[sine] if origin.statement] == [
-        "f(u) = sin(u)"
-    ]
-    alias = next(node for node in nodes if node.op is not None and node.op.name == "alias")
-    assert [origin.statement.text for origin in table[alias] if origin.statement] == ["y = f(x)"]
 
 
 def test_earlier_queries_are_forgotten() -> None:
