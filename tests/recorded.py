@@ -28,3 +28,6 @@ def read_lines(name: str) -> list[Any]:
 def write(name: str, text: str) -> None:
     """Compress a text into a file of data/: the same bytes for the same text."""
     (DATA / f"{name}.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+LISTS: dict[str, Any] = read_table("lists.json")

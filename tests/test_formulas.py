@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recorded import read_table
+from recorded import LISTS
 from test_evaluations import cases
 
 import gradcli
@@ -67,7 +67,6 @@ def _sum_to(array, shape):
     return array.sum(axis=axes).reshape(shape)
 
 
-LISTS = read_table("lists.json")
 LEAVES, UNARY, BINARY = (
     st.sampled_from(LISTS[f"formulas: {kind}"]) for kind in ("leaves", "of one", "of two")
 )

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles import further_names
-from recorded import read_table
+from recorded import LISTS
 
 import gradcli as torch
 import gradcli.nn.init
 from gradcli.errors import EvaluationError
-
-LISTS = read_table("lists.json")
 
 RECORDED: dict[str, Any] = json.loads(further_names.RECORDED.read_text("utf-8"))
 

@@ -11,13 +11,11 @@ import mpmath
 import numpy as np
 import pytest
 from checking import judged, partial, planted, rejudged, remembered_differs, said, times
-from recorded import read_table
+from recorded import LISTS
 
 import gradcli
 from gradcli.check import judge
 from gradcli.reference.deadline import Budget
-
-LISTS = read_table("lists.json")
 
 
 def slope(text: str, values: dict[str, Any], name: str) -> Any:

@@ -14,12 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import thinned
-from recorded import read_table
+from recorded import LISTS
 
 import gradcli
 from gradcli.errors import LimitError
-
-LISTS = read_table("lists.json")
 
 DEEP = 50_000  # more than the stack of C holds of the smallest frames
 SOME = 10_000  # as deep as matters, where the road is the same

@@ -12,14 +12,12 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from recorded import read_table
+from recorded import LISTS
 
 import gradcli
 from gradcli.ops.registry import find
 from gradcli.reference.algebra import Numbers
 from gradcli.reference.tape import exact_array
-
-LISTS = read_table("lists.json")
 
 SYMMETRIC = [[2.0, -1.0, 0.5], [-1.0, 1.0, 3.0], [0.5, 3.0, -2.0]]
 

@@ -11,9 +11,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from recorded import read_table
-
-LISTS = read_table("lists.json")
+from recorded import LISTS
 
 pytestmark = pytest.mark.ci
 

@@ -7,12 +7,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import thinned
-from recorded import read_table
+from recorded import LISTS
 
 import gradcli
 from gradcli.plans.native.compiler import find_compiler
-
-LISTS = read_table("lists.json")
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no compiler")
 

@@ -12,13 +12,11 @@ import pytest
 from helpers import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recorded import read_table
+from recorded import LISTS
 from witness.array_programs import ArrayProgram
 
 import gradcli
 from gradcli.plans.native import compiler
-
-LISTS = read_table("lists.json")
 
 pytestmark = pytest.mark.skipif(compiler.find_compiler() is None, reason="no C compiler")
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from recorded import LISTS
 
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
@@ -50,23 +51,7 @@ def found(text: str, **bindings: Any) -> Found:
     return Found(reachable([root]), scope.origins())
 
 
-CASES = [
-    ("np.arctan(x)", "atan", [("np.arctan(x)", (), "np.arctan")]),
-    ("x.sum()", "sum", [("x.sum()", (), ".sum")]),
-    ("2*x + 2*x", "mul", [("2*x", (), "*"), ("2*x", (), "*")]),  # one node, and two places
-    ("F.softmax(x, dim=0)", "softmax", [("F.softmax(x, dim=0)", ("softmax",), "F.softmax")]),
-    ("max(x, 2, 3)", "maximum", [("max(x, 2, 3)", ("max",), "max")] * 2),
-    ("[x, 1]", "stack", [("[x, 1]", (), "[]")]),
-    ("F.mse_loss([x, 1], 2)", "stack", [("[x, 1]", (), "[]")]),
-    ("F.mse_loss([x, 1], 2)", "square", [("F.mse_loss([x, 1], 2)", ("mse_loss",), "F.mse_loss")]),
-    ("linspace(x, 1, 3)", "where", [("linspace(x, 1, 3)", ("linspace",), "linspace")]),
-    ("y = exp(x); y*2", "alias", [("y", (), "y")]),
-    ("y = exp(x); y*2", "exp", [("exp(x)", (), "exp")]),
-    ("f(u) = sin(u)**2; f(x)", "sin", [("sin(u)", (), "sin")]),
-    ("f(u) = u**3; f'(x)", "derivative", [("f'(x)", ("grad",), "f'")]),
-    ("-x if x > 0 else x", "where", [("-x if x > 0 else x", (), "if")]),
-    ("[x, 2][0]", "getitem", [("[x, 2][0]", (), "[]")]),
-]
+CASES = LISTS["origins"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +60,8 @@ CASES = [
     ids=[f"{operation} of {text}" for text, operation, _ in CASES],
 )
 def test_origin(text: str, operation: str, wanted: list[tuple[str, tuple[str, ...], str]]) -> None:
-    assert found(text, x=0.5).of(operation) == wanted
+    places = found(text, x=0.5).of(operation)
+    assert [[place, [*calls], spelling] for place, calls, spelling in places] == wanted
 
 
 def test_every_node_of_a_program_comes_from_somewhere() -> None:
