@@ -1,4 +1,6 @@
-"""Files of data/: tables, and compressed what no person reads, recorded answers and schemas."""
+"""Files of data: tables of cases, a line each, and what no person reads, compressed (recorded
+answers, schemas of others).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ import gzip
 import json
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 DATA = Path(__file__).parent / "data"
 
@@ -20,7 +24,7 @@ def read_table(name: str) -> Any:
     return json.loads((DATA / name).read_text("utf-8"))
 
 
-def read_lines(name: str) -> list[Any]:
+def read_lines(name: str | Path) -> list[Any]:
     """The lines of a file of data/ that people write: JSON Lines."""
     return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
 
@@ -31,3 +35,23 @@ def write(name: str, text: str) -> None:
 
 
 LISTS: dict[str, Any] = read_table("lists.json")
+
+
+def over(theme: str, table: str, *names: str) -> pytest.MarkDecorator:
+    """Run a test over the cases of a table, lines of data/THEME.jsonl: of each what stands under
+    these names, and in the test's name what it is `about`.
+    """
+    lines = (DATA / f"{theme}.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [case for case in map(json.loads, lines) if case["of"] == table]
+    assert cases, f"data/{theme}.jsonl has no {table!r}"
+    return pytest.mark.parametrize(
+        names,
+        [
+            pytest.param(
+                *(case[name] for name in names),
+                id=str(case.get("about", case[names[0]]))[:80],
+                marks=[pytest.mark.ci] * ("ci" in case),
+            )
+            for case in cases
+        ],
+    )

@@ -4,7 +4,6 @@ suggestions can be read.
 
 from __future__ import annotations
 
-import json
 import math
 from random import Random
 
@@ -217,16 +216,6 @@ def test_depth_is_limited(opening, inner, closing):
     assert "5,000 levels" in refused.message
 
 
-def test_the_record_and_the_text_say_how_it_was_read(call_cli):
-    done = call_cli("eval", "x^2 sin 3x", "x=2", "--no-check", "--no-formula")
-    assert done.stdout.splitlines()[:2] == ["x^2 sin 3x", "  read as  x**2*sin(3*x)"]
-    record = json.loads(call_cli("eval", "ln|x|", "x=2", "--no-check", "--format", "jsonl").stdout)
-    assert (record["expr"], record["read_as"]) == ("ln|x|", "ln(abs(x))")
-    assert "read_as" not in json.loads(
-        call_cli("eval", "log(x)", "x=2", "--no-check", "--format", "jsonl").stdout
-    )
-
-
 def test_an_assert_says_how_it_was_read(evaluate_all):
     (record,) = evaluate_all("x = 3\nassert 2x sin x == 2*x*sin(x) and |x| > 0")
     assert record.value is True
@@ -234,13 +223,3 @@ def test_an_assert_says_how_it_was_read(evaluate_all):
 
 
 # Without values: names that stand alone or are listed.
-
-WITHOUT_VALUES = {
-    "x(x + 1)": "1 passed", "x^2 sin 3x": "1 passed", "d/dx x^2": "1 passed", "xy + x + y": "write x*y", "xe^(-x)": "write x*e",
-    "a(x + 1)": "unknown function 'a'",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "shown"), WITHOUT_VALUES.items(), ids=WITHOUT_VALUES)
-def test_without_values_names_that_stand_alone_are_factors(call_cli, text, shown):
-    assert shown in call_cli("check", "-e", text).stdout
