@@ -15,7 +15,7 @@ import pytest
 
 from gradcli.files.settings import read
 from gradcli.functions.listed import ListedCase
-from gradcli.query.options import policy_of
+from gradcli.query.options import checking_options
 
 FUNCTIONS = """
 import os, signal, subprocess, sys, time
@@ -378,7 +378,7 @@ def test_more_than_gradients_is_listed(call_cli: Callable[..., Any], project: Pa
     sys.modules.pop("mine", None)
     settings = read(project / "pyproject.toml")
     cases = [
-        ListedCase(setting, project / "pyproject.toml", 1, policy_of(settings))
+        ListedCase(setting, project / "pyproject.toml", 1, checking_options(settings))
         for setting in settings.functions or ()
     ]
     assert [case.outcome("it").status for case in cases] == [

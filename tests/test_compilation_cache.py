@@ -21,7 +21,7 @@ from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query import templates
-from gradcli.query.evaluate import records
+from gradcli.query.evaluate import Script, records
 from gradcli.query.names import UsedNames
 from gradcli.query.options import LONG, Options
 from gradcli.query.templates import CompilationCache, pieces
@@ -59,13 +59,15 @@ def run(
         return record
 
     cache.in_scope = noted  # type: ignore[method-assign]
-    return list(records(_program(limits, **settings), lines, "file", options, cache)), sum(taken)
+    return list(records(Script(_program(limits, **settings), lines, "file"), options, cache)), sum(
+        taken
+    )
 
 
 def ordinary(
     lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any
 ) -> list[Record]:
-    return list(records(_program(limits, **settings), lines, "file", options, None))
+    return list(records(Script(_program(limits, **settings), lines, "file"), options, None))
 
 
 def _program(limits: Limits, **settings: Any) -> Program:
@@ -223,7 +225,7 @@ def test_the_dialect_that_is_asked_for_is_told_whoever_computes() -> None:
         found.append(
             [
                 record.dialect
-                for record in records(program, ["x*y", "y*x", "x*x", "sin(x)"], None, BARE, cache)
+                for record in records(Script(program, ["x*y", "y*x", "x*x", "sin(x)"]), BARE, cache)
             ]
         )
     assert found[0] == found[1] == ["torch"] * 4
@@ -309,7 +311,7 @@ def test_sums_in_brackets_are_left_to_the_ordinary_way(around: str) -> None:
         for name, value in names.items():
             scope.bind_value(name, value)
         found.append(
-            list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, cache))
+            list(records(Script(Program(scope), ["f(x) = x**2", around.format(text)]), BARE, cache))
         )
     (fast,), (plain,) = found
     if plain.error is None:
@@ -346,7 +348,7 @@ def test_long_sums_with_something_else_in_them_are_left_to_the_ordinary_way(last
         scope = Scope()
         for name, value in {**names, "n": 3, "v": np.ones(2)}.items():
             scope.bind_value(name, value)
-        (record, *_) = records(Program(scope), [f"{text} {last}"], None, BARE, cache)
+        (record, *_) = records(Script(Program(scope), [f"{text} {last}"]), BARE, cache)
         found.append(record)
     fast, plain = found
     if plain.error is not None:
@@ -401,7 +403,9 @@ def both(
     found = []
     for cache in (CompilationCache(limits, "float64"), None) if caches is None else caches:
         program = _program(limits)
-        found.append((list(records(program, lines, "file", options, cache)), remarks(program)))
+        found.append(
+            (list(records(Script(program, lines, "file"), options, cache)), remarks(program))
+        )
     return found
 
 
@@ -504,8 +508,8 @@ def test_an_expression_beside_a_file_sees_its_bindings() -> None:
     found = []
     for cache in (CompilationCache(DEFAULT, "float64"), None):
         program = _program(DEFAULT)
-        first = list(records(program, bindings(), "file", BARE, cache))
-        found.append([*first, *records(program, ["t3*x", "q = 2*t4", "q*t5"], None, BARE, cache)])
+        first = list(records(Script(program, bindings(), "file"), BARE, cache))
+        found.append([*first, *records(Script(program, ["t3*x", "q = 2*t4", "q*t5"]), BARE, cache)])
     agree(*found)
 
 
@@ -517,8 +521,7 @@ def test_a_stream_is_answered_line_by_line() -> None:
             read.append(line)
             yield line
 
-    found = records(
-        _program(DEFAULT), lines(), None, BARE, CompilationCache(DEFAULT, "float64"), True
-    )
+    script = Script(_program(DEFAULT), lines(), stream=True)
+    found = records(script, BARE, CompilationCache(DEFAULT, "float64"))
     assert next(found).error is not None
     assert read == ["a0 = missing\n"]

@@ -61,7 +61,7 @@ LABELLED = [
 def _explained(text: str) -> gradcli.Explanation:
     values = {name: np.asarray(value, float) for name, value in AT.items()}
     (*_, found) = Explanations(
-        Inputs(text, {}, [], None), Programs(values=values), Options(check=False, formula=False), 0
+        Inputs(text, {}, [], None), Programs(values=values), Options(check=False, formula=False)
     ).answers()  # fmt: skip
     return found
 
@@ -124,7 +124,7 @@ def test_nodes_of_the_samples_have_texts_of_their_value(monkeypatch):
         lines = path.read_text("utf-8").splitlines(keepends=True)
         options = Options(check=False, formula=False)
         for explanation in Explanations(
-            Inputs(None, {}, [path.name], None), Programs(), options, 0
+            Inputs(None, {}, [path.name], None), Programs(), options
         ).answers():
             for node in explanation.nodes:
                 if (
