@@ -82,20 +82,6 @@ def agree(wanted: Any, got: Any) -> bool:
     )
 
 
-def test_promotion_by_name() -> None:
-    assert torch.promote_types(torch.uint8, torch.int8) == torch.int16
-    assert torch.promote_types(torch.int64, torch.float16) == torch.float16
-    assert torch.can_cast(torch.double, torch.float)
-    assert not torch.can_cast(torch.float, torch.int)
-
-
-def test_operators_in_place_write_to_the_tensor() -> None:
-    x = torch.tensor([True, False])
-    alias = x
-    x &= torch.tensor([False, False])
-    assert alias.tolist() == [False, False]
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-import select
-import signal
 import stat
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,65 +119,12 @@ def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 # -----------------------------------------------------------------------------------------------------
 
 
-class Terminal:
-    """A session in a pseudo-terminal."""
-
-    def __init__(self, pid: int, handle: int) -> None:
-        self.pid, self.handle, self.shown = pid, handle, ""
-
-    def type(self, keys: str) -> None:
-        os.write(self.handle, keys.encode())
-
-    def wait(self, pattern: str, seconds: float = 60) -> None:
-        """Wait for text that has not been waited for."""
-        end = time.monotonic() + seconds
-        while (found := re.search(pattern, self.shown)) is None:
-            assert time.monotonic() < end, f"{pattern!r} is not in {self.shown!r}"
-            if select.select([self.handle], [], [], 0.2)[0]:
-                new = os.read(self.handle, 1 << 16).decode("utf-8", "replace")
-                if "\x1b[6n" in new:
-                    self.type("\x1b[1;1R")  # where the cursor is
-                self.shown += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", new)
-        self.shown = self.shown[found.end() :]
-
-    def ended(self) -> int:
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            with suppress(OSError):
-                if select.select([self.handle], [], [], 0)[0]:
-                    os.read(self.handle, 1 << 16)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.02)
-        raise AssertionError("it has not ended")
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    pty = pytest.importorskip("pty")
-    pid, handle = pty.fork()
-    if not pid:  # in the new process
-        os.chdir(tmp_path)
-        os.environ |= {
-            "PYTHONPATH": str(Path(__file__).parents[1]),
-            "TERM": "xterm",
-            "GRADCLI_CACHE_DIR": str(tmp_path / "cache"),
-        }
-        os.execv(sys.executable, [sys.executable, "-m", "gradcli"])
-    own = Terminal(pid, handle)
-    yield own
-    with suppress(OSError):
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    os.close(handle)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="there are pseudo-terminals on POSIX systems only")
-def test_a_session_on_a_terminal(terminal: Terminal) -> None:
+def test_a_session_on_a_terminal(terminal: Any, tmp_path: Path) -> None:
     """It starts without a command, answers, survives Ctrl-C during a long computation, knows its
     names then, and ends.
     """
+    terminal = terminal(GRADCLI_CACHE_DIR=str(tmp_path / "cache"))
     terminal.wait(":help lists commands")
     terminal.wait("1> ")
     terminal.type("x = 3\r")
@@ -203,4 +145,4 @@ def test_a_session_on_a_terminal(terminal: Terminal) -> None:
     terminal.wait("= 27.0")
     terminal.wait("5> ")
     terminal.type("\x04")
-    assert terminal.ended() == 0
+    assert terminal.ended()[1] == 0
