@@ -173,9 +173,6 @@ WRONG = {
     'fail-on = ["mismach"]': "fail-on must be one of skipped, agree, kink, ill-conditioned, "
     "undefined, undetermined, mismatch, "
     "not 'mismach'\n = help: did you mean 'mismatch'?",
-    'convention = "torh"': "convention must be one of torch, jax, min-norm, not 'torh'\n = help: "
-    "did you mean 'torch'?",
-    "timeout = 0": "timeout must be a number above 0, not 0",
 }
 
 

@@ -96,7 +96,7 @@ def test_calls_of_a_form_that_is_known_have_the_same_graph() -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "channels"),
     [
-        ("dropout1d", (40, 2), 1), ("dropout1d", (8, 5, 2), 2), ("dropout2d", (8, 5), 2), ("dropout2d", (8, 5, 2), 2),
+        ("dropout1d", (40, 2), 1), ("dropout1d", (8, 5, 2), 2), ("dropout2d", (8, 5, 2), 2),
         ("dropout2d", (8, 5, 2, 2), 2), ("dropout3d", (8, 5), 2), ("dropout3d", (40, 2, 2, 2), 1), ("dropout3d", (8, 5, 2, 2, 2), 2),
     ],
 )  # fmt: skip
