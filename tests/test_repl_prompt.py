@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded import over
 
 pytest.importorskip("prompt_toolkit")
 from prompt_toolkit.history import FileHistory
@@ -48,29 +49,7 @@ def typed(keys: str, history: Path | None = None) -> list[str]:
 END = "\x04"
 
 
-@pytest.mark.parametrize(
-    ("keys", "wanted"),
-    [
-        ("x = 2\r" + END, ["x = 2"]),
-        ("\r  \r" + END, []),
-        ("f(x,\ry)\r" + END, ["f(x,\ny)"]),
-        ("def f(x):\rreturn x\r\r" + END, ["def f(x):\n    return x\n    "]),
-        ("x +\x1b\ry\r" + END, ["x +\ny"]),  # Alt-Enter
-        ("\\alpha\t = 2\r" + END, ["α = 2"]),
-        ("2*\\Omega\t\r" + END, ["2*Ω"]),
-        ("\\lambda\t\r" + END, ["λ"]),
-        ("massi\t*2\r" + END, ["massive*2"]),
-        ("torch.logsumex\t(x)\r" + END, ["torch.logsumexp(x)"]),
-        (":expl\t x\r" + END, [":explain x"]),
-        (":set che\toff\r" + END, [":set check off"]),
-        ("x +\x03y\r" + END, ["y"]),  # Ctrl-C drops what is typed
-        ("\x1b[200~x = 2\ny = 3\x1b[201~\r" + END, ["x = 2\ny = 3"]),  # a paste waits for Enter
-        ("exit\r", [":quit"]),
-        ("help\r:quit\r", [":help", ":quit"]),
-        ("変数 = 2\r" + END, ["変数 = 2"]),
-    ],
-    ids=repr,
-)
+@over("repl", "keys", "keys", "wanted")
 def test_keys(keys: str, wanted: list[str]) -> None:
     assert typed(keys) == wanted
 

@@ -119,21 +119,14 @@ def test_no_note_without_a_reason():
 # ------------------------------------------------------------------------------------------------------
 
 
-_WORDS = (
-    "x", "y", "n", "2", "3", "1", "½", "π", "e", "sin", "cos", "ln", "sqrt", "f", "d", "/", "dx", "^", "**", "²", "⁻¹", "-1", "+", "-", "*",
-    "(", ")", "|", "|", "√", "°", " ", " ", " ", "[", "]", ",", "'", ".", "<", "&", "~", "not ", "if ", "else ", "2x", "∂", "∂x", "exp",
-    "(x+1)", "sin x", "^2", "^n", "x^2", "/2", "|x|", "@", "%", "//", "=", ";", "2½", "log_2",
-)  # fmt: skip
-
-
 def test_whatever_is_read_is_printed_as_it_was_read():
     """Random texts of the notation: read or refused with suggestions that are input, and printed as
     what is read back the same.
     """
-    random = Random(24)
+    random, words = Random(24), read_table("textbook_words.json")
     read = 0
     for _ in range(4_000):
-        text = "".join(random.choice(_WORDS) for _ in range(random.randint(1, 9)))
+        text = "".join(random.choice(words) for _ in range(random.randint(1, 9)))
         for statement in parse_statements(Source(text), 10_000):
             if isinstance(statement, AmbiguousError):
                 for suggestion in offers(statement.help or ""):

@@ -126,22 +126,6 @@ def test_an_interrupt_waits_for_the_blocks_that_are_under_way(
     assert f(x=X)[0] == value
 
 
-def test_long_rows_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block is one row at least, and each thread has registers of its own."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    shared = []
-    monkeypatch.setattr(
-        blocks,
-        "together",
-        lambda *arguments: (shared.append(arguments), threads.together(*arguments))[1],
-    )
-    y = np.arange(16.0).reshape(16, 1)
-    for columns, count in ((50_000, 1), (100_000, 0)):
-        shared.clear()
-        gradcli.value_and_grad("sum(exp(x*y))", backend="numpy")(x=np.ones((16, columns)), y=y)
-        assert len(shared) == count
-
-
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_has_threads_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
