@@ -24,6 +24,7 @@ from gradcli.graph.nodes import Graph, reachable
 from gradcli.graph.transforms import ones_like, vjp
 from gradcli.ops import registry
 from gradcli.query.bindings import Programs
+from gradcli.query.evaluate import Script
 from gradcli.query.exporting import subjects
 from gradcli.query.options import Options
 
@@ -134,7 +135,7 @@ def program(name: str, text: str, values: Mapping[str, Any]) -> Iterator[Trial]:
         for key, value in values.items()
     }
     made = Programs(values=dict(bound)).fresh()
-    *_, export = subjects(made, text_lines(text), None, Options())
+    *_, export = subjects(Script(made, text_lines(text)), Options())
     if export.error is not None:
         raise export.error.error
     subject = export.subject

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pytest
+from recorded import DATA, read_lines
 
 CASES = [
     pytest.param(
@@ -16,8 +16,8 @@ CASES = [
         id=f"{path.stem}, {case['about']}: {case['run']}",
         marks=[pytest.mark.ci] * ("ci" in case),
     )
-    for path in sorted(Path(__file__).parent.glob("data/commands/*.jsonl"))
-    for case in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    for path in sorted(DATA.glob("commands/*.jsonl"))
+    for case in read_lines(path)
 ]
 
 
@@ -99,7 +99,7 @@ def hold(call, folder, case):
     words = shlex.split(case["run"])
     recorded = case.keys() & {"status", "reason", "verdict", "json", "close"}
     options = ["--format", "jsonl"] if recorded and "--format" not in words else []
-    done = call(words[0], *options, *words[1:], stdin=case.get("stdin", ""))
+    done = call(*words[:1], *options, *words[1:], stdin=case.get("stdin", ""))
     assert done.returncode == case.get("code", done.returncode), done.stdout + done.stderr
     for key, printed in (("out", done.stdout), ("err", done.stderr)):
         assert all(text in printed for text in texts(case, key)), printed

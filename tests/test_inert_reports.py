@@ -348,7 +348,7 @@ ROOT = Path(gradcli.__file__).parent
 MAKERS = {
     # an end of line after a prompt that Ctrl-D left
     "print": {"files/stores.py", "cli/write/results.py"},
-    "Text": {"cli/write/terminal.py", "cli/decide/running.py"},  # the latter are programs
+    "Text": {"cli/write/terminal.py"},
     "write": {"cli/write/results.py", "report/"},
     "dumps": {"report/data.py", "report/outcomes.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},

@@ -17,7 +17,9 @@ from recorded import over
 from gradcli.plots.places import levels, roundest
 from gradcli.plots.sampling import sample
 from gradcli.query.bindings import Programs
-from gradcli.query.plots import AskedPlot, plots
+from gradcli.query.evaluate import Script
+from gradcli.query.options import Options
+from gradcli.query.plots import plots
 from gradcli.report.plot_chart import panels
 from gradcli.report.ranges import VALUE, PlotRecord
 
@@ -28,9 +30,8 @@ def record_of(text: str, begin: float, end: float, **values: Any) -> PlotRecord:
     """The curve of a program's last query over a range of x."""
     bound = {name: np.asarray(value, float) for name, value in values.items()}
     program = Programs(values={**bound, "x": np.float64(begin + (end - begin) / 2)}).fresh()
-    *_, record = plots(
-        program, text.splitlines(keepends=True), None, AskedPlot({"x": (begin, end)})
-    )
+    script = Script(program, text.splitlines(keepends=True))
+    *_, record = plots(script, Options(over={"x": (begin, end)}, check=False))
     assert record.error is None, record.error
     return record
 

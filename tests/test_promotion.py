@@ -5,14 +5,13 @@ PyTorch's for every pair of dtypes and categories, and for whole numbers in func
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers import thinned
 from oracles import dtypes
-from recorded import DATA, read_json
+from recorded import read_json, read_table
 
 import gradcli as torch
 
@@ -27,7 +26,7 @@ KINDS = [
 
 # Where we differ from PyTorch, or have more or less: for how many of the 529 pairs or the 10 dtypes,
 # and why.
-DIFFERENT = json.loads((DATA / "dtypes_different.json").read_text("utf-8"))
+DIFFERENT = read_table("dtypes_different.json")
 
 
 @pytest.mark.parametrize("text", thinned(dtypes.PAIRS))

@@ -16,9 +16,10 @@ from recorded import read_json
 from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, unknown, written
 
 from gradcli.errors import GradcliError, InputError
+from gradcli.query.baseline import Identities
 from gradcli.report import machine_reports
 from gradcli.report.data import encode
-from gradcli.report.describing import Fingerprints, block, message
+from gradcli.report.describing import block, fingerprint, message
 from gradcli.report.outcomes import (
     BAD,
     ERROR,
@@ -408,8 +409,10 @@ def test_a_file_elsewhere_has_a_whole_address():
 
 def test_fingerprints_follow_the_finding_and_not_its_line():
     def prints(*outcomes):
-        fingerprints = Fingerprints()
-        return [fingerprints.of(outcome) for outcome in outcomes]
+        identities = Identities(None)
+        for outcome in outcomes:
+            outcome.identity = identities.of(outcome)
+        return [fingerprint(outcome) for outcome in outcomes]
 
     def at(line, expr="x", file="a.grad", verdict=Verdict.MISMATCH):
         return case(expr, FAILED, verdict, file=file, line=line, details=[f"seen at {line}"])

@@ -4,7 +4,6 @@ it is computed.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from cases import EVERY
 from helpers import lowered
-from recorded import DATA
+from recorded import read_table
 
 from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.check.rounding import Arithmetic, error_bounds
@@ -197,7 +196,7 @@ def test_accumulated_rounding_is_in_the_bound() -> None:
 
 
 # What parameters operations are held with.
-STATIC: dict[str, list[dict[str, Any]]] = json.loads((DATA / "rounding_static.json").read_text())
+STATIC: dict[str, list[dict[str, Any]]] = read_table("rounding_static.json")
 
 
 def _facts() -> list[Any]:

@@ -47,7 +47,7 @@ AT = {**OF_TEXTBOOKS, "x": 0.7, "p": [0.5, 1.5], "q": [0.2, 0.4], "M": [[1.2, 0.
 def _explained(text: str) -> gradcli.Explanation:
     values = {name: np.asarray(value, float) for name, value in AT.items()}
     (*_, found) = Explanations(
-        Inputs(text, {}, [], None), Programs(values=values), Options(check=False, formula=False), 0
+        Inputs(text, {}, [], None), Programs(values=values), Options(check=False, formula=False)
     ).answers()  # fmt: skip
     return found
 

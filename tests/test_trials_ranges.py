@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from gradcli.query.bindings import Programs
-from gradcli.query.bounds import AskedBounds, bounds
+from gradcli.query.bounds import bounds
+from gradcli.query.evaluate import Script
+from gradcli.query.options import Options
 
 
 @pytest.mark.ci
@@ -69,7 +71,7 @@ def _condition(choose, depth):
 def _hold_at_points(text, box):
     begin, end = box
     programs = Programs(values={"x": np.float64((begin + end) / 2)})
-    (record,) = bounds(programs.fresh(), [text], None, AskedBounds({"x": box}, width=0.5))
+    (record,) = bounds(Script(programs.fresh(), [text]), Options(over={"x": box}, width=0.5))
     if record.error is not None:
         assert re.search("its range is not known|nowhere", record.error.message), text
         return
