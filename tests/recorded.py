@@ -34,6 +34,9 @@ def write(name: str, text: str) -> None:
     (DATA / f"{name}.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
+LISTS: dict[str, Any] = read_table("lists.json")
+
+
 def over(theme: str, table: str, *names: str) -> pytest.MarkDecorator:
     """Run a test over the cases of a table, lines of data/THEME.jsonl: of each what stands under
     these names, and in the test's name what it is `about`.
