@@ -18,7 +18,7 @@ from typing import Any
 from flint import fmpq
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
 from gradcli.reference.fields.functions import Functions, Known, Refined, decide_in_field
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Evaluation, Named, Product, Sum

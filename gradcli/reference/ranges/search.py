@@ -19,7 +19,7 @@ from flint import arb
 
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import still_in_time
 from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Events
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.intervals import (
