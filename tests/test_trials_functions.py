@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import thinned
+from recorded import over
 from scipy.special import expit
 
 from gradcli.testing import check_gradient
@@ -154,14 +155,7 @@ def median(x: Any) -> Any:
     return np.median(x)
 
 
-TIES = [
-    ([0.0, 1.0, 0.0], "agree kink"), ([0.0, 0.0, 1.0], "agree kink"), ([0.0, 0.5, 0.5], "agree "
-    "kink"), ([0.5, 0.5, 0.0], "mismatch"),
-    ([0.0, 1.5, -0.5], "mismatch"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("said", "wanted"), TIES, ids=[str(said) for said, _ in TIES])
+@over("checked", "ties", "said", "wanted")
 def test_subgradients_of_what_sorts_equal_numbers(said: list[float], wanted: str) -> None:
     assert (
         check_gradient(median, lambda x: np.array(said), at={"x": [1.0, 2.0, 2.0]}).verdict.word
@@ -181,19 +175,9 @@ def slopes(p, x):
     r = 2*(p["layers"][0]["w"]*x + p["b"])
     return {"layers": [{"w": r*x}], "b": r.sum()}
 """
-CALLS = [
-    ("named:f --gradient named:g --at c=2 --at y=1,2 --at lr=.5 --at x=3,4", 0, "1 passed"),
-    ("named:f --gradient named:h --at c=2 --at y=1,2 --at lr=.5 --at x=3,4", 0, "1 passed"),
-    ("named:power --gradient named:slope --at b=2.5 --at x=1,2 --wrt x", 0, "1 passed"),
-    ("""named:loss --gradient named:slopes --at 'p={"layers": [{"w": [1,2]}], "b": .5}' --at x=3,4 --wrt p""", 0, "1 passed"),
-    ("""named:loss --gradient named:slopes --at "p={'layers': [{'w': randn(2)}], 'b': 'rand()'}" --at x=3,4 --wrt p""", 0, "1 passed"),
-    ("named:f --gradient named:g --at y=1,2 --at x=3,4", 2, "missing a required argument: 'c'"),
-    ("named:f --gradient named:g --at 'p={\"w\": ' --at x=3,4", 2, "is no dictionary"),
-    ("named.py:f --gradient named:g --at x=1", 2, "write named:f"),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "code", "told"), CALLS, ids=[words for words, _, _ in CALLS])
+@over("checked", "by name", "words", "code", "told")
 def test_arguments_go_by_their_names(
     call_cli: Callable[..., Any],
     tmp_path: Path,
