@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import thinned
 from recorded import over
 from scipy.special import expit
 
@@ -100,27 +99,24 @@ def test_nested_arguments_are_copies() -> None:
     assert at["n"]["k"] == [3.0, 1]
 
 
-def hosaki(x: Any) -> Any:
-    return (
-        (1 - 8 * x[0] + 7 * x[0] ** 2 - 7 / 3 * x[0] ** 3 + 1 / 4 * x[0] ** 4)
-        * x[1] ** 2
-        * np.exp(-x[1])
-    )
+def flat_at_one(x: Any) -> Any:
+    """Of which a third is rounded, so that the derivative is zero but for that."""
+    return (1 / 3 * x[0] ** 3 - x[0]) * x[1] ** 2 * np.exp(-x[1])
 
 
-def hosaki_slopes(x: Any) -> Any:
-    p = 1 - 8 * x[0] + 7 * x[0] ** 2 - 7 / 3 * x[0] ** 3 + 1 / 4 * x[0] ** 4
-    q = -8 + 14 * x[0] - 7 * x[0] ** 2 + x[0] ** 3
-    return np.array([q * x[1] ** 2, p * (2 * x[1] - x[1] ** 2)]) * np.exp(-x[1])
+def flat_slopes(x: Any) -> Any:
+    first, second = (x[0] ** 2 - 1) * x[1] ** 2, (1 / 3 * x[0] ** 3 - x[0]) * (2 * x[1] - x[1] ** 2)
+    return np.array([first, second]) * np.exp(-x[1])
 
 
 @pytest.mark.parametrize(
-    "at", thinned(pytest.param(at, id=str(at)) for at in ([4.0, 2.0], [1.0, 2.0], [2.0, 2.0]))
+    "at", [[1.0, 3.0], pytest.param([1.0, 2.0], marks=pytest.mark.ci)], ids=str
 )
 @pytest.mark.parametrize(("off", "wanted"), [(0.0, "agree"), (1e-9, "mismatch")])
 def test_a_claim_of_zero_at_a_stationary_point(at: list[float], off: float, wanted: str) -> None:
-    """Wikipedia has the minima (4, 2) and (1, 2); x = 2 is the maximum between them."""
-    check = check_gradient(hosaki, lambda x: hosaki_slopes(x) + np.array([off, 0.0]), at={"x": at})
+    check = check_gradient(
+        flat_at_one, lambda x: flat_slopes(x) + np.array([off, 0.0]), at={"x": at}
+    )
     assert check.verdict.word == wanted
 
 
