@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.check.claims import Given
 from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.judge import NOTHING, numbers, reference_at
+from gradcli.check.judge import NOTHING, numbers
 from gradcli.errors import GradcliError, ShapeError
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
@@ -25,6 +25,7 @@ from gradcli.ops.elementwise import arithmetic
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.reference.tape import reference_at
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 

@@ -14,7 +14,7 @@ from gradcli.check import verdict_cache
 from gradcli.check.claims import Conventions, Given
 from gradcli.check.comparison import index_of
 from gradcli.check.formula_claims import decide
-from gradcli.check.judge import Judge, are_finite, reference_at, scalar_operations
+from gradcli.check.judge import Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
@@ -29,7 +29,7 @@ from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
 from gradcli.reference.digits import by_balls
 from gradcli.reference.kinks import active_kinks, limits_of_value
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape, exact_array
+from gradcli.reference.tape import ReferenceTape, exact_array, reference_at
 from gradcli.report.records import Record
 from gradcli.report.verdicts import (
     Check,
@@ -367,9 +367,7 @@ def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
         at = float(np.asarray(judge.leaves.get(x, np.nan))[index])
         if not np.isfinite(at):
             continue
-        sides = limits_of_value(
-            value.m, judge.root, judge.leaves, judge.precision, judge.zeros, (x, index)
-        )
+        sides = limits_of_value(value.m, judge, x, index)
         for i in lost:
             left, right = (float(side[i]) for side in sides)
             if left == left or right == right:

@@ -26,7 +26,7 @@ from gradcli.check.claims import (
     show_no_rounding,
 )
 from gradcli.check.comparison import compare_arrays, index_of
-from gradcli.check.judge import Judge, numbers, reference_at
+from gradcli.check.judge import Judge, numbers
 from gradcli.check.verdict_cache import lines_of
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
@@ -41,6 +41,7 @@ from gradcli.ops.extended import WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
+from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.storage.digests import content
 

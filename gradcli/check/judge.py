@@ -106,18 +106,6 @@ def gradients_exact(
     ]
 
 
-def reference_at(
-    m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
-) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
-    """Return the reference's value of a function at a point, and its gradients, with the tape that
-    they were read off.
-    """
-    tape = ReferenceTape(m, leaves, precision)
-    y = tape.run(root, wrt)
-    slopes = tape.slopes(y, exact_array(m, seed, "float"), wrt) if wrt else []
-    return tape, Algebra.map(plain, y), slopes
-
-
 class Pass(NamedTuple):
     """The function at one precision, by the reference and by the engine's rules without rounding.
 
@@ -381,9 +369,7 @@ class Judge:
         )
         unsure = tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])
         if probing and inner and unsure:
-            tape, y, chosen = with_inner_choices(
-                m, self.leaves, self.precision, self.size, self.root, self.nodes, table
-            )
+            tape, y, chosen = with_inner_choices(m, self, table)
         reference = [
             *tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes),
             Algebra.map(plain, y),

@@ -31,7 +31,7 @@ from gradcli.check.identities import (
     standardize,
     wider,
 )
-from gradcli.check.judge import Judge, numbers, reference_at, scalar_operations
+from gradcli.check.judge import Judge, numbers, scalar_operations
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.textbook import Textbook
@@ -39,6 +39,7 @@ from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import still_in_time
+from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
 # -- Nodes as power series over FLINT's ring, cut off where they may be. A series is equal near a

@@ -29,18 +29,6 @@ _STEEP = 0.01  # the distance from 1 below which a geometric series is long
 _TERMS = (-1, 4_000, 16_000, 64_000)  # of a series: as many as FLINT takes by itself, or more
 
 
-def gamma_by_parameter(n: int, a: arb, x: arb, upper: bool) -> arb:
-    """The n-th derivative by a of Q(a, x) (``upper``) or P(a, x); both numbers are positive and
-    finite.
-    """
-    if not n and _is_narrow(found := x.gamma_upper(a, 1) if upper else x.gamma_lower(a, 1)):
-        return found
-    step = _step(a, n)
-    logarithm = step * acb(x).log() - x - (step + 1).lgamma()
-    found = _coefficient(n, logarithm, [1], [step + 1], x) * arb(n).fac()
-    return found if not upper else -found if n else 1 - found
-
-
 def _step(x: arb, n: int, slope: int = 1) -> acb_series:
     """A number and a step beside it, to the order n."""
     if n >= flint.ctx.cap:
@@ -186,8 +174,13 @@ def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
     """
     if name == "betainc":
         return beta_by_parameters(orders, *given)
-    a, x = given
-    return gamma_by_parameter(orders[0], a, x, upper=name == "gammaincc")
+    n, (a, x), upper = orders[0], given, name == "gammaincc"
+    if not n and _is_narrow(found := x.gamma_upper(a, 1) if upper else x.gamma_lower(a, 1)):
+        return found
+    step = _step(a, n)
+    logarithm = step * acb(x).log() - x - (step + 1).lgamma()
+    found = _coefficient(n, logarithm, [1], [step + 1], x) * arb(n).fac()
+    return found if not upper else -found if n else 1 - found
 
 
 # -- Functions of whole matrices in balls: FLINT's, whose errors are bounded better than those of
@@ -208,13 +201,8 @@ def _array(values: Any) -> Array:
     """An array of scalars: of a matrix, of a list, or of a number."""
     if isinstance(values, arb_mat):
         return _array(values.entries()).reshape(values.nrows(), values.ncols())
-    out = (
-        np.empty(len(values), dtype=object)
-        if isinstance(values, list)
-        else np.empty((), dtype=object)
-    )
-    out[...] = [ball_of(v) for v in values] if isinstance(values, list) else ball_of(values)
-    return out
+    found = [*map(ball_of, values)] if isinstance(values, list) else ball_of(values)
+    return np.array(found, dtype=object)
 
 
 def _det(x: arb_mat) -> arb:

@@ -37,20 +37,16 @@ def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zero
     operation tells them from 0.0.
     """
     readers = [
-        (node, node.op)
-        for node in reachable([root])
-        if node.op is not None and ":signed" in node.op.signature
+        node for node in reachable([root]) if node.op is not None and ":signed" in node.op.signature
     ]
     table, found = forward([root], values, precision) if readers else {}, {}
-    for node, op in readers:
-        places = [
-            place
-            for place, name in enumerate(op.operands)
-            if f"{name}:signed" in op.signature.split()
-        ]
-        floats = {i: np.asarray(table[x]) for i in places if (x := node.operands[i]) is not None}
-        minus = {i: (x == 0) & np.signbit(x) for i, x in floats.items()}
-        if any(mask.any() for mask in minus.values()):
+    for node in readers:
+        op: Any = node.op
+        minus = {}
+        for i, (name, x) in enumerate(zip(op.operands, node.operands, strict=False)):
+            if x is not None and f"{name}:signed" in op.signature.split():
+                minus[i] = (table[x] == 0) & np.signbit(table[x])
+        if any(map(np.any, minus.values())):
             found[node] = minus
     return found
 
@@ -218,3 +214,15 @@ class ReferenceTape(Domain[Any]):
         for i, entry in enumerate(np.ravel(y)):
             out[i] = self.gradient([entry], [self.m.one], x, traced=True)[()]
         return out.reshape((*y.shape, *x.shape))
+
+
+def reference_at(
+    m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
+) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
+    """Return the reference's value of a function at a point, and its gradients, with the tape that
+    they were read off.
+    """
+    tape = ReferenceTape(m, leaves, precision)
+    y = tape.run(root, wrt)
+    slopes = tape.slopes(y, exact_array(m, seed, "float"), wrt) if wrt else []
+    return tape, Algebra.map(plain, y), slopes

@@ -307,7 +307,7 @@ class Functions(OfSympy):
         return self.field.symbol(name, lambda: Generator("constant", positive=True))
 
     def of(self, x: Any) -> Element:
-        return x if isinstance(x, Element) else Element.number(self.field, x)
+        return self.field.element(x)
 
     mpf = of
 
