@@ -206,8 +206,6 @@ def decide_entry(
     """The verdict on a number that is claimed for an entry."""
     m, reference, sides = truth.m, truth.reference[i], truth.sides.get(i)
     room = claim.atol + room
-    if isinstance(reference, bool):
-        return Held(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
     if sides is not None and sides.limit is None and sides.is_known:
         low, high = map(float, sides.range)
         room += rtol * max((abs(v) for v in (low, high) if math.isfinite(v)), default=0.0)

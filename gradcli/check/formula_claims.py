@@ -309,7 +309,7 @@ class _Formula:
         right, said = found
         tolerance = m.mpf(10) ** -self.digits
         for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
-            if not m.isfinite(r) or isinstance(r, bool):
+            if not m.isfinite(r):
                 continue
             if c != c:
                 self.outside.append(point)

@@ -43,7 +43,14 @@ from gradcli.reference.deadline import LARGEST, Budget, Undecided
 from gradcli.reference.digits import by_balls, of_flint
 from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
-from gradcli.reference.tape import NO_ZEROS, ReferenceTape, Zeros, exact_array, signed_zeros
+from gradcli.reference.tape import (
+    NO_ZEROS,
+    ReferenceTape,
+    Zeros,
+    as_numbers,
+    exact_array,
+    signed_zeros,
+)
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:
@@ -124,7 +131,7 @@ class Pass(NamedTuple):
 
 def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
     """Return whether all numbers of some arrays of scalars are finite."""
-    return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
+    return all(m.isfinite(x) for array in arrays for x in np.ravel(array))
 
 
 # -- Numbers enclosed in balls: the digits are raised until they are narrow.
@@ -148,10 +155,8 @@ def _compare(
 
 
 def _parts(m: Any, array: np.ndarray, part: str) -> np.ndarray:
-    """Return the midpoints or radii of balls as numbers of mpmath's; truths are what they are."""
-    return Algebra.map(
-        lambda x: x if isinstance(x, bool) else of_flint(m, getattr(x.ball, part)()), array
-    )
+    """Return the midpoints or radii of balls as numbers of mpmath's."""
+    return Algebra.map(lambda x: of_flint(m, getattr(x.ball, part)()), array)
 
 
 def numbers(
@@ -186,9 +191,9 @@ def _narrow(x: Any) -> bool:
     """
     from flint import arb
 
-    if isinstance(x, bool) or x.ball.rad() == 0:
-        return True
-    return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** NOTHING)
+    ball = x.ball
+    is_exact, bits = ball.rad() == 0, ball.rel_accuracy_bits()
+    return bool(is_exact or bits > _NARROW * 3.33 or abs(ball) < arb(10) ** NOTHING)
 
 
 DIGITS = (50, 100, 400, 1000)
@@ -341,10 +346,9 @@ class Judge:
             from gradcli.reference.ball import ends, width
 
             check.certified, check.by_mpmath = not self._by_mpmath, self._by_mpmath
-            check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
+            check.within = width(np.ravel(balls))
             if check.worst is not None:
-                worst: Any = balls[check.worst.index]
-                check.enclosure = None if isinstance(worst, bool) else ends(worst)
+                check.enclosure = ends(balls[check.worst.index])
         checked.entries = None
         return None if value is None else checked, results
 
@@ -376,7 +380,7 @@ class Judge:
         ]
         engine = [
             *gradients_exact(m, table, self.root, self.nodes, self.seed),
-            table[self.root].array,
+            as_numbers(m, table[self.root].array),
         ]
         return Pass(tape, y, chosen, reference, engine)
 

@@ -89,11 +89,8 @@ def to_digits(
             for i in kinks[x]:
                 slope.reshape(-1)[i] = m.mpf(float(np.ravel(computed[name])[i]))
         found = {"value": value, **dict(zip(wrt, slopes, strict=True))}
-        texts = {
-            name: Algebra.map(lambda x: str(x) if isinstance(x, bool) else number(x), array)
-            for name, array in found.items()
-        }
-        return {name: array.tolist() for name, array in texts.items()}, any(kinks.values())
+        texts = {name: Algebra.map(number, array).tolist() for name, array in found.items()}
+        return texts, any(kinks.values())
 
     def certain(x: Any) -> str:
         """A number's digits.

@@ -275,7 +275,7 @@ class Prober:
         m, entries = self.tape.m, Algebra.map(plain, np.ravel(self.tape.table[x]))
         sizes = Algebra.map(lambda v: abs(v) or m.one, entries)
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
-        finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
+        finite = all(map(m.isfinite, np.ravel(self.value)))
         sides = {
             i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(entries[i]))
         }  # infinity has none
@@ -596,12 +596,7 @@ def with_inner_choices(
     first = next((s for found in known.values() for s in found.values() if s.limit is None), None)
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
-        if (
-            first is None
-            or isinstance(c, bool)
-            or a == b == c
-            or not all(map(m.isfinite, (a, b, c)))
-        ):
+        if first is None or a == b == c or not all(map(m.isfinite, (a, b, c))):
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))

@@ -66,6 +66,11 @@ def exact_array(m: Any, value: Any, kind: str) -> Array:
     return out.reshape(array.shape)
 
 
+def as_numbers(m: Any, array: Any) -> Array:
+    """Truths among scalars as the numbers that they are in an array of floats."""
+    return Algebra.map(lambda x: m.mpf(x) if isinstance(x, bool) else x, array)
+
+
 class Troubles(NamedTuple):
     """The first scalar operation that was not finite, and for each entry of an array the first that
     it is an origin of.
@@ -100,7 +105,7 @@ class ReferenceTape(Domain[Any]):
     def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
         """The value of a node, an array of traced scalars (or of constants)."""
         result: Array = interpret(definition_order(root, also), self, self.table)[root]
-        return result
+        return as_numbers(self.m, result) if root.kind == "float" else result
 
     def constant(self, node: Expr) -> Array:
         """pi and its like to full precision, literals as the binary numbers that the engine saw."""
