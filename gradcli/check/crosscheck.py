@@ -23,7 +23,7 @@ from gradcli.graph.sweep import backward
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import NO_VALUE, Algebra, Unsupported
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
 from gradcli.reference.digits import by_balls
@@ -43,14 +43,7 @@ from gradcli.report.verdicts import (
 
 NOBODY: Mapping[str, str] = {}
 _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
-_WITHOUT_REFERENCE = (
-    GradcliError,
-    Unsupported,
-    ValueError,
-    ArithmeticError,
-    IndexError,
-    MemoryError,
-)
+_WITHOUT_REFERENCE = (*NO_VALUE, IndexError, MemoryError)
 
 
 class _Asked(NamedTuple):
@@ -355,7 +348,7 @@ def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
     """The limits of the entries of a value that the reference has no finite number for, as one
     entry of a name, whose gradient is not finite either, goes to where it is.
     """
-    value, found = judge.value_comparison, list[Limit]()
+    value, found = judge.comparisons[0], list[Limit]()
     lost = [i for i, y in enumerate(value.reference) if not value.m.isfinite(y)]
     is_small = lost and judge.size < _MOST_LIMITED
     moves = [
@@ -411,7 +404,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         """
         unit = balls.mpf("0 +/- 1")
         boxes = {
-            x: exact_array(balls, given[x], "float") + exact_array(balls, radius, "float") * unit
+            x: exact_array(balls, given[x]) + exact_array(balls, radius) * unit
             for x, radius in radii.items()
         }
         with suppress(Undecidable, np.linalg.LinAlgError):

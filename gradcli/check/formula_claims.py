@@ -39,7 +39,7 @@ from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.extended import WIDER
 from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Unsupported, settle
+from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
@@ -128,7 +128,6 @@ _SUSPECTS = 4  # points at which a formula that was proved is tried for a value
 _LONGEST = 60  # characters of the difference from the truth
 _MOST_NODES = 400  # of claim and truth
 _WORK = 60_000  # scalar operations that trying other points may take
-_FAILURES = (Unsupported, GradcliError, ValueError, ArithmeticError)
 
 
 class Difference(NamedTuple):
@@ -242,7 +241,7 @@ class _Formula:
         for point in points:
             try:
                 difference = self._lasting_difference(m, point)
-            except _FAILURES:
+            except NO_VALUE:
                 continue
             here.points += 1
             if difference is not None:
@@ -373,7 +372,7 @@ class _Formula:
             values = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
             found = self._value_of(printed, m, values)[place]
             return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
-        except (*_FAILURES, RecursionError):
+        except (*NO_VALUE, RecursionError):
             return None
 
 

@@ -157,7 +157,7 @@ class Measure:
 
     def __init__(self, judge: Judge) -> None:
         self.judge, self.truths = judge, []
-        for comparison in (judge.value_comparison, *judge.comparisons):
+        for comparison in judge.comparisons:
             exact = comparison.exact
             near = np.array(list(map(float, exact)))
             self.truths.append(
@@ -527,7 +527,7 @@ class Equality:
             _, y, slopes = reference_at(balls, node, wrt, judge.seed, leaves, judge.precision)
             return [y, *slopes]
 
-        arrays = numbers(judge.value_comparison.m, evaluate)
+        arrays = numbers(judge.comparisons[0].m, evaluate)
         return None if arrays is None else [x for array in arrays for x in np.ravel(array)]
 
     def _point_beside(self, step: int) -> Mapping[Expr, Any]:

@@ -13,7 +13,7 @@ from gradcli.errors import EvaluationError
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import NO_VALUE, Algebra
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.kinks import active_kinks
 from gradcli.reference.tape import reference_at
@@ -22,7 +22,6 @@ T = TypeVar("T")
 NOTHING: Mapping[str, Any] = {}
 _TRIES = 6
 _GUARD = 20  # digits beyond those that are asked for
-_WITHOUT_REFERENCE = (Unsupported, ArithmeticError, ValueError)
 
 
 def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:
@@ -42,7 +41,7 @@ def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | 
                 return evaluate(balls)
         except Undecidable:
             continue
-        except (*_WITHOUT_REFERENCE, AttributeError, TypeError, LookupError, NotImplementedError):
+        except (*NO_VALUE, AttributeError, TypeError, LookupError, NotImplementedError):
             return None
     return None
 
@@ -118,7 +117,7 @@ def to_digits(
         m.dps = (digits + _GUARD) << attempt
         try:
             now, _ = write(m, lambda x: str(m.nstr(x, digits)))
-        except _WITHOUT_REFERENCE as error:
+        except NO_VALUE as error:
             raise EvaluationError(f"the reference has no value: {error}") from None
         if now == before:
             return Digits(now, False)

@@ -142,7 +142,7 @@ def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list
     An infinite one counts where the value is finite further away: else it is too large, rather than
     at a pole.
     """
-    here = exact_array(m, asked.leaves[x], "float")
+    here = exact_array(m, asked.leaves[x])
     size = abs(here[index]) or m.one
 
     def value(move: Any) -> Array:
@@ -266,7 +266,7 @@ class Prober:
     def __post_init__(self) -> None:
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // self.asked.size))
         self.cost = _EVALUATIONS * self.asked.size
-        self.weights = exact_array(self.tape.m, self.asked.seed, "float")
+        self.weights = exact_array(self.tape.m, self.asked.seed)
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is

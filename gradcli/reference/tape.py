@@ -57,7 +57,7 @@ def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zero
 Array = np.ndarray
 
 
-def exact_array(m: Any, value: Any, kind: str) -> Array:
+def exact_array(m: Any, value: Any, kind: str = "float") -> Array:
     """Binary floats as multi-precision numbers, exactly; booleans and indices as they are."""
     array = np.asarray(value)
     out = np.empty(array.size, dtype=object)
@@ -229,5 +229,5 @@ def reference_at(
     """
     tape = ReferenceTape(m, leaves, precision)
     y = tape.run(root, wrt)
-    slopes = tape.slopes(y, exact_array(m, seed, "float"), wrt) if wrt else []
+    slopes = tape.slopes(y, exact_array(m, seed), wrt) if wrt else []
     return tape, Algebra.map(plain, y), slopes

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import sympy
 
-from gradcli.errors import GradcliError
-from gradcli.reference.algebra import Unsupported
+from gradcli.reference.algebra import NO_VALUE, Unsupported
 from gradcli.reference.fields.element import (
     Element,
     Field,
@@ -454,15 +453,6 @@ class Functions(OfSympy):
 
 _READINGS = 16
 _SIZES = (16, 64)  # of fields that are tried
-_WITHOUT = (
-    Unsupported,
-    GradcliError,
-    ValueError,
-    TypeError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-)  # of references
 
 T = TypeVar("T")
 
@@ -483,7 +473,7 @@ def decide_in_field(read: Callable[[Functions], T]) -> T | None:
                     break
         except TooSmall:
             continue
-        except _WITHOUT:
+        except (*NO_VALUE, TypeError, AttributeError, LookupError):
             return None
         return found
     return None

@@ -136,7 +136,7 @@ def _compare(question: Question, order: list[Expr], functions: Functions, alike:
         weights = (
             tape.table[question.seed]
             if isinstance(question.seed, Expr)
-            else exact_array(functions, question.seed, "float")
+            else exact_array(functions, question.seed)
         )
         truth = tape.gradient(
             truth, Algebra.map(plain, np.ravel(weights)[: 1 if alike else None]), tape.table[x]

@@ -159,7 +159,7 @@ class WholeDerivative:
         entries = [entry for x in wrt for entry in np.ravel(tape.table[x])]
         if not all(getattr(entry, "serial", None) in inputs for entry in entries):
             raise Unsupported("a derivative with respect to an intermediate result")
-        weights = np.ravel(exact_array(m, seed, "float"))
+        weights = np.ravel(exact_array(m, seed))
         nodes = behind([y for y in results if type(y) is Traced])
         order = sorted(nodes.keys() - inputs.keys())
         places = {serial: place for place, serial in enumerate([*inputs, *order])}
