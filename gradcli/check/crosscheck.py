@@ -166,7 +166,12 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     check = _combine(judge.decide(record.value, bool(claims)))
     check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
-        _name_branches(judge, check)
+        # which comparison rounding decides, if that makes a difference
+        ways = judge.branches(judge.precision)
+        for place, part in enumerate([check.value, *map(check.variables.get, judge.wrt)]):
+            is_ill = part is not None and part.verdict is Verdict.ILL_CONDITIONED
+            if part is not None and is_ill and ways is not None and ways.differ(place):
+                part.reason = check.reason = ways.text
     if check.verdict is Verdict.MISMATCH:
         # floats are wrong where the rules are right, and something on the way is too large for
         # floats
@@ -176,21 +181,6 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     conventions = None if convention is None else Conventions(judge, convention)
     check.claims = decide(judge, claims, conventions)
     return check, judge
-
-
-def _name_branches(judge: Judge, check: Check) -> None:
-    """Say of what is ill-conditioned which comparison rounding decides, if that makes a
-    difference.
-    """
-    found = judge.branches(judge.precision)
-    for place, part in enumerate([check.value, *(check.variables[name] for name in judge.wrt)]):
-        if (
-            found is not None
-            and part is not None
-            and part.verdict is Verdict.ILL_CONDITIONED
-            and found.differ(place)
-        ):
-            part.reason = check.reason = found.text
 
 
 def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:

@@ -491,20 +491,21 @@ class Equality:
         """
         enough = _SERIES if series else _EXACT
         found = [
-            self._equal(root, way, self._point_beside(step), enough, self.judge.nodes)
+            self.at(root, way, self._point_beside(step), enough, self.judge.nodes)
             for step in _AROUND
         ]
         return True in found and False not in found
 
-    def at(self, x: Expr, y: Expr, point: Mapping[Expr, Any]) -> bool | None:
-        """Return whether two nodes are equal at a point; None where the first has no value."""
-        return self._equal(x, y, point, _SAME, [])
-
-    def _equal(
-        self, x: Expr, y: Expr, point: Mapping[Expr, Any], enough: float, wrt: Sequence[Expr]
+    def at(
+        self,
+        x: Expr,
+        y: Expr,
+        point: Mapping[Expr, Any],
+        enough: float = _SAME,
+        wrt: Sequence[Expr] = (),
     ) -> bool | None:
-        """Return whether two nodes differ by no more than so much of the first; None where that has
-        no finite value or derivative.
+        """Return whether two nodes, and their derivatives, differ at a point by no more than so
+        much of the first; None where that has no finite value or derivative.
         """
         right, found = (self._numbers(node, point, wrt) for node in (x, y))
         if right is None or found is None:
