@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers import thinned
+from recorded import read_lines
 from scipy import special
 
 E, PI, INF = math.e, math.pi, math.inf
@@ -50,8 +50,7 @@ def check_range(found, wanted, width=0.01):
 
 # Lines with an expression, its box, the ranges of its value and its derivatives, numbers or formulas
 # by hand, and the kinds of notes.
-LINES = (Path(__file__).parent / "data" / "ranges.jsonl").read_text(encoding="utf-8")
-ROWS = [pytest.param(row, id=row["expr"]) for row in map(json.loads, LINES.splitlines())]
+ROWS = [pytest.param(row, id=row["expr"]) for row in read_lines("ranges.jsonl")]
 FUNCTIONS = {**vars(math), "gamma": special.gamma, "psi": special.psi}
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pytest
+from recorded import DATA, read_lines
 
 CASES = [
     pytest.param(
@@ -16,8 +16,8 @@ CASES = [
         id=f"{path.stem}, {case['about']}: {case['run']}",
         marks=[pytest.mark.ci] * ("ci" in case),
     )
-    for path in sorted(Path(__file__).parent.glob("data/commands/*.jsonl"))
-    for case in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    for path in sorted(DATA.glob("commands/*.jsonl"))
+    for case in read_lines(path)
 ]
 
 
@@ -62,7 +62,7 @@ def part(data, path):
 
 def of_records(records, path):
     """Return what stands at a path, which begins with the place of a record unless there is one."""
-    if re.match(r"\d+|\*|#", path):
+    if re.match(r"-?\d+|\*|#", path):
         return part(records, path)
     (record,) = records
     return part(record, path)
@@ -76,10 +76,10 @@ def test_commands(call_cli, run_cli, tmp_path_factory, tmp_path, monkeypatch, ca
       in the same folder (`then`); `about` says what for, `needs` the module without which it is
       skipped, `ci` that .ci/run runs it alone, `process` that it runs in a process of its own;
     - what comes of it: the exit `code`; words of what is printed, `out` and `err` (none: nothing is
-      printed), and those that stand in neither (`unsaid`); all that is printed, `stdout` and
-      `stderr`; a pattern of a part of standard output, `like`; a command that prints the `same`;
-      the `message` of the error; files that are `left`, arrays that are `saved`, words of what is
-      `written` into a file;
+      printed), those that stand in one of them (`in`) or in neither (`unsaid`); all that is
+      printed, `stdout` and `stderr`; a pattern of a part of standard output, `like`; a command that
+      prints the `same`; the `message` of the error; files that are `left`, arrays that are `saved`,
+      words of what is `written` into a file;
     - of records: values at paths (`json`; `close`, to 12 digits or `rtol`); of checks the `status`
       of each case, and `reason` and `verdict` of the first.
     """
@@ -99,13 +99,15 @@ def hold(call, folder, case):
     words = shlex.split(case["run"])
     recorded = case.keys() & {"status", "reason", "verdict", "json", "close"}
     options = ["--format", "jsonl"] if recorded and "--format" not in words else []
-    done = call(words[0], *options, *words[1:], stdin=case.get("stdin", ""))
+    done = call(*words[:1], *options, *words[1:], stdin=case.get("stdin", ""))
     assert done.returncode == case.get("code", done.returncode), done.stdout + done.stderr
     for key, printed in (("out", done.stdout), ("err", done.stderr)):
         assert all(text in printed for text in texts(case, key)), printed
         assert case.get(key) != "" or printed == ""
         assert case.get(f"std{key}", printed) == printed
-    assert not any(text in done.stdout + done.stderr for text in texts(case, "unsaid"))
+    both = done.stdout + done.stderr
+    assert all(text in both for text in texts(case, "in")), both
+    assert not any(text in both for text in texts(case, "unsaid")), both
     assert re.search(case.get("like", ""), done.stdout, re.MULTILINE), done.stdout
     if "message" in case:
         assert done.stderr.splitlines()[0].partition(": ")[2] == case["message"]

@@ -8,20 +8,16 @@ PyTorch's and JAX's own, and central differences for NumPy's.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from recorded import read_lines
 
 import gradcli
 from gradcli.errors import GradcliError
 
-RECORDED = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "data/dialects.jsonl").read_text("utf-8").splitlines()
-]
+RECORDED = read_lines("dialects.jsonl")
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case['in']}: {case['code']}")

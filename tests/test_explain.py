@@ -29,7 +29,7 @@ def explain(
     """The explanation of the last query."""
     values = {name: np.asarray(value, float) for name, value in (at or {}).items()}
     found = list(
-        Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).answers()
+        Explanations(Inputs(text, {}, [], None), Programs(values=values), options).answers()
     )
     return found[-1]
 

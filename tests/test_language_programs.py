@@ -15,7 +15,7 @@ from gradcli.language.lowering import Lowering
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.query.evaluate import records
+from gradcli.query.evaluate import Script, records
 from gradcli.query.options import Options
 
 
@@ -58,7 +58,7 @@ def test_a_statement_costs_nothing_for_names_that_it_does_not_mention():
     program = Program(Scope())
     program.scope.values = Unlisted()
     lines = ["x = 2", "y = 3*x", "z = [1, 2]", "sum(z)*y", "assert y == 6", "jacobian(x*z, x)"]
-    found = list(records(program, lines, None, Options(check=False, formula=False), None))
+    found = list(records(Script(program, lines), Options(check=False, formula=False)))
     assert [record.error for record in found] == [None] * 3
     assert [str(record.grad) for record in found[:1]] == [
         "{'x': np.float64(9.0), 'z': array([6., 6.])}"

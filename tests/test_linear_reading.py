@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from helpers import thinned
-from recorded import read_table
+from recorded import LISTS, read_table
 
 import gradcli
 from gradcli.characters import compose
@@ -125,24 +125,14 @@ def test_comments_that_mean_something_are_read_once(mark: str) -> None:
     assert time.process_time() - begin < 2
 
 
-MARKS = {
-    "1 # skip: a  b ": ("a  b", None),
-    "1 # skip": ("", None),
-    "1 #xfail :": (None, ""),
-    "1 # xfail: a # skip: b": (None, "a # skip: b"),
-    "1 # skip # xfail": (None, ""),
-    "1 # skipped": (None, None),
-    "(1 + # skip: not here\n2) # xfail: here": (None, "here"),
-    "(1 + # skip: here\n2)": ("here", None),
-}
+MARKS = LISTS["marks"]
 
 
 @pytest.mark.parametrize("text", MARKS)
 def test_marks(text: str) -> None:
-    assert (
-        marks_of(Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None))
-        == MARKS[text]
-    )  # type: ignore[arg-type]
+    assert marks_of(
+        Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None)
+    ) == tuple(MARKS[text])  # type: ignore[arg-type]
 
 
 VALUES = {
@@ -257,23 +247,3 @@ def test_derivatives_of_derivatives_of_large_arrays_are_judged_unless_they_are_t
 def test_suggestions(word: str, names: list[str], meant: str | None) -> None:
     found = suggestion(word, names)
     assert found == meant or (meant is None and found is not None and found.startswith("name"))
-
-
-@pytest.mark.parametrize(
-    ("program", "gradient"),
-    [
-        (
-            "y = x*2\nx = y + 1\nx*y",
-            {"x": 2 * (2 * 3.0 + 1) + 2 * 6.0},
-        ),  # x is made of itself: the leaf remains
-        ("u = 3.\ny = u*2\nu = 5.\nu*y", None),  # it is not: two values of one name
-        ("a = 2.\nb = 3.\nb = a*1\na = b + 1\na*x", {"a": 3.0, "x": 3.0}),
-    ],
-)
-def test_names_made_of_themselves(program: str, gradient: dict[str, float] | None) -> None:
-    if gradient is None:
-        with pytest.raises(GradcliError):
-            gradcli.evaluate(program, x=3.0, check=False)
-    else:
-        found = gradcli.evaluate(program, x=3.0, check=False).grad
-        assert {name: float(found[name]) for name in gradient} == pytest.approx(gradient)

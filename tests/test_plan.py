@@ -14,6 +14,7 @@ from cases import Case
 from helpers import thinned
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded import over
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
@@ -135,20 +136,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 @pytest.mark.usefixtures("_any_size")
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        # the sign of a zero
-        ("atan2(x + 0, -1)", {"x": -0.0}), ("copysign(2, 0 + x)*y", {"x": -0.0, "y": 3.0}), ("atan2(x**0.5, -1)", {"x": -0.0}),
-        ("sum(a/(b + 0))", {"a": [1.0, 2.0], "b": [-0.0, 1.0]}), ("sum(atan2(a - 0, -1))", {"a": [-0.0, 0.0]}),
-        # cotangents of zeros before operations on whole arrays
-        ("abs(norm(b))", {"b": [NAN, 2.0]}), ("norm(b)**0", {"b": [NAN, 1.0]}), ("relu(-1 - "
-        "norm(b))", {"b": [INF, 2.0]}),
-        ("relu(-logsumexp(b, 0))", {"b": [INF, 2.0]}), ("relu(-1 - cumprod(b)[1])", {"b": [INF, 2.0]}),
-        ("sum(c)*norm(b)", {"b": [INF, 7.0], "c": [0.0, 0.0]}), ("sum(where(b > b, prod(b), -1))", {"b": [INF, 0.0, 2.0]}),
-        ("sum(prod(c)**0)", {"c": [-0.0, NAN, -0.0, 700.0]}),
-    ],
-)  # fmt: skip
+@over("unrolling", "zeros and what they end", "text", "values")  # fmt: skip
 def test_zeros_keep_their_signs_and_end_what_does_not_matter(
     text: str, values: dict[str, Any]
 ) -> None:
@@ -158,30 +146,6 @@ def test_zeros_keep_their_signs_and_end_what_does_not_matter(
     np.testing.assert_array_equal(value, plain.value)
     for name, slope in (plain.grad or {}).items():
         np.testing.assert_array_equal(grads[name], slope, err_msg=name)
-
-
-def test_registers_are_apart_and_their_memory_is_used_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(blocks, "_kept", [])
-    begins = blocks.places([800, 64, 1, 8_000])
-    sizes = [800, 64, 1, 8_000]
-    assert all(
-        begin + size <= following
-        for begin, size, following in zip(begins, sizes, begins[1:], strict=False)
-    )
-    first = blocks.take(begins[-1])
-    assert first.ctypes.data % 64 == 0
-    second = blocks.take(begins[-1])
-    assert not np.may_share_memory(first, second)
-    blocks.give(first)
-    assert blocks.take(100) is first
-    huge = blocks.take(3 * blocks.SHARED_ROOM)
-    blocks.give(huge)
-    assert blocks._kept == []  # what is kept is bounded
-    for piece in [blocks.take(blocks.ROOM) for _ in range(100)]:
-        blocks.give(piece)
-    assert 1 <= len(blocks._kept) < 100
 
 
 def test_plans_in_several_threads_do_not_share_registers() -> None:

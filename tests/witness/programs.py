@@ -96,12 +96,12 @@ class Grower:
         (operator,) = self.random.choices(_OPERATORS, _OFTEN)
         left, right = self.operand(depth), self.operand(depth)
         if operator == "**" and self.random.random() < 0.7:
-            right = self.random.choice(["2", "3", "-1", "-2", "2.0", ".5", "2**1", "-z"])
+            right = self.random.choice(WORDS["exponents"])
         space = self.random.choice(["", " "])
         return f"{left}{space}{operator}{space}{right}"
 
     def unary(self, depth: int) -> str:
-        return self.random.choice(["-", "-", "-", "+", "--", "- "]) + self.operand(depth)
+        return self.random.choice(WORDS["signs"]) + self.operand(depth)
 
     def bracket(self, depth: int) -> str:
         return f"({self.expression(depth - 1)})"
@@ -139,9 +139,7 @@ class Grower:
     def arguments(self) -> str:
         found = []
         if self.random.random() < 0.8:
-            axis = self.random.choice(
-                [*"012", "-1", "-2", "-3", "(0, 1)", "(0, -1)", "None", "1 - 1", "-1 + 1"]
-            )
+            axis = self.random.choice(WORDS["axes"])
             found.append(axis if self.random.random() < 0.3 else f"axis={axis}")
         if self.random.random() < 0.3:
             found.append(f"keepdims={self.random.choice(['True', 'False'])}")
@@ -151,8 +149,8 @@ class Grower:
         choice = self.random.choice
         return choice(_MOVES).format(
             self.operand(depth), self.operand(depth), axis=choice(["0", "1", "-1", "-2", "2"]), shift=choice(["1", "-1", "2", "0"]),
-            few=choice(["1", "2", "3"]), shape=choice(["(3, 2)", "(-1, 1)", "(1, -1)", "(3, -1)", "(6,)", "-1", "(2, 3)", "(3, 1, 3)"]),
-            axes=choice(["(1, 0)", "(2, 0, 1)", "(0, 2, 1)", "(1, 2, 0)", "(-1, 0)", "(0, -1, 1)"]),
+            few=choice(["1", "2", "3"]), shape=choice(WORDS["shapes"]),
+            axes=choice(WORDS["permutations"]),
         )  # fmt: skip
 
     def subscript(self, depth: int) -> str:
@@ -169,40 +167,11 @@ class Grower:
     def item(self) -> str:
         choice = self.random.choice
         if self.random.random() < 0.4:
-            return choice(
-                [
-                    "0",
-                    "1",
-                    "-1",
-                    "2",
-                    "-2",
-                    "-3",
-                    "1 - 1",
-                    "x.shape[0] - 1",
-                    "-x.shape[0]",
-                    "1 + 1",
-                    "2//2",
-                    "3 % 2",
-                ]
-            )
+            return choice(WORDS["indices"])
         if self.random.random() < 0.7:
-            start, stop = (
-                choice(["", "", "0", "1", "-1", "-2", "2", "None", "5", "-9"]) for _ in range(2)
-            )
-            return f"{start}:{stop}" + choice(["", "", ":", ":1", ":-1", ":2", ":-2", ":None"])
-        return choice(
-            [
-                "None",
-                "...",
-                "[0, 1]",
-                "[1, 0]",
-                "[0, 0, -1]",
-                "[-1, 1]",
-                "[[0, 1], [1, 0]]",
-                "[True, False]",
-                "arange(2)",
-            ]
-        )
+            start, stop = (choice(WORDS["slice ends"]) for _ in range(2))
+            return f"{start}:{stop}" + choice(WORDS["slice steps"])
+        return choice(WORDS["lists of indices"])
 
     def listed(self, depth: int) -> str:
         return f"[{', '.join(self.expression(depth - 2) for _ in range(self.random.choice([1, 2, 3])))}]"
