@@ -268,7 +268,7 @@ def _power(m: Any, base: Any, exponent: Any) -> Any:
 
 
 def _named(own: str) -> Callable[[Any], Any]:
-    """What gives a number that a context has under a name."""
+    """Return what gives a number that a context has under a name."""
     return lambda m: +getattr(m, own)
 
 
