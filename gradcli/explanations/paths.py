@@ -422,10 +422,6 @@ _LONGEST = 48  # characters of a node's text in a story
 Mask = np.ndarray
 
 
-def entry_text(name: str, index: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
-
-
 @dataclass(eq=False, repr=False)
 class Entries:
     """An explanation, seen from an entry of one of its nodes."""
@@ -442,7 +438,7 @@ class Entries:
     @property
     def text(self) -> str:
         """Return what the entry is called: ``x[2]``."""
-        return entry_text(self.name, self.index)
+        return f"{self.name}[{', '.join(map(str, self.index))}]" if self.index else self.name
 
     @property
     def mask(self) -> Mask:

@@ -6,7 +6,6 @@ import ast
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -473,12 +472,11 @@ def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
 
 
 VALUE = "value"
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 _WORD = re.compile(r"[^\W\d]\w*")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(\[[^\]]*\])?\s*\Z")
 
 
-def why(explanation: Explanation, target: str, given: Mapping[str, Any] = EMPTY) -> Why:
+def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
     """The story of an entry of a gradient, or of the result:
 
     ``x``, ``x[2]``, ``w[0, 1]``, ``value``. Raises UsageError.
