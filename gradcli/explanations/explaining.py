@@ -12,9 +12,9 @@ import numpy as np
 
 from gradcli.characters import by_name
 from gradcli.errors import LimitError, ShapeError, Source, UsageError
-from gradcli.explanations.local_formulas import LocalFormulas
 from gradcli.explanations.paths import (
     NOWHERE,
+    LocalFormulas,
     Passed,
     Place,
     Recorded,

@@ -12,12 +12,14 @@ import numpy as np
 
 from gradcli.characters import normalize
 from gradcli.errors import UsageError, suggestion
-from gradcli.explanations.paths import Entries, Mask, number_in_words
 from gradcli.explanations.reasons import (
     Edge,
+    Entries,
+    Mask,
     Reason,
     beyond_floats,
     has_infinite,
+    number_in_words,
     origin,
     stops,
 )
