@@ -17,6 +17,8 @@ from gradcli.language.statements import offers, parse_statements
 from gradcli.limits import DEFAULT
 
 FOLDER = Path(__file__).parent / "data" / "evaluations"
+OF_ERRORS = {"code", "place", "says", "shown", "message", "help"}
+OF_RESULTS = {"value", "grad", "warnings", "verdict", "holds", "json", "close", "same"}
 
 
 def cases(theme: str = "*") -> list[dict[str, Any]]:
@@ -54,15 +56,16 @@ def assert_close(found: Any, wanted: Any, rtol: float, what: str) -> None:
 def test_evaluations(case: dict[str, Any]) -> None:
     """A line of data has
 
-    - what is asked: `text`, the values of names `at` which it is evaluated, `options` of
-      `evaluate`; `about` says what for;
+    - what is asked: `text`, the values of its names (`at`), `options` of `evaluate`; `about` says
+      what for, `ci` that .ci/run runs it alone;
     - what comes of it, to 15 digits or `rtol`: the `value`, in its shape; the gradients `grad`, of
       exactly these names; its `warnings`, the `verdict`, whether an assert `holds`; what stands at
       paths of its data (`json`; `close`, numbers to `rtol`); another text that is the `same`;
     - or an error: its `code`, the `place` of its first caret and after the last (`1:5-8`), words
       that are shown (`says`), all that is shown (`shown`), the whole `message` and `help`.
     """
-    if case.keys() & {"code", "place", "says", "message", "shown"}:
+    assert case.keys() - {"about", "text", "at", "options", "rtol", "ci"} <= OF_ERRORS | OF_RESULTS
+    if case.keys() & OF_ERRORS:
         hold_error(case)
         return
     record = evaluated(case)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import LISTS
 from test_evaluations import cases
 
 import gradcli
@@ -66,36 +67,8 @@ def _sum_to(array, shape):
     return array.sum(axis=axes).reshape(shape)
 
 
-LEAVES = st.sampled_from(
-    ["x", "y", "2", "3", "0.5", "1e-3", "pi", "m", "v[0]", "v[1:]", "m.T", "[x, y]"]
-)
-UNARY = st.sampled_from(
-    [
-        "-{}",
-        "sin({})",
-        "exp({})",
-        "abs({})",
-        "sum({})",
-        "not ({} > 1)",
-        "({})",
-        "relu({})",
-        "({}).T",
-        "({})²",
-    ]
-)
-BINARY = st.sampled_from(
-    [
-        "{}+{}",
-        "{}-{}",
-        "{}*{}",
-        "{}/{}",
-        "({})**2*{}",
-        "{}//{}",
-        "{}%{}",
-        "maximum({},{})",
-        "{} < {}",
-        "({} > 0) and ({} < 1)",
-    ]
+LEAVES, UNARY, BINARY = (
+    st.sampled_from(LISTS[f"formulas: {kind}"]) for kind in ("leaves", "of one", "of two")
 )
 
 

@@ -241,12 +241,6 @@ def dtype_depending_on_values(x: Any) -> Any:
          "Expected `func` to return outputs with the same dtype when inputs are perturbed"),
         (lambda x: gradcheck(right, x, tolerance=1.0), TypeError, "gradcheck() got an unexpected "
         "keyword argument 'tolerance'"),
-        (lambda x: gradcheck(right, x, check_forward_ad=True), TypeError,
-         "gradcheck() got an unexpected keyword argument 'check_forward_ad'"),
-        (lambda x: gradcheck(right, x, check_undefined_grad=True), TypeError,
-         "gradcheck() got an unexpected keyword argument 'check_undefined_grad'"),
-        (lambda x: gradcheck(right, x, check_batched_grad=True), TypeError,
-         "gradcheck() got an unexpected keyword argument 'check_batched_grad'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_checked_is_refused(call: Any, kind: Any, said: str) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import plain_environment
+from recorded import LISTS
 
 import gradcli
 from gradcli import __main__
@@ -276,19 +277,7 @@ def test_the_finding_of_circles() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
 
 
-FORBIDDEN = [
-    ("errors", "from gradcli import limits", 1, 0),
-    ("ops", "def f():\n    from gradcli.graph.nodes import Expr", 1, 0),
-    ("graph", "if TYPE_CHECKING:\n    import gradcli.check.judge", 1, 0),
-    ("check", "from gradcli.report.lines import text_of", 1, 0),
-    ("check", "from gradcli.report.records import Record", 0, 0),
-    ("report", "from gradcli.language import run, names", 2, 0),
-    ("ops", "from gradcli.errors_of_mine import x", 1, 0),
-    ("check", "def f():\n    import sympy", 0, 1),
-    ("ops", "try:\n    from scipy import special\nexcept ImportError:\n    pass", 0, 1),
-    ("ops", "def f():\n    from scipy import special", 0, 0),
-    ("cli", "import typer\nimport rich.console", 0, 0),
-]
+FORBIDDEN = LISTS["imports"]
 
 
 @pytest.mark.parametrize(("room", "text", "directions", "weights"), FORBIDDEN)

@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 from checking import judged, partial, planted, rejudged, remembered_differs, said, times
+from recorded import LISTS
 
 import gradcli
 from gradcli.check import judge
@@ -42,14 +43,8 @@ def test_p_log_p_at_zero_has_an_infinite_slope() -> None:
     assert slope("sum(p*log(p))", {"p": [0.0, 0.5]}, "p")[0] == -np.inf
 
 
-INNER = [
-    ("sqrt(x)", 0.0), ("cbrt(x)", 0.0), ("x**0.25", 0.0), ("asin(x)", 1.0), ("acos(x)", 1.0), ("acosh(x)", 1.0), ("asech(x)", 1.0),
-    ("log(x)", 0.0), ("log1p(x)", -1.0), ("entr(x)", 0.0), ("1/x", 0.0), ("sqrt(1 - x)", 1.0), ("hypot(sqrt(x), 0)", 0.0),
-]  # fmt: skip
-OUTER = [
-    "({0})**2", "({0})**3", "cos({0})", "cosh({0})", "sech({0})", "exp({0})", "({0})*sin({0})", "j0({0} + 0*x)", "sinc({0})",
-    "1/({0})", "prod([{0}, {0}])", "dot([{0}], [{0}])", "huber_loss({0}, 0)", "gelu({0})", "xlogy(({0})**2, 2)",
-]  # fmt: skip
+INNER = LISTS["infinite slopes"]
+OUTER = LISTS["stationary points"]
 
 
 @pytest.mark.ci
@@ -85,28 +80,9 @@ def test_large_arrays_know_branches_that_were_not_taken(monkeypatch: pytest.Monk
 # -- arrays: no right gradient is called wrong, and a wrong one is
 # ---------------------------------------------------
 
-UNARY = [
-    "sin({})",
-    "cos(100*({}))",
-    "exp(-({})**2)",
-    "tanh({})",
-    "log(1 + ({})**2)",
-    "({})**3",
-    "softplus({})",
-    "relu({})",
-    "asinh({})",
-]
-BINARY = ["{} + {}", "{} - ({})", "({})*({})", "({})/(1 + ({})**2)", "hypot({}, 1 + ({})**2)"]
-REDUCED = [
-    "sum({})",
-    "mean({})",
-    "std({})",
-    "logsumexp({}, axis=None)",
-    "norm({})",
-    "sum(cumsum({}))/1e3",
-    "var({})",
-    "sum(sort({})[:50])",
-]
+UNARY = LISTS["array programs: of one"]
+BINARY = LISTS["array programs: of two"]
+REDUCED = LISTS["array programs: reduced"]
 
 
 def program(random: np.random.Generator, depth: int = 3) -> str:

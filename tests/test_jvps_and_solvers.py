@@ -334,10 +334,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"gradient": np.cos, "jvp_of": np.cos},
         "give one of gradient, jvp_of, adjoint and by",
     ),
-    "a claim and a framework": (
-        {"adjoint": np.cos, "by": "torch"},
-        "give one of gradient, jvp_of, adjoint and by",
-    ),
     "two equations": (
         {"gradient": np.cos, "implicit": np.cos, "fixed_point": np.cos},
         "implicit and fixed_point exclude each other",
@@ -354,15 +350,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"gradient": np.cos, "forward": True},
         "forward goes with by torch or jax",
     ),
-    "forward of autograd": (
-        {"by": "autograd", "forward": True},
-        "forward goes with by torch or jax",
-    ),
-    "forward of second order": (
-        {"by": "torch", "forward": True, "order": 2},
-        "forward and order exclude each other",
-    ),
-    "an equation alone": ({"implicit": np.cos}, "give one of gradient, jvp_of, adjoint and by"),
     "no function": ({"jvp_of": 3}, "the jvp_of must be a function, not int"),
 }
 

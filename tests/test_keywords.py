@@ -19,7 +19,7 @@ import scipy.linalg
 import scipy.special
 from helpers import thinned
 from keywords.calls import VALUES, call_of, candidates, plain, run, templates
-from recorded import read_json
+from recorded import read_json, read_table
 
 from gradcli.errors import GradcliError
 
@@ -88,25 +88,9 @@ def taken(prefix: str, name: str, word: str) -> Iterator[tuple[str, Any, Any]]:
                 yield text, run(text), base
 
 
-# Calls whose results differ for a reason that no keyword has.
-_DIFFERENT = {
-    "torch.rand": "random", "torch.randn": "random", "scipy.special.zeta": "continued below 1, "
-    "where SciPy has NaN",
-}  # fmt: skip
-# Keywords that are taken and have no effect, where the library takes no such call at these
-# arguments.
-_WITHOUT_EFFECT = {
-    ("np.linalg.tensorinv", "ind"): "True is 1, and a number has no other axes", ("scipy.linalg.qr", "lwork"): "the size of a workspace",
-    ("scipy.linalg.qr", "mode"): "reduced and full are one for a square matrix",
-    ("F.instance_norm", "running_mean"): "not read with statistics of the input, as in PyTorch",
-    ("F.instance_norm", "running_var"): "the same", ("ndarray.sort", "axis"): "NumPy's method "
-    "sorts in place and gives None",
-    ("ndarray.sort", "kind"): "the same", ("ndarray.sort", "stable"): "the same",
-    ("Tensor.contiguous", "memory_format"): "how memory is laid out",
-    ("torch.lu_unpack", "unpack_data"): "True is what it does anyway, and PyTorch takes no pivots "
-    "that are written as a tuple",
-    ("torch.lu_unpack", "unpack_pivots"): "the same",
-}  # fmt: skip
+EXCEPTIONS = read_table("oracle_exceptions.json")  # each with its reason
+_DIFFERENT = EXCEPTIONS["keywords that differ"]
+_WITHOUT_EFFECT = {(call, word) for call, word, _ in EXCEPTIONS["keywords without effect"]}
 
 
 def faults_of(prefix: str, name: str, word: str) -> Iterator[str]:

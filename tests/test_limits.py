@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import thinned
+from recorded import LISTS
 
 import gradcli
 from gradcli.errors import LimitError
@@ -170,18 +171,7 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 
 
-ENORMOUS = [
-    "zeros(1000000000)", "ones(40000, 40000)", "full((10**9,), 2)", "eye(40000)", "arange(10**9)", "arange(0, 1, 1e-12)",
-    "linspace(0, 1, 10**9)",
-    "rand(10**9)", "randn(40000, 40000)", "broadcast_to(x, (10**9,))", "zeros(10**6)[:, None] + "
-    "zeros(10**6)",
-    "outer(ones(10**5), ones(10**5))",
-    "zeros(10**6)[:, None] @ zeros(10**6)[None, :]", "diag(zeros(10**5))", "zeros(10**5)[zeros(10**9)]",
-    "jacobian(ones(10**5)*x, x)*ones(10**9)",
-    "concatenate([zeros(10**8), zeros(10**8)])", "stack([zeros(10**8), zeros(10**8)])", "kron(ones(10**5), ones(10**5))",
-    "zeros(10**30)",
-    "zeros(10**5)[:, None] > zeros(10**5)", "jacobian(v**2, v)", "hessian(sum(v**2), v)", "ones(10**9).sum()", "zeros(2**70)",
-]  # fmt: skip
+ENORMOUS = LISTS["enormous arrays"]
 
 
 def test_enormous_arrays_are_refused_before_they_are_made(run_cli):
@@ -285,20 +275,7 @@ def make_files(folder: Path) -> None:
     )
 
 
-FILES = [
-    "gone.npy",
-    "missing.npy",
-    "folder",
-    "folder.npy",
-    "cut.npy",
-    "junk.npy",
-    "empty.npy",
-    "junk.npz",
-    "deep.json",
-    "junk.csv",
-    "objects.npy",
-    "huge.npy",
-]
+FILES = LISTS["bad files"]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from helpers import thinned
-from recorded import read_table
+from recorded import LISTS, read_table
 
 import gradcli
 from gradcli.characters import compose
@@ -125,24 +125,14 @@ def test_comments_that_mean_something_are_read_once(mark: str) -> None:
     assert time.process_time() - begin < 2
 
 
-MARKS = {
-    "1 # skip: a  b ": ("a  b", None),
-    "1 # skip": ("", None),
-    "1 #xfail :": (None, ""),
-    "1 # xfail: a # skip: b": (None, "a # skip: b"),
-    "1 # skip # xfail": (None, ""),
-    "1 # skipped": (None, None),
-    "(1 + # skip: not here\n2) # xfail: here": (None, "here"),
-    "(1 + # skip: here\n2)": ("here", None),
-}
+MARKS = LISTS["marks"]
 
 
 @pytest.mark.parametrize("text", MARKS)
 def test_marks(text: str) -> None:
-    assert (
-        marks_of(Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None))
-        == MARKS[text]
-    )  # type: ignore[arg-type]
+    assert marks_of(
+        Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None)
+    ) == tuple(MARKS[text])  # type: ignore[arg-type]
 
 
 VALUES = {

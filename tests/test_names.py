@@ -9,6 +9,7 @@ import unicodedata
 
 import numpy as np
 import pytest
+from recorded import LISTS
 
 import gradcli
 from gradcli.characters import ByName, normalize
@@ -18,13 +19,7 @@ MICRO, MU = "\u00b5", "\u03bc"
 
 # Each form beside what Python makes of it, which `test_forms_are_those_of_python` asks Python
 # itself.
-FORMS = {
-    "the micro sign": (MICRO, MU), "a ligature": ("\ufb01", "fi"), "a bold letter": ("\U0001d431", "x"), "a wide letter": ("\uff58", "x"),
-    "a long s": ("\u017f", "s"), "a letter of script": ("\u2113", "l"), "Planck's constant": ("\u210e", "h"), "a phi": ("\u03d5", "\u03c6"),
-    "a decomposed letter": ("e\u0301", "\u00e9"), "an Angstrom": ("\u212b", "\u00c5"), "a wide "
-    "digit": ("y\uff11", "y1"),
-    "a digraph": ("\u01c6", "d\u017e"),
-}  # fmt: skip
+FORMS = LISTS["forms of names"]
 
 
 @pytest.mark.parametrize(("written", "form"), FORMS.values(), ids=FORMS)
@@ -33,16 +28,7 @@ def test_forms_are_those_of_python(written, form):
     assert normalize(written) == form
 
 
-KEPT_TEXTS = (
-    "# \u00b5",
-    "'\u00b5'",
-    "x = @\ufb01.npy",
-    "x\u00b2\u00bd",
-    "\ufdfa",
-    "1\uff11",
-    "x\u2081",
-    "A\u1d40",
-)
+KEPT_TEXTS = LISTS["no forms of names"]
 
 
 @pytest.mark.parametrize("text", KEPT_TEXTS)

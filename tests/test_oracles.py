@@ -34,7 +34,6 @@ from oracles.planting import (
     records,
     wrong_value,
 )
-from oracles.values import VALUES
 from recorded import read_table
 
 import gradcli
@@ -98,40 +97,18 @@ def test_pytorch_was_asked_for_what_is_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["np.random.rand(2000)", "torch.rand(2000)", "rand(2000)", "np.random.random(2000)"]
-)
-def test_uniform_numbers_are_drawn(text: str) -> None:
-    x = np.asarray(
-        gradcli.evaluate(
-            f"{text}*V[0]/V[0]",
-            at=VALUES,
-            check=False,
-            formula=False,
-            seed=np.ones(2000),
-            freeze=["V"],
-        ).value
-    )
-    assert x.shape == (2000,)
-    assert np.all((x >= 0) & (x < 1))
-    assert abs(x.mean() - 0.5) < 0.04
-    assert abs(x.std() - 12**-0.5) < 0.03
-
-
-@pytest.mark.parametrize(
-    "text",
+    ("text", "mean", "deviation"),
     [
-        "np.random.randn(2000)",
-        "torch.randn(2000)",
-        "randn(2000)",
-        "np.random.standard_normal(2000)",
+        *[(f"{name}(2000)", 0.5, 12**-0.5) for name in ("np.random.rand", "torch.rand", "rand", "np.random.random")],
+        *[(f"{name}(2000)", 0.0, 1.0) for name in ("np.random.randn", "torch.randn", "randn", "np.random.standard_normal")],
     ],
-)
-def test_normal_numbers_are_drawn(text: str) -> None:
+)  # fmt: skip
+def test_numbers_are_drawn(text: str, mean: float, deviation: float) -> None:
     x = np.asarray(gradcli.evaluate(text, check=False, formula=False, seed=np.ones(2000)).value)
     assert x.shape == (2000,)
-    assert abs(x.mean()) < 0.12
-    assert abs(x.std() - 1) < 0.1
-    assert (np.abs(x) > 2).mean() < 0.08
+    assert abs(x.mean() - mean) < 0.12 * deviation
+    assert x.std() == pytest.approx(deviation, rel=0.1)
+    assert ((x >= 0) & (x < 1)).all() if mean else (np.abs(x) > 2).mean() < 0.08
 
 
 def test_dropout_is_refused_where_it_would_draw() -> None:

@@ -17,7 +17,7 @@ from fuzz import WORDS, calls, expressions, texts
 _TEXTS = WORDS["hostile texts"]
 _FIELDS = WORDS["fields of records"]
 _NAMES = WORDS["names"]
-_NUMBERS = (0, 1, -1, 1.5, 1e308, 1e-320, 2**53 + 1, 2**70, -0.0, True, False, None)
+_NUMBERS = WORDS["numbers"]
 
 
 def anything(rng: Random, depth: int = 3) -> Any:
@@ -144,24 +144,7 @@ _WORDS = WORDS["arguments"]
 
 def command(rng: Random) -> tuple[str, ...]:
     """Words of a command line."""
-    name = rng.choice(
-        (
-            "eval",
-            "eval",
-            "eval",
-            "check",
-            "check",
-            "diff",
-            "bound",
-            "plot",
-            "functions",
-            "info",
-            "help",
-            "cache",
-            "evil",
-            "",
-        )
-    )
+    name = rng.choice(WORDS["commands"])
     text = rng.choice(
         (
             expressions.expression(rng, (), 2),

@@ -6,15 +6,15 @@ question, which is an `argv` with perhaps a `stdin`, or `python`.
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import sys
 from pathlib import Path
 from typing import Any
 
 from golden.answers import ask, difference
 
-FILE = Path(__file__).parent / "answers.json.gz"
+FILE = Path(__file__).parent / "answers.json.xz"
 
 
 def main(words: list[str]) -> int:
@@ -24,7 +24,7 @@ def main(words: list[str]) -> int:
             asked += map(json.loads, Path(name).read_text("utf-8").splitlines())
         rows = [[kind, question, ask(question)] for kind, question in asked]
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
-        FILE.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+        FILE.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
         print(f"{len(rows)} answers, {FILE.stat().st_size:,} bytes")
         return 0
     if words[:1] != ["compare"]:
@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
 
 def recorded() -> list[Any]:
     """Every golden as its kind, its question and its answer."""
-    return [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).decode().splitlines()]
+    return [json.loads(line) for line in lzma.decompress(FILE.read_bytes()).decode().splitlines()]
 
 
 if __name__ == "__main__":
