@@ -29,7 +29,7 @@ def test_the_trap_is_named_with_its_node_and_the_repair() -> None:
     (note,) = [note for note in record.warnings if "PyTorch" in note]
     assert note == (
         "PyTorch gives nan for x: at 'torch.sqrt(x)' it multiplies zero by what is not finite. The "
-        "usual repair masks the input as well: sqrt(where(x > 0, x, 1))"
+        "usual repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
     )
     repaired = "torch.where(x > 0, torch.sqrt(torch.where(x > 0, x, 1)), 0)"
     assert not gradcli.evaluate(repaired, x=0.0, check=False).warnings

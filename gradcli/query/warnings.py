@@ -247,7 +247,7 @@ def nan_in_pytorch(
             told.append(
                 f"PyTorch gives nan for {name}{f'[{place}]' if place else ''}: at "
                 f"{text_of(scope, made[0])} it multiplies zero by what is not finite. The usual "
-                "repair masks the input as well: sqrt(where(x > 0, x, 1))"
+                "repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
             )
     return told
 
