@@ -21,8 +21,7 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
 from gradcli.reference.fields.functions import Functions, Known, Refined, decide_in_field
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Evaluation, Named, Product, Sum
-from gradcli.reference.ranges.functions import DOMAIN, POLE
+from gradcli.reference.ranges.cells import NO_VALUE, UNIT, Call, Cell, Evaluation, Named, Product, Sum
 from gradcli.reference.ranges.intervals import Box, Interval, Sides, corners, precise, thin
 from gradcli.reference.ranges.making import Region
 from gradcli.reference.ranges.search import Search, value_near
@@ -172,7 +171,7 @@ class Proof:
             still_in_time()
             box = pending.pop(0)
             here = Evaluation(self.cells, box)
-            defined = all(e.kind not in (DOMAIN, POLE) for e in here.value(cell).events)
+            defined = not here.value(cell).kinds & NO_VALUE
             value = here.value(reduced).interval
             zero = value is not None and value.is_zero
             if defined and zero:

@@ -20,8 +20,8 @@ from flint import arb
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Events
-from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
+from gradcli.reference.ranges.cells import NO_VALUE, NONE, NOUGHT, UNIT, Cell, Evaluation, Events
+from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE
 from gradcli.reference.ranges.intervals import (
     EVERYTHING,
     ZERO,
@@ -69,13 +69,11 @@ class Node:
     @property
     def has_gaps(self) -> bool:
         """Tell whether something has no value somewhere."""
-        return any(e.kind in (DOMAIN, POLE) and not e.removable for e in self.events)
+        return any(e.kind in (DOMAIN, POLE) for e in self.events)
 
     @property
     def is_broken(self) -> bool:
-        return any(
-            e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in self.events
-        )
+        return any(e.kind in (DOMAIN, POLE, JUMP) and not e.edge for e in self.events)
 
 
 def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
@@ -92,7 +90,7 @@ def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
         (
             x
             for x, events in values
-            if x and not any(e.kind in (DOMAIN, POLE, JUMP) for e in events)
+            if x and not any(e.kind in (*NO_VALUE, JUMP) for e in events)
         ),
         None,
     )
@@ -219,7 +217,7 @@ class Search:
         self._reach(found.inside, found.point)
         x = found.interval
         if x is not None and outer is not None:
-            nowhere = not x.overlaps(outer) and any(e.kind in (DOMAIN, POLE) for e in found.events)
+            nowhere = not x.overlaps(outer) and any(e.kind in NO_VALUE for e in found.events)
             found.interval = None if nowhere else x & outer
         return found
 
@@ -275,9 +273,8 @@ _POINT = 2.0**-144  # of them, within which a round number is taken for the plac
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
 _MOST_WORK = 60_000
 _MOST_CELLS = 24  # with which something is the matter
-_GRAVITY = (DOMAIN, POLE, JUMP, KINK)
+_GRAVITY = (DOMAIN, POLE, HOLE, JUMP, KINK)
 
-Kind = tuple[str, bool]  # of what is the matter, and whether a limit removes it
 Range = tuple[Side, Side]  # the lower end and the upper one
 
 
@@ -287,7 +284,6 @@ class Place(NamedTuple):
     kind: str
     cell: Cell
     where: Box
-    removable: bool = False
 
 
 @dataclass(eq=False)
@@ -362,7 +358,7 @@ class Function(Region):
         """Yield places where something is the matter with cells of some variables: boxes are halved
         across these only.
         """
-        found: dict[Kind, list[Box]] = {}
+        found: dict[str, list[Box]] = {}
         begun, first = self.cells.work, min(cells, key=lambda cell: cell.serial)
         active, sides = [self.box], Sides(self.box, first.leaves)
         while active:
@@ -376,19 +372,19 @@ class Function(Region):
                 elif kinds:
                     halves += sides.halves(part)
             active = halves
-        for (kind, removable), boxes in found.items():
+        for kind, boxes in found.items():
             for box in _join_boxes(boxes):
-                yield Place(kind, first, self._sharpen(box, cells), removable)
+                yield Place(kind, first, self._sharpen(box, cells))
 
-    def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[Kind], bool]:
+    def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
         """The events in some cells, and whether the function has no value in the box: then what
         takes it out of its domain.
         """
         value, events = Evaluation(self.cells, box).value(self.cell)
         grave = {
-            (e.kind, e.removable)
+            e.kind
             for e in events
-            if e.cell in cells and (value is not None or e.kind in (DOMAIN, POLE))
+            if e.cell in cells and (value is not None or e.kind in NO_VALUE)
         }
         return grave, value is None
 
