@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class AskedBounds:
     """Wishes for every query."""
 
-    box: Mapping[str, Ends]
+    ranges: Mapping[str, Ends]
     width: float = 0.01
     lipschitz: bool = False
 
@@ -55,7 +55,7 @@ def bounds(
     """A record for each query of a program as its lines come, and for each error."""
     statements = program.statements(lines, name, stream=stream)
     return answers(
-        BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.box)
+        BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.ranges)
     )
 
 
@@ -72,11 +72,11 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
         )
     if root.kind != "float":
         raise TypeMismatchError("a range is that of a number; the result is a truth or an index")
-    variables = variables_of(program, lowered, asked.box)
+    variables = variables_of(program, lowered, asked.ranges)
     try:
         function = Function(
             root,
-            {leaf: asked.box[name] for name, leaf in variables.items()},
+            {leaf: asked.ranges[name] for name, leaf in variables.items()},
             scope.values,
             scope.precision,
         )
@@ -84,11 +84,13 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     except Unsupported as error:
         raise EvaluationError(f"its range is not known: {error}") from None
     if found.value is None:
-        raise EvaluationError(f"the expression is defined nowhere in the box {box_text(asked.box)}")
+        raise EvaluationError(
+            f"the expression is defined nowhere in the box {box_text(asked.ranges)}"
+        )
     names = list(variables)
     record.value = _bound_of(found.value, names)
     grads = dict(zip(names, found.grad, strict=True))
-    for name in asked.box:
+    for name in asked.ranges:
         slope = grads.get(name)
         none = math.nan if name in grads else 0.0
         record.grad[name] = Bound(none, none) if slope is None else _bound_of(slope, names)

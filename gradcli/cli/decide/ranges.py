@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from gradcli.query.free_variables import names_left
 from gradcli.query.options import Options, names_of
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.plot_chart import Chart, Row, Style
-from gradcli.report.ranges import BoundRecord, Ends, PlotRecord
+from gradcli.report.ranges import BoundRecord, PlotRecord
 from gradcli.report.table import plot_rows
 from gradcli.storage.whole_files import write_whole
 
@@ -109,15 +109,13 @@ def bound(request: BoundRequest) -> int:
 class OverRanges(Run):
     """The answers of a command to expressions with names that run through ranges."""
 
-    def __init__(
-        self, inputs: Inputs, programs: Programs, box: Mapping[str, Ends], state: int = 0
-    ) -> None:
+    def __init__(self, inputs: Inputs, programs: Programs, asked: Any, state: int = 0) -> None:
         super().__init__(inputs, programs, Options(), state)
-        self.box = box
+        self.asked = asked
 
     def remarks(self) -> list[str]:
         if not self.names.unread:
-            refuse_unknown(self.names.mentioned, self.box)
+            refuse_unknown(self.names.mentioned, self.asked.ranges)
         return super().remarks()
 
 
@@ -126,10 +124,6 @@ class Bounding(OverRanges):
 
     kind, command = BoundRecord, "bound"
     nothing, example = "nothing to bound", BOUND_EXAMPLE
-
-    def __init__(self, inputs: Inputs, programs: Programs, asked: AskedBounds) -> None:
-        super().__init__(inputs, programs, asked.box)
-        self.asked = asked
 
     def of_program(self, text: Text, program: Program) -> Iterator[BoundRecord]:
         return bounds(program, text.lines, text.name, self.asked, stream=text.stream)
@@ -151,10 +145,6 @@ class Plotting(OverRanges):
 
     kind, command = PlotRecord, "plot"
     nothing, example = "nothing to plot", EXAMPLE
-
-    def __init__(self, inputs: Inputs, programs: Programs, asked: AskedPlot, state: int) -> None:
-        super().__init__(inputs, programs, asked.ranges, state)
-        self.asked = asked
 
     def answers(self) -> Iterator[PlotRecord]:
         """The results, all of which are there before the first one is drawn."""
@@ -189,8 +179,7 @@ class Plots:
         if form == "csv":
             put(plot_rows(records))
         elif form == "text" and drawn and request.out is None:
-            below = sum(len(record.lines()) + 1 for record in drawn)
-            rows = _charts(drawn, _style(request, is_styled(request.color), below))
+            rows = _charts(drawn, _style(request, drawn))
             if rows and not _has_dots():
                 say(
                     "no chart: standard output has no characters for its dots "
@@ -205,25 +194,20 @@ class Plots:
 
 
 def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -> None:
-    suffix = Path(out).suffix.lower()
-    if suffix == ".json":
+    suffix, size = Path(out).suffix.lower()[1:], (request.width, request.height)
+    if suffix == "json":
         writer = Writer("json", out=out)
         for record in records:
             writer.write(record)
-        writer.close()
-        return
-    if suffix == ".csv":
-        write_whole(Path(out), plot_rows(records).encode())
-        return
-    from gradcli.report.plot_picture import page, picture
+        return writer.close()
+    if suffix == "csv":
+        found = plot_rows(records).encode()
+    else:
+        from gradcli.report.plot_picture import page, picture
 
-    size = request.width, request.height
-    write_whole(
-        Path(out),
-        page(records, *size).encode()
-        if suffix == ".html"
-        else picture(records, suffix.removeprefix("."), *size),
-    )
+        is_page = suffix == "html"
+        found = page(records, *size).encode() if is_page else picture(records, suffix, *size)
+    write_whole(Path(out), found)
 
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
@@ -237,13 +221,16 @@ def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     return rows
 
 
-def _style(request: PlotRequest, styled: bool, below: int) -> Style:
-    """A chart that leaves room for so many lines below it, where it can."""
-    size: Any = shutil.get_terminal_size((80, _USUAL))
-    height = (
-        min(max(size.lines - below - _PROMPT, _LOWEST), _HIGHEST) if sys.stdout.isatty() else _USUAL
-    )
-    return Style(request.width or max(20, size.columns), request.height or height, styled)
+def _style(request: PlotRequest, records: Sequence[PlotRecord]) -> Style:
+    """A chart that leaves room for the lines below it, where it can."""
+    columns, height = shutil.get_terminal_size((80, _USUAL))
+    if sys.stdout.isatty():
+        below = sum(len(record.lines()) + 1 for record in records)
+        height = min(max(height - below - _PROMPT, _LOWEST), _HIGHEST)
+    else:
+        height = _USUAL
+    styled = is_styled(request.color)
+    return Style(request.width or max(20, columns), request.height or height, styled)
 
 
 def _has_dots() -> bool:

@@ -29,7 +29,7 @@ _TOTAL = frozenset(
 )  # defined everywhere
 _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
 _MOST_ORDERS = 6  # of derivatives
-_MOST_PLACES = 8  # at which the parts of a quotient may vanish together
+_MOST_PLACES = 6  # at which the parts of a quotient may vanish together
 _MOST_TERMS = 2_000  # cells of a derivative: beyond, it is not worth the while
 NO_VALUE = {DOMAIN, POLE, HOLE}
 
@@ -183,7 +183,7 @@ class Cell:
         if not below:
             return None
         denominator = self.cells.product(below.items())
-        above = [(self.constant, denominator)]
+        above = [(self.constant, denominator)] if self.constant != 0 else []
         for q, c in terms:  # without what has cancelled, which may be undefined
             left = [f for f in (c * denominator).factors if f.exponent != 0]
             above.append((q, self.cells.product((f.base, f.exponent) for f in left)))
@@ -268,7 +268,9 @@ class Sum(Cell):
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.sum([(self.constant, self.cells.one), *((q, found[c]) for q, c in self.terms)])
+        return self.cells.sum(
+            [(self.constant, self.cells.one), *((q, found[c]) for q, c in self.terms)]
+        )
 
 
 class Factor(NamedTuple):
@@ -313,7 +315,7 @@ class Product(Cell):
                 if x.is_point:
                     return at.limit(self, events)
             total = total * x**f.exponent
-        total = self._by_shares(at, total)
+        total &= self._by_shares(at)
         if total.is_finite or not events:
             return Value(total, events)
         return (
@@ -339,21 +341,19 @@ class Product(Cell):
         others = [(b, e) for b, e in left.items() if e != 0]
         return found, self.cells.product(others) if found else self
 
-    def _by_shares(self, at: Evaluation, natural: Interval) -> Interval:
-        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q
-        + rest/w, which falls with w.
+    def _by_shares(self, at: Evaluation) -> Interval:
+        """Another bound: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w,
+        which falls with w.
         """
         shares, others = self.shares
         total = at.value(others).interval if shares else None
         for u, k, p, q, rest in shares:
             x, y = at.table[u].interval, at.value(rest).interval
             if total is None or x is None or y is None or y.low < 0 or (p == 1 and x.low < 0):
-                return natural
-            share = (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
-            if int(k.p) % 2 and x.low < 0:
-                share = Interval(-share.high, -share.low if x.high <= 0 else share.high)
-            total = total * share
-        return natural if total is None else natural & total
+                return EVERYTHING
+            sign = Interval(x.low.sgn(), x.high.sgn())
+            total = total * sign**k * (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
+        return total or EVERYTHING
 
     def _with_logarithm(self, at: Evaluation) -> Value | None:
         """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
@@ -546,7 +546,11 @@ class Evaluation:
             return None
         for part in [c for c in below.order if c.leaves][:_MOST_PLACES]:
             (q, variable), *others = part.terms
-            root = Interval.of(-part.constant / q) if part.is_linear and not others else Interval(ZERO, ZERO)
+            root = (
+                Interval.of(-part.constant / q)
+                if part.is_linear and not others
+                else Interval(ZERO, ZERO)
+            )
             variable = part if others else variable
             x = self.value(variable).interval
             if x is not None and root.is_point and root.low in x:
@@ -561,7 +565,7 @@ class Evaluation:
         there = Evaluation(self.cells, self.box, limits=False)
         try:
             for _ in range(_MOST_ORDERS):
-                ends = [zeros.value(part).interval for part in (above, below)]
+                ends = (zeros.value(part).interval for part in (above, below))
                 if not all(x is not None and x.is_zero for x in ends):
                     return None
                 above, below = self.cells.slope(above, variable), self.cells.slope(below, variable)
@@ -588,7 +592,9 @@ class Evaluation:
             return any(f.base is not off for f in power.factors) and self.may_vanish(base)
 
         return frozenset(
-            e for e in events if e.kind != HOLE or any(map(is_elsewhere, e.cell.divided or e.cell.args))
+            e
+            for e in events
+            if e.kind != HOLE or any(map(is_elsewhere, e.cell.divided or e.cell.args))
         )
 
     # -- branches

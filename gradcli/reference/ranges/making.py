@@ -319,22 +319,15 @@ class Cells(Algebra):
             raise Unsupported("an index that depends on the variables")
         return int(x.known.p)
 
-    def take_choices(self, root: Cell, masks: bool = False) -> Cell:
+    def take_choices(self, root: Cell) -> Cell:
         """A cell with its choices made, each in a branch of its own; if they are many, as it is.
 
         A variable that is known in a branch is replaced there.
-
-        masks  only those of truths that are numbers, as in x*(x < 1) + (x >= 1)
         """
-
-        def choices() -> list[Choice]:
-            others = [c for c in root.order if not isinstance(c, (Choice, kinds.Named))]
-            used = {a for c in others for a in c.args}
-            found = [c for c in root.order if isinstance(c, Choice)]
-            return [c for c in found if not masks or (c in used and c.is_mask)]
-
-        while (left := choices()) and len({c.off for c in left}) <= _MOST_CHOICES:
-            root = self.map_cells(root, {left[-1]: self._on_path(left[-1])})
+        while (choices := [c for c in root.order if isinstance(c, Choice)]) and len(
+            {c.off for c in choices}
+        ) <= _MOST_CHOICES:
+            root = self.map_cells(root, {choices[-1]: self._on_path(choices[-1])})
         for off in [off for off, signs in self._signs.items() if signs == EQUAL and off.is_linear]:
             leaf = off.terms[0][1]
             root = self.map_cells(root, {leaf: leaf - off})
@@ -353,10 +346,14 @@ class Cells(Algebra):
         return self.map_cells(root, {}, rule)
 
     def lift(self, root: Cell) -> Cell:
-        """A function in which truths are numbers as a choice between functions of which none has
-        such.
+        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between
+        functions of which none has such.
         """
-        return self.branching(lambda: self.take_choices(root, masks=True))
+        used = {a for c in root.order if not isinstance(c, (Choice, kinds.Named)) for a in c.args}
+        masks = [c for c in root.order if isinstance(c, Choice) and c.is_mask and c in used]
+        if len(masks) > _MOST_CHOICES:
+            return root
+        return self.branching(lambda: self.map_cells(root, {m: self._on_path(m) for m in masks}))
 
     # -- what references ask of a context
 

@@ -21,7 +21,16 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
 from gradcli.reference.fields.functions import Functions, Known, Refined, decide_in_field
-from gradcli.reference.ranges.cells import NO_VALUE, UNIT, Call, Cell, Evaluation, Named, Product, Sum
+from gradcli.reference.ranges.cells import (
+    NO_VALUE,
+    UNIT,
+    Call,
+    Cell,
+    Evaluation,
+    Named,
+    Product,
+    Sum,
+)
 from gradcli.reference.ranges.intervals import Box, Interval, Sides, corners, precise, thin
 from gradcli.reference.ranges.making import Region
 from gradcli.reference.ranges.search import Search, value_near
