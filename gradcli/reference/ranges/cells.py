@@ -9,24 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE, range_of, x_log_x
 from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Box, Interval
 
-if TYPE_CHECKING:
-    from gradcli.reference.ranges.making import Cells
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
+Cells = Any  # the maker of cells, who knows those that there are (`making.py`)
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
-_TOTAL = frozenset(
-    "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor".split()
-)  # defined everywhere
+# defined everywhere
+_TOTAL = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor"
 _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
 _MOST_ORDERS = 6  # of derivatives
 _MOST_PLACES = 6  # at which the parts of a quotient may vanish together
@@ -132,10 +130,10 @@ class Cell:
         return self.cells.function("abs", self)
 
     def __bool__(self) -> bool:
-        return self.cells.decide(self)
+        return bool(self.cells.decide(self))
 
     def __int__(self) -> int:
-        return self.cells.place(self)
+        return int(self.cells.place(self))
 
     __index__ = __int__
 
@@ -201,11 +199,11 @@ class Cell:
     def value(self, at: Evaluation) -> Value:
         return at.table[self.args[0]]
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """Its derivative, from those of what it is made of, of which one at least is not 0."""
         return found[self.args[0]]
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         """The same of other cells; what a choice depends on stays."""
         return found[self.args[0]]
 
@@ -234,7 +232,7 @@ class Filled(Named):
         x, events = at.table[self.args[0]]
         return Value(x, frozenset(e for e in events if e.kind != HOLE))
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.fill(found[self.args[0]])
 
     rebuilt = slope
@@ -264,10 +262,10 @@ class Sum(Cell):
             else Value(total, events)
         )
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum(
             [(self.constant, self.cells.one), *((q, found[c]) for q, c in self.terms)]
         )
@@ -301,28 +299,21 @@ class Product(Cell):
 
     def value(self, at: Evaluation) -> Value:
         ranges, events = self.operand_ranges(at)
-        if ranges is None:
-            return self._with_logarithm(at) or Value(None, events)
-        total, divides_by_zero = Interval(ONE, ONE), False
-        for f, x in zip(self.factors, ranges, strict=True):
+        total = None if ranges is None else Interval(ONE, ONE)
+        for f, x in zip(self.factors, ranges or (), strict=False):
             if f.root and x.low < 0:
                 events |= {Event(DOMAIN, self)}
                 if x.high < 0:
                     return Value(None, events)
             if f.divides and 0 in x:
                 events |= {Event(POLE, self, f.base.is_linear and (x.low == 0 or x.high == 0))}
-                divides_by_zero = True
                 if x.is_point:
-                    return at.limit(self, events)
-            total = total * x**f.exponent
-        total &= self._by_shares(at)
-        if total.is_finite or not events:
+                    total = None
+            total = total and total * x**f.exponent
+        total = total and total & self._by_shares(at)
+        if total and (total.is_finite or not events):
             return Value(total, events)
-        return (
-            at.limit(self, events, total)
-            if divides_by_zero
-            else self._with_logarithm(at) or Value(total, events)
-        )
+        return self._with_logarithm(at) or at.limit(self, events, total)
 
     @cached_property
     def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
@@ -375,7 +366,7 @@ class Product(Cell):
                 return Value(found, events | {Event(HOLE, inner)})
         return None
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """The product rule. What was divided by, or a root, stays one."""
         terms = []
         for i, f in enumerate(self.factors):
@@ -385,7 +376,7 @@ class Product(Cell):
                 terms.append((f.exponent, self.cells.of_factors(rest) * found[f.base]))
         return self.cells.sum(terms)
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.product([(found[f.base], f.exponent) for f in self.factors])
 
 
@@ -393,10 +384,10 @@ class Call(Cell):
     """A function by its name, which is sympy's."""
 
     def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
-        super().__init__(cells, args, name not in _TOTAL)
+        super().__init__(cells, args, name not in _TOTAL.split())
         self.name, self.function, self.smooth = name, function, name != "floor"
         self.regular = self.smooth and (
-            name in _TOTAL or (name in _ON_INTERVALS and args[0].is_linear)
+            name in _TOTAL.split() or (name in _ON_INTERVALS and args[0].is_linear)
         )
 
     def value(self, at: Evaluation) -> Value:
@@ -414,20 +405,20 @@ class Call(Cell):
         return Value(interval, events)
 
     @cached_property
-    def _by_logarithm(self) -> Cell | None:
+    def _by_logarithm(self) -> Any:
         """x**y as exp(y*log(x)), which is tighter where both depend on one variable, as x**x."""
         if self.name != "pow" or self.args[0].leaves.isdisjoint(self.args[1].leaves):
             return None
         x, y = self.args
         return self.cells.call("exp", None, y * self.cells.call("log", None, x))
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         if self.name == "floor":
             return self.cells.zero
         moving = [i for i, a in enumerate(self.args) if found[a] is not self.cells.zero]
         return self.cells.fsum(self.cells.partial(self, i) * found[self.args[i]] for i in moving)
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
 
 
@@ -439,16 +430,15 @@ class Branch(NamedTuple):
 
 
 class Choice(Cell):
-    """One of two results, by the sign of a cell.
-
-    ``open_``: a derivative, which is asked for beside kinks and not on them.
+    """One of two results, by the sign of a cell. A derivative has none where that is 0, unless this
+    fills some space.
     """
 
     smooth = regular = False
 
-    def __init__(self, cells: Cells, open_: bool, off: Cell, *sides: Branch) -> None:
+    def __init__(self, cells: Cells, off: Cell, *sides: Branch) -> None:
         super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))))
-        self.open_, self.off, self.sides = open_, off, sides
+        self.off, self.sides = off, sides
 
     @cached_property
     def is_mask(self) -> bool:
@@ -463,9 +453,9 @@ class Choice(Cell):
 
     def value(self, at: Evaluation) -> Value:
         """The range of the only side that is possible, or of both."""
-        events, possible = at.table[self.off].events, at.signs(self.off, self.open_)
-        sides = [side for side in self.sides if side.signs & possible]
-        ends = []
+        events, possible = at.table[self.off].events, at.signs(self.off)
+        sides = [side for side in self.sides if side.signs & possible] or self.sides
+        ends: list[arb] = []
         for signs, result in sides:
             there = at.narrow(self.off, signs)
             if there is not None:
@@ -473,7 +463,7 @@ class Choice(Cell):
                 events |= more if 0 in signs else there.without_holes(more, self.off)
                 ends += x.ends if x is not None else ()
         if len(sides) > 1:
-            if self.open_ or not self._is_continuous(at):
+            if not self._is_continuous(at):
                 events |= {Event(JUMP, self)}
             elif len(self.thick) > 1:
                 events |= {Event(KINK, self)}
@@ -486,15 +476,14 @@ class Choice(Cell):
         x = Interval(ZERO, ZERO) if there is None else there.value(apart).interval
         return x is not None and x.is_zero
 
-    def _of(self, found: Mapping[Cell, Cell], open_: bool) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
+        beside = ANY - EQUAL if self.off.is_thin else ANY
+        sides = [Branch(signs & beside, found[x]) for signs, x in self.sides]
+        return self.cells.choice(self.off, *sides)
+
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         sides = [Branch(signs, found[x]) for signs, x in self.sides]
-        return self.cells.choice(self.off, *sides, open_=open_)
-
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self._of(found, True)
-
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self._of(found, self.open_)
+        return self.cells.choice(self.off, *sides)
 
 
 class Evaluation:
@@ -599,18 +588,13 @@ class Evaluation:
 
     # -- branches
 
-    def signs(self, off: Cell, open_: bool = False) -> Signs:
+    def signs(self, off: Cell) -> Signs:
         """The signs that a cell may have in the box. What is no number may be said to have any."""
         value = self.value(off)
         x = value.interval
         if x is None or value.kinds_inside & NO_VALUE:
             return ANY
-        found = frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
-        if not open_:
-            return found
-        if found == EQUAL and any(self.box[k].is_point for k in off.leaves):
-            return ANY  # what holds on a face tells nothing of the space around it
-        return found - EQUAL if found != EQUAL and 0 in found and off.is_thin else found
+        return frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
 
     def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
         """The cells where one has some signs, which narrows it, and what it is a multiple of, but

@@ -122,12 +122,9 @@ class Cells(Algebra):
             else x
         )
 
-    def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell:
-        return (
-            sides[0].result
-            if sides[0].result is sides[1].result
-            else self._once(Choice, open_, off, *sides)
-        )
+    def choice(self, off: Cell, *sides: Branch) -> Cell:
+        first, second = sides
+        return first.result if first.result is second.result else self._once(Choice, off, *sides)
 
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
@@ -275,11 +272,11 @@ class Cells(Algebra):
         x, y = (np.asarray(part, dtype=object) for part in results)
         if x.shape != y.shape:
             raise Unsupported("a result whose shape depends on the variables")
-        found = np.empty(x.shape, dtype=object)
-        for place in np.ndindex(x.shape):
-            sides = map(Branch, signs, (self.of(x[place]), self.of(y[place])))
-            found[place] = self.choice(off, *sides)
-        return found
+
+        def chosen(*entries: Any) -> Cell:
+            return self.choice(off, *map(Branch, signs, map(self.of, entries)))
+
+        return np.asarray(cast(Any, np.frompyfunc)(chosen, 2, 1)(x, y), dtype=object)
 
     def decide(self, truth: Any) -> bool:
         """One branch of a truth, and later the other. A number is true where it is not 0."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -104,15 +105,18 @@ class Side(NamedTuple):
 
 
 class Search:
-    """The range of one cell. Both ends share the boxes that were looked into."""
+    """The range of one cell. Both ends share the boxes that were looked into.
 
-    def __init__(self, cell: Cell, box: Box) -> None:
+    ``natural``: from a look at each box that leaves out slopes, where no end has to be tight.
+    """
+
+    def __init__(self, cell: Cell, box: Box, natural: bool = False) -> None:
         self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
         self.slopes: dict[int, Cell] = {}
         with suppress(Unsupported):
             self.slopes = {
                 place: self.cells.slope(cell, self.cells.leaf(place))
-                for place in sorted(cell.leaves)
+                for place in sorted(() if natural else cell.leaves)
             }
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
@@ -120,17 +124,17 @@ class Search:
         for corner in corners(box):
             self._reach(value_near(cell, corner, box), corner)
 
-    def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
+    def worst(self, sign: int, gaps: AbstractSet[str] = frozenset()) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is
         halved.
 
-        gaps  whether a box with points that have no value has no bound
+        gaps  what leaves a box without a bound: that it has points without a value
         """
         heap: list[tuple[arb, int, Node]] = []
         new, serial = [self.root], 0
         while True:
             for node in new:
-                unknown = gaps and (node.interval is None or node.kinds & {DOMAIN, POLE})
+                unknown = gaps and (node.interval is None or node.kinds & gaps)
                 x = EVERYTHING if unknown else node.interval
                 if x is not None:
                     serial += 1

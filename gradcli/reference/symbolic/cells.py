@@ -18,7 +18,9 @@ from gradcli.reference.ranges.cells import UNIT, Call, Cell
 from gradcli.reference.symbolic.translate import OfSympy, Smooth, smooth_function
 
 
-def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell]) -> Cell:
+def of_operation(
+    cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]
+) -> Cell:
     """A smooth operation on cells."""
     try:
         function = smooth_function(op, len(arguments), static)
@@ -47,7 +49,7 @@ def _smooth(function: Any, given: tuple[fmpq | None, ...]) -> Smooth:
     return Smooth(function(*told), symbols)
 
 
-def _make(cells: Any, function: Smooth, arguments: Sequence[Cell]) -> Cell:
+def _make(cells: Any, function: Smooth, arguments: Sequence[Cell | None]) -> Cell:
     found: Cell = cells.branching(lambda: function.value(_Context(cells), tuple(arguments)))
     return found
 
