@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
     from gradcli.functions.listed import ListedCase
     from gradcli.query.cases import Case
-    from gradcli.query.options import Policy
+    from gradcli.query.options import Options
     from gradcli.report.outcomes import Outcome
 
     Marks = tuple[str | None, str | None]  # why a case is skipped, and why it is known to fail
@@ -177,7 +177,7 @@ class CheckedFile(pytest.File):
         from gradcli.errors import GradcliError, UsageError
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
-        from gradcli.query.options import policy_of
+        from gradcli.query.options import checking_options
         from gradcli.storage.whole_files import path_text
 
         titles, met = Counter[str](), Counter[Any]()
@@ -192,7 +192,9 @@ class CheckedFile(pytest.File):
                     "here, only errors and false asserts do"
                 )
                 self.warn(pytest.PytestWarning(about))
-            for title, case, marks, said in self.cases(policy_of(settings), path_text(self.path)):
+            for title, case, marks, said in self.cases(
+                checking_options(settings), path_text(self.path)
+            ):
                 met[said] += 1
                 titles[title] += 1
                 name = title if titles[title] == 1 else f"{title} ({titles[title]})"
@@ -204,7 +206,7 @@ class CheckedFile(pytest.File):
             raise self.CollectError(error.render()) from None
 
     def cases(
-        self, policy: Policy, file: str
+        self, options: Options, file: str
     ) -> Iterator[tuple[str, Case | ListedCase, Marks, Any]]:
         """Yield each case with its title, its marks, and what it says; equal ones are numbered.
 
@@ -218,7 +220,7 @@ class CheckedFile(pytest.File):
 class GradFile(CheckedFile):
     """A program."""
 
-    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
+    def cases(self, options: Options, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
         from gradcli.errors import GradcliError
         from gradcli.files.stores import lines_of
         from gradcli.language.run import statements
@@ -227,7 +229,7 @@ class GradFile(CheckedFile):
         from gradcli.query.cases import Case, Runner, line_of, marks_of
 
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
-        runner = Runner(self.path.parent, parsed, policy)
+        runner = Runner(self.path.parent, parsed, options)
         asked = [
             i
             for i, statement in enumerate(parsed)
@@ -239,14 +241,14 @@ class GradFile(CheckedFile):
             statement = parsed[i]
             text = "" if isinstance(statement, GradcliError) else statement.text
             line = line_of(statement)
-            case = Case(file, line, partial(runner.records, first, last), policy)
+            case = Case(file, line, partial(runner.records, first, last), options)
             yield _in_node(text) or f"line {line}", case, marks_of(statement), text
 
 
 class RecordFile(CheckedFile):
     """JSON Lines records."""
 
-    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
+    def cases(self, options: Options, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
         from gradcli.containment import as_gradcli_error
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
@@ -257,7 +259,7 @@ class RecordFile(CheckedFile):
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 
-        reader = CheckedLines(Programs(), UsedNames(), None, None)
+        reader = CheckedLines(Programs(), UsedNames(), self.path.parent)
         for number, line in enumerate(lines_of(str(self.path), DEFAULT.length), 1):
             if not line.strip():
                 continue
@@ -271,20 +273,20 @@ class RecordFile(CheckedFile):
             except Exception as error:  # which is the item's, when it runs
                 said = as_gradcli_error(error).record
             text = canonical(said.get("id")), said.get("expr"), given_of(said.get("given"))
-            records = partial(reader.results, [line], file, policy, self.path.parent, number)
-            case = Case(file, number, records, policy)
+            records = partial(reader.results, [line], file, options, number)
+            case = Case(file, number, records, options)
             yield _in_node(id_text(said.get("id"))) or f"line {number}", case, marks, text
 
 
 class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
-    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, ListedCase, Marks, Any]]:
+    def cases(self, options: Options, file: str) -> Iterator[tuple[str, ListedCase, Marks, Any]]:
         from gradcli.files.settings import line_of_function
         from gradcli.functions.listed import ListedCase
 
         for function in _configuration(self.config).of(str(self.path)).functions or ():
-            case = ListedCase(function, self.path, line_of_function(function, self.path), policy)
+            case = ListedCase(function, self.path, line_of_function(function, self.path), options)
             yield (
                 f"{_in_node(function.name)}[seed {case.seed}]",
                 case,

@@ -1,9 +1,4 @@
-"""``python -m tests.exports [TARGET ...]``: every scalar record and every case, exported, run, and
-held against the engine's numbers.
-
-What a target refuses is listed with what it lacks. The exit code is 1 where something that was
-exported is wrong.
-"""
+"""Every scalar record and every case, exported, run, and held against the engine's numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +8,6 @@ import json
 import math
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +24,7 @@ from gradcli.graph.nodes import Graph, reachable
 from gradcli.graph.transforms import ones_like, vjp
 from gradcli.ops import registry
 from gradcli.query.bindings import Programs
+from gradcli.query.evaluate import Script
 from gradcli.query.exporting import subjects
 from gradcli.query.options import Options
 
@@ -140,7 +135,7 @@ def program(name: str, text: str, values: Mapping[str, Any]) -> Iterator[Trial]:
         for key, value in values.items()
     }
     made = Programs(values=dict(bound)).fresh()
-    *_, export = subjects(made, text_lines(text), None, Options())
+    *_, export = subjects(Script(made, text_lines(text)), Options())
     if export.error is not None:
         raise export.error.error
     subject = export.subject
@@ -366,26 +361,3 @@ def held(target: str, trials: Sequence[Trial], tolerance: float = 1e-12) -> Outc
         else:
             outcome.wrong[trial.name] = f"{trial.subject.text!r}: {where}"
     return outcome
-
-
-def main(words: list[str]) -> int:
-    sys.path.insert(0, str(Path(__file__).parent))  # where the tests' own modules are
-    failed = False
-    for target in words or TARGETS:
-        for title, trials in (
-            ("scalar records", list(scalar_records())),
-            ("cases on arrays", list(cases())),
-        ):
-            outcome = held(target, trials)
-            failed |= bool(outcome.wrong)
-            print(
-                f"{target}, {title}: {len(outcome.agree)} agree, {len(outcome.wrong)} wrong, "
-                f"{len(outcome.refused)} refused"
-            )
-            for name, reason in {**outcome.wrong, **outcome.refused}.items():
-                print(f"    {name}: {reason[:300]}")
-    return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

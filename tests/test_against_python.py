@@ -15,6 +15,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from witness import BITS, LINES
 from witness.comparison import (
     bits_differ,
     compiled_differs,
@@ -26,7 +27,6 @@ from witness.comparison import (
     tree_differs,
     writes_differ,
 )
-from witness.lines import BITS, LINES
 from witness.numpy_values import Unusable
 from witness.programs import values_of
 

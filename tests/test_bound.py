@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from helpers import thinned
+from recorded import read_lines
 from scipy import special
 
 E, PI, INF = math.e, math.pi, math.inf
@@ -51,8 +50,7 @@ def check_range(found, wanted, width=0.01):
 
 # Lines with an expression, its box, the ranges of its value and its derivatives, numbers or formulas
 # by hand, and the kinds of notes.
-LINES = (Path(__file__).parent / "data" / "ranges.jsonl").read_text(encoding="utf-8")
-ROWS = [pytest.param(row, id=row["expr"]) for row in map(json.loads, LINES.splitlines())]
+ROWS = [pytest.param(row, id=row["expr"]) for row in read_lines("ranges.jsonl")]
 FUNCTIONS = {**vars(math), "gamma": special.gamma, "psi": special.psi}
 
 
@@ -76,36 +74,6 @@ def test_ranges(bound, row):
 def test_a_smaller_width_is_kept(bound):
     found = bound("exp(-x)*sin(x)", "x=0..3", "--width", "1e-9")
     check_range(found["value"], (0, math.exp(-PI / 4) * math.sqrt(0.5)), 1e-9)
-
-
-def test_where_bounds_are_attained(bound):
-    at = bound("x*(1-x)", "x=0..1")["at"]
-    assert at["value"]["high"] == {"x": 0.5}
-    assert at["grad"]["x"] == {"low": {"x": 1.0}, "high": {"x": 0.0}}
-
-
-@pytest.mark.parametrize(
-    ("expr", "box", "low", "high"),
-    [
-        ("sin(x)/x", "x=-1..1", -1.0, None),  # 1 is the limit at 0
-        ("exp(x)", "x=0..800", 0.0, 800.0),
-        ("x*exp(x)", "x=-800..800", None, 800.0),  # -exp(-1) is nothing beside the other end
-    ],
-)
-def test_a_place_is_where_the_end_is_attained(bound, expr, box, low, high):
-    at = bound(expr, *box.split())["at"]["value"]
-    assert [point and point["x"] for point in (at["low"], at["high"])] == [low, high]
-
-
-def test_an_end_that_no_float_has_is_told(bound):
-    found = bound("exp(exp(x))", "x=0..7")  # exp(exp(7)) by mpmath
-    assert found["value"] == [math.e, "inf"]
-    assert "too large for floats: 1.82696e+476" in found["notes"][0]["text"]
-
-
-def test_norms_of_one_derivative_are_one_number(bound):
-    norms = bound("1/(1+25x^2)", "x=-1..1", "--lipschitz")["lipschitz"]
-    assert norms["1"] == norms["2"] == norms["inf"]
 
 
 # -- against points: NumPy's values, and differences, which are derivatives somewhere between
@@ -208,56 +176,9 @@ def test_what_is_the_matter_and_where(bound, expr, case):
 # ------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_record(bound):
-    found = bound("sqrt(x) + 3*y", "x=-1..1", "y=0..2", "--lipschitz")
-    assert found["schema"] == 1
-    assert found["box"] == {"x": [-1.0, 1.0], "y": [0.0, 2.0]}
-    assert found["grad"]["x"] == [0.5, "inf"]
-    assert found["lipschitz"] == {"1": None, "2": None, "inf": None}
-    assert all(note.keys() == {"kind", "where", "text"} for note in found["notes"])
-
-
 def test_norms_of_the_gradient(bound):
-    norms = bound("3*x + 4*y", "x=0..1", "y=0..1", "--lipschitz")["lipschitz"]
-    assert norms == {"1": 7.0, "2": 5.0, "inf": 4.0}
     norms = bound("sin(x)*y", "x=0..7", "y=-2..2", "--lipschitz")["lipschitz"]
     assert math.hypot(2) <= norms["2"] <= 2 * 1.01
-
-
-ERRORS = {
-    "nowhere defined": (["sqrt(-1-x**2)", "x=0..1"], "defined nowhere"),
-    "an array": (["[x, x]", "x=0..1"], "has the shape (2,)"),
-    "no range": (["x**2", "x=3"], "no name has a range"),
-    "a range that ends first": (["x**2", "x=1..0"], "ends before it begins"),
-    "no number": (["x**2", "x=0..inf"], "no finite number"),
-    "an unknown name": (["x**2", "x=0..1", "z=0..1"], "no name 'z'"),
-    "a width of nothing": (["x**2", "x=0..1", "--width", "0"], "--width"),
-    "twice": (["x**2", "x=0..1", "x=2"], "bound twice"),
-    "a missing value": (["x*y", "x=0..1"], "no value for 'y'"),
-    "an index": (["[1., 2.][x]", "x=0..1"], "whole numbers"),
-    "a truth": (["x > 0", "x=0..1"], "a number"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS)
-def test_what_has_no_range(call_cli, arguments, message):
-    done = call_cli("bound", *arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-
-
-def test_text(call_cli):
-    assert (
-        call_cli("bound", "abs(x)", "x=-1..2").stdout
-        == """\
-abs(x)
-  for -1.0 <= x <= 2.0
-  value    [0.0, 2.0]  low at x=0, high at x=2
-  d/dx     [-1.0, 1.0]  low at x=-1, high at x=0.5
-  proved   yes, by interval arithmetic
-  kink     'abs(x)' has a kink: its derivatives from both sides differ: x = 0.0
-"""
-    )
 
 
 def test_functions_without_a_shape_are_bounded_by_their_references(bound):
@@ -275,43 +196,3 @@ def test_near_the_least_value_of_gamma(bound):
     low, high = bound("gamma(x)", "x=1.46162986755371093750..1.461647033691406250")["value"]
     assert low <= special.gamma(1.4616321449683623)
     assert high >= 0.885603194505
-
-
-def test_several_queries_and_bindings(call_cli):
-    done = call_cli("bound", "-", "x=0..1", "--format", "jsonl", stdin="y = x**2\ny\ny + 1\n")
-    assert [json.loads(line)["value"] for line in done.stdout.splitlines()] == [
-        [0.0, 1.0],
-        [1.0, 2.0],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "box", "value", "slopes"),
-    [
-        ("copysign(x, 1)", ["x=-1..2"], [0, 2], {"x": [-1, 1]}),
-        ("copysign(x, y)", ["x=-1..2", "y=-1.5..1"], [-2, 2], {"x": [-1, 1], "y": [0, 0]}),
-        ("x**y", ["x=-2..-1", "y=0..3"], [-8, 4], {"x": [-4, 12]}),  # at whole numbers y only
-        ("x**y", ["x=-2..-1", "y=2..2"], [1, 4], {"x": [-4, -2]}),
-        ("x**y", ["x=-1..2", "y=1..1"], [-1, 2], {}),
-    ],
-)
-def test_signs_and_whole_exponents_belong_to_a_range(
-    call_cli: Any, text: str, box: list[str], value: Any, slopes: Any
-) -> None:
-    found = json.loads(call_cli("bound", text, *box, "--format", "json").stdout)
-    assert found["value"] == pytest.approx(value, abs=1e-9)
-    for name, slope in slopes.items():
-        assert found["grad"][name] == pytest.approx(slope, abs=1e-9)
-
-
-def test_what_jumps_has_no_lipschitz_constant(call_cli: Any) -> None:
-    found = json.loads(
-        call_cli("bound", "floor(x)", "x=0..3", "--lipschitz", "--format", "json").stdout
-    )
-    assert found["lipschitz"] == {"1": None, "2": None, "inf": None}
-
-
-def test_what_has_no_bounds_says_so(call_cli: Any) -> None:
-    done = call_cli("bound", "eigvalsh([[x, 0], [0, 1]])[0]", "x=0..1")
-    assert done.returncode == 2
-    assert "its range is not known" in done.stderr

@@ -135,25 +135,6 @@ def test_a_case_that_is_begun_is_left_between_steps(call_cli, monkeypatch):
     assert clocks._limits.ends == []
 
 
-def test_the_limit_of_a_case_is_another(call_cli):
-    done = call_cli(
-        "check",
-        "-e",
-        "sum(sin(x)*exp(-x**2))",
-        "x=1,2,3",
-        "--budget",
-        "600",
-        "--timeout",
-        "1e-9",
-        "--no-cache",
-        "--format",
-        "jsonl",
-    )
-    (outcome,) = outcomes(done)
-    assert (done.returncode, "reached" in outcome) == (1, False)
-    assert "--timeout" in outcome["details"][0]
-
-
 def test_processes_share_it(run_cli, files):
     done = run_cli("check", "m.grad", "r.jsonl", "--budget", "1e-6", "-j", "2", "--format", "jsonl")
     assert done.returncode == 2, "two cases are errors"
@@ -170,28 +151,6 @@ def test_processes_share_it(run_cli, files):
         "error",
         "failed",
     ]
-
-
-def test_a_function_has_it_too(run_cli, tmp_path):
-    (tmp_path / "slow.py").write_text(
-        "import time\n\n\ndef f(x):\n    time.sleep(60)\n    return x**2\n\n\ndef df(x):\n    "
-        "return 2*x\n"
-    )
-    done = run_cli(
-        "check",
-        "--function",
-        "slow:f",
-        "--gradient",
-        "slow:df",
-        "--at",
-        "x=2.",
-        "--budget",
-        "1",
-        "--format",
-        "jsonl",
-    )
-    (outcome,) = outcomes(done)
-    assert (done.returncode, outcome["reached"], outcome["status"]) == (1, False, "failed")
 
 
 def test_a_project_may_set_it(call_cli, files, tmp_path, time_for):
@@ -215,17 +174,3 @@ def test_a_baseline_is_not_called_stale(call_cli, files, time_for):
     assert (
         call_cli("check", "m.grad", "r.jsonl", "--baseline", "b.json", "--budget", "1").stderr == ""
     )
-
-
-MISUSES = {
-    "no time": (["--budget", "0"], "--budget must be a number above 0, not 0.0"),
-    "less": (["--budget", "-1"], "--budget must be a number above 0, not -1.0"),
-    "no number": (["--budget", "nan"], "--budget must be a number above 0, not nan"),
-    "recording": (["--budget", "1", "--update"], "--update and --budget exclude each other"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("options", "said"), MISUSES.values(), ids=MISUSES)
-def test_misuse(call_cli, files, options, said):
-    done = call_cli("check", "r.jsonl", *options)
-    assert (done.returncode, said in done.stderr) == (2, True), done.stderr

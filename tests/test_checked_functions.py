@@ -13,10 +13,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gradcli.errors import UsageError
 from gradcli.files.settings import read
 from gradcli.functions.listed import ListedCase
-from gradcli.query.options import policy_of
+from gradcli.query.options import checking_options
 
 FUNCTIONS = """
 import os, signal, subprocess, sys, time
@@ -273,45 +272,6 @@ def test_options_win_and_strangers_are_refused(call_cli: Callable[..., Any], pro
 # -- settings
 # -----------------------------------------------------------------------------------------------------------------
 
-PLAIN = 'function = "a:f", gradient = "a:g", at = {x = 1}'
-WRONG = {
-    "functions = 3": "functions cannot be 3",
-    "functions = []": "functions cannot be []",
-    "functions = ['a:f']": "functions cannot be ['a:f']",
-    "functions = [{PLAIN, gradint = 'a:g'}]": "functions[0] has no setting 'gradint'\n = help: "
-    "did you mean 'gradient'?",
-    "functions = [{function = 'a:f', at = {x = 1}}]": "functions[0] needs a function, and its "
-    "gradient or by whom it is differentiated",
-    "functions = [{PLAIN, by = 'torch'}]": "functions[0] needs a function, and its gradient or by "
-    "whom it is differentiated",
-    "functions = [{function = 'f', gradient = 'a:g', at = {x = 1}}]": "functions[0] function: a "
-    "function is named MODULE:NAME, not 'f'",
-    "functions = [{function = 'a:f', gradient = 'a:g'}]": "functions[0] needs at, a table of "
-    "arguments",
-    "functions = [{function = 'a:f', gradient = 'a:g', at = {x = {}}}]": "functions[0] at.x "
-    "cannot be {}",
-    "functions = [{function = 'a:f', gradient = 'a:g', at = {x = ''}}]": "functions[0] at.x "
-    "cannot be ''",
-    "functions = [{PLAIN, points = 0}]": "functions[0] points must be a whole number from 1, not 0",
-    "functions = [{PLAIN, order = 3}]": "functions[0] order must be a whole number from 1 to 2, "
-    "not 3",
-    "functions = [{PLAIN, rtol = '1'}]": "functions[0] rtol must be a number from 0, not '1'",
-    "functions = [{PLAIN, timeout = 0}]": "functions[0] timeout must be a number above 0, not 0",
-    "functions = [{PLAIN, wrt = []}]": "functions[0] wrt cannot be []",
-    "functions = [{PLAIN, id = ''}]": "functions[0] id cannot be ''",
-    "functions = [{PLAIN}, {PLAIN}]": "functions: two are called 'a:f'\n = help: give each an id "
-    "= \"...\" of its own",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "message"), WRONG.items(), ids=WRONG)
-def test_what_is_wrong_in_the_settings(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "pyproject.toml"
-    path.write_text(f"[tool.gradcli]\n{text.replace('PLAIN', PLAIN)}\n", "utf-8")
-    with pytest.raises(UsageError) as caught:
-        read(path)
-    assert f"[tool.gradcli] {message}" in caught.value.render()
-
 
 def test_values_of_toml_are_texts_of_the_language(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
@@ -418,7 +378,7 @@ def test_more_than_gradients_is_listed(call_cli: Callable[..., Any], project: Pa
     sys.modules.pop("mine", None)
     settings = read(project / "pyproject.toml")
     cases = [
-        ListedCase(setting, project / "pyproject.toml", 1, policy_of(settings))
+        ListedCase(setting, project / "pyproject.toml", 1, checking_options(settings))
         for setting in settings.functions or ()
     ]
     assert [case.outcome("it").status for case in cases] == [

@@ -24,48 +24,15 @@ import pytest
 import gradcli
 
 RECORDED = Path(__file__).parent / "data" / "derivatives_by_torch.json"
-X, M, W = (
-    [0.7, -1.2, 0.4, 2.1],
-    [[2.0, 0.3, -0.5], [0.1, 1.5, 0.2], [0.4, -0.6, 1.8]],
-    [0.5, -0.25, 1.5],
-)
+X = [0.7, -1.2, 0.4, 2.1]
 ROSENBROCK = "sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
 
-# an expression, its values, and PyTorch's of the same
-CASES: dict[str, tuple[str, dict[str, Any], str]] = {
-    "entry by entry": ("sin(x)*exp(x/2) + x**3", {"x": X}, "torch.sin(x)*torch.exp(x/2) + x**3"),
-    "two names": ("x*log(y) + y**2", {"x": W, "y": [0.5, 2.0, 3.0]}, "x*torch.log(y) + y**2"),
-    "a product of matrices": ("M @ M @ w", {"M": M, "w": W}, "M @ M @ w"),
-    "a solution": ("solve(M, w)", {"M": M, "w": W}, "torch.linalg.solve(M, w)"),
-    "an inverse": ("inv(M)", {"M": M}, "torch.linalg.inv(M)"),
-    "a determinant": ("logdet(M)", {"M": M}, "torch.logdet(M)"),
-    "branches": ("where(x > 0, x**2, -3*x)*x", {"x": X}, "torch.where(x > 0, x**2, -3*x)*x"),
-    "kinks": ("abs(x)*x + relu(x - 0.4)*x**2", {"x": X}, "x.abs()*x + torch.relu(x - 0.4)*x**2"),
-    "parts": ("x[1:]*x[:-1]**2 + x[[0, 3, 1]]", {"x": X}, "x[1:]*x[:-1]**2 + x[[0, 3, 1]]"),
-    "running sums": ("cumsum(x)**2", {"x": X}, "torch.cumsum(x, 0)**2"),
-    "running products": ("cumprod(x)", {"x": X}, "torch.cumprod(x, 0)"),
-    "a norm": ("norm(x)*x", {"x": X}, "torch.linalg.norm(x)*x"),
-    "softmax": ("softmax(x, axis=0)", {"x": X}, "torch.softmax(x, 0)"),
-    "logsumexp": ("logsumexp(x)*x", {"x": X}, "torch.logsumexp(x, 0)*x"),
-    "rows of a matrix": (
-        "logsumexp(M, axis=1) + M[:, 0]**2",
-        {"M": M},
-        "torch.logsumexp(M, 1) + M[:, 0]**2",
-    ),
-    "the largest": ("max(x)*x", {"x": X}, "x.max()*x"),
-    "a network": ("tanh(M @ w)*sigmoid(w)", {"M": M, "w": W}, "torch.tanh(M @ w)*torch.sigmoid(w)"),
-    "a number": ("a**3*b", {"a": 1.5, "b": -2.0}, "a**3*b"),
-}
+# by titles: an expression, its values, PyTorch's of the same, and what PyTorch makes of it
+CASES: dict[str, dict[str, Any]] = json.loads(RECORDED.read_text(encoding="utf-8"))
 
 
 def arrays(values: dict[str, Any]) -> dict[str, np.ndarray]:
     return {name: np.array(value, float) for name, value in values.items()}
-
-
-@pytest.fixture(scope="module")
-def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
-    return found
 
 
 def dense(matrix: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -74,31 +41,29 @@ def dense(matrix: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_jacobians(case: str, sparse: bool, recorded: dict[str, Any]) -> None:
-    text, values, _ = CASES[case]
-    given = arrays(values)
+def test_jacobians(case: str, sparse: bool) -> None:
+    recorded = CASES[case]
+    text, given = recorded["text"], arrays(recorded["at"])
     value, by = gradcli.jacobian(text, sparse=sparse)(given)
-    np.testing.assert_allclose(value, recorded[case]["value"], rtol=1e-12, atol=1e-14)
-    assert list(by) == list(values)
+    np.testing.assert_allclose(value, recorded["value"], rtol=1e-12, atol=1e-14)
+    assert list(by) == list(given)
     for name, x in given.items():
-        wanted = np.array(recorded[case]["jacobian"][name])
+        wanted = np.array(recorded["jacobian"][name])
         assert wanted.shape == (*np.shape(value), *x.shape)
         np.testing.assert_allclose(dense(by[name], wanted.shape), wanted, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_hessians(case: str, sparse: bool, recorded: dict[str, Any]) -> None:
-    text, values, _ = CASES[case]
-    given = arrays(values)
+def test_hessians(case: str, sparse: bool) -> None:
+    recorded = CASES[case]
+    text, given = recorded["text"], arrays(recorded["at"])
     value, grads, by = gradcli.hessian(f"sum({text})", sparse=sparse)(given)
-    assert value == pytest.approx(recorded[case]["sum"], rel=1e-12)
+    assert value == pytest.approx(recorded["sum"], rel=1e-12)
     for name, x in given.items():
-        np.testing.assert_allclose(
-            grads[name], recorded[case]["gradient"][name], rtol=1e-11, atol=1e-13
-        )
+        np.testing.assert_allclose(grads[name], recorded["gradient"][name], rtol=1e-11, atol=1e-13)
         for other, y in given.items():
-            wanted = np.array(recorded[case]["hessian"][name][other])
+            wanted = np.array(recorded["hessian"][name][other])
             np.testing.assert_allclose(
                 dense(by[name][other], (*x.shape, *y.shape)), wanted, rtol=1e-10, atol=1e-12
             )
@@ -117,23 +82,19 @@ ONE_BY_ONE = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_directions_all_at_once(
-    case: str, recorded: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_directions_all_at_once(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from gradcli.query.matrices import Short
 
     monkeypatch.setattr(Short, "suits", lambda of: False)
-    text, values, _ = CASES[case]
-    given = arrays(values)
+    recorded = CASES[case]
+    text, given = recorded["text"], arrays(recorded["at"])
     jacobian, hessian = gradcli.jacobian(text), gradcli.hessian(f"sum({text})")
     _, by = jacobian(given)
     for name in given:
-        np.testing.assert_allclose(
-            by[name], recorded[case]["jacobian"][name], rtol=1e-11, atol=1e-13
-        )
+        np.testing.assert_allclose(by[name], recorded["jacobian"][name], rtol=1e-11, atol=1e-13)
         for other, found in hessian(given)[2][name].items():
             np.testing.assert_allclose(
-                found, recorded[case]["hessian"][name][other], rtol=1e-10, atol=1e-12
+                found, recorded["hessian"][name][other], rtol=1e-10, atol=1e-12
             )
     if case not in ONE_BY_ONE:
         assert "for all directions" in hessian.plan()
@@ -174,18 +135,16 @@ def test_products_with_directions(
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_products_of_hessians_with_vectors(case: str, recorded: dict[str, Any]) -> None:
-    text, values, _ = CASES[case]
-    given = arrays(values)
+def test_products_of_hessians_with_vectors(case: str) -> None:
+    recorded = CASES[case]
+    text, given = recorded["text"], arrays(recorded["at"])
     v = {name: np.cos(np.arange(x.size)).reshape(x.shape) for name, x in given.items()}
     value, grads, products = gradcli.hvp(f"sum({text})")(given, v=v)
-    assert value == pytest.approx(recorded[case]["sum"], rel=1e-12)
+    assert value == pytest.approx(recorded["sum"], rel=1e-12)
     for name, x in given.items():
-        np.testing.assert_allclose(
-            grads[name], recorded[case]["gradient"][name], rtol=1e-11, atol=1e-13
-        )
+        np.testing.assert_allclose(grads[name], recorded["gradient"][name], rtol=1e-11, atol=1e-13)
         wanted = sum(
-            np.tensordot(np.array(recorded[case]["hessian"][name][o]), v[o], axes=v[o].ndim)
+            np.tensordot(np.array(recorded["hessian"][name][o]), v[o], axes=v[o].ndim)
             for o in given
         )
         np.testing.assert_allclose(products[name], wanted, rtol=1e-10, atol=1e-12)
@@ -305,39 +264,20 @@ VECTORS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: gradcli.value_and_grad("sum(x)").flat("x")(np.ma.array([1.0, 2.0], mask=[0, 1])),
         "has masked entries",
     ),
-    "a masked direction": (
-        lambda: gradcli.hvp("sum(x**2)").flat("x")(
-            [1.0, 2.0], np.ma.array([1.0, 2.0], mask=[0, 1])
-        ),
-        "has masked entries",
-    ),
-    "a masked part": (
-        lambda: gradcli.compile("sum(x)").flat("x").join(x=np.ma.array([1.0], mask=[1])),
-        "has masked entries",
-    ),
     "a masked solution": (
         lambda: gradcli.compile("sum(x)").flat("x").split(np.ma.array([1.0], mask=[1])),
         "has masked entries",
     ),
     "text": (lambda: gradcli.compile("sum(x)").flat("x")("ab"), "the vector must be real numbers"),
-    "nothing": (
-        lambda: gradcli.compile("sum(x)").flat("x")(None),
-        "the vector must be real numbers",
-    ),
     "imaginary parts": (
         lambda: gradcli.compile("sum(x)").flat("x")([1j]),
         "the vector must be real numbers, not complex128",
-    ),
-    "imaginary parts of a part": (
-        lambda: gradcli.compile("sum(x)").flat("x").join(x=[1j]),
-        "'x' must be real numbers, not complex128",
     ),
     "two without shapes": (
         lambda: gradcli.value_and_grad("sum(x) + y").flat("x", "y"),
         "the shapes of 'x' and 'y' are not known",
     ),
     "a strange name": (lambda: gradcli.value_and_grad("sum(x)").flat("z"), "no name 'z'"),
-    "a strange value": (lambda: gradcli.value_and_grad("sum(x)").flat("x", z=1.0), "no name 'z'"),
     "no name": (lambda: gradcli.value_and_grad("sum(x)").flat(), "no name"),
     "a number for a shape": (
         lambda: gradcli.value_and_grad("sum(x)").flat("x", x=3),
@@ -676,11 +616,10 @@ def test_plans_are_shown_and_prepared() -> None:
 if __name__ == "__main__":
     import torch
 
-    table = {}
-    for name, (_, values, code) in CASES.items():
-        given = {n: torch.tensor(v, dtype=torch.float64) for n, v in values.items()}
+    for case in CASES.values():
+        given = {n: torch.tensor(v, dtype=torch.float64) for n, v in case["at"].items()}
 
-        def function(*parts: Any, code: str = code, given: Any = given) -> Any:
+        def function(*parts: Any, code: str = case["torch"], given: Any = given) -> Any:
             return eval(code, {"torch": torch}, dict(zip(given, parts, strict=True)))
 
         value = function(*given.values())
@@ -688,7 +627,7 @@ if __name__ == "__main__":
         total = lambda *parts, function=function: function(*parts).sum()  # noqa: E731
         gradient = torch.autograd.functional.jacobian(total, tuple(given.values()))
         hessian = torch.autograd.functional.hessian(total, tuple(given.values()))
-        table[name] = {
+        case |= {
             "value": value.tolist(),
             "sum": value.sum().item(),
             "jacobian": {n: j.tolist() for n, j in zip(given, jacobian, strict=True)},
@@ -698,4 +637,4 @@ if __name__ == "__main__":
                 for n, row in zip(given, hessian, strict=True)
             },
         }
-    RECORDED.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+    RECORDED.write_text(json.dumps(CASES, indent=1) + "\n", encoding="utf-8")

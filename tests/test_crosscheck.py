@@ -89,7 +89,7 @@ def test_an_entry_is_judged_by_its_own_digits_however_large_its_neighbours_are(
     compared = Comparison(
         m, exact, exact, np.array([0.001 + error, 1000.0]), np.array([1.0, 1.0]), None
     )
-    assert compared.result("composed", 2).verdict.word == verdict
+    assert compared.result("composed").verdict.word == verdict
 
 
 def test_undetermined_says_which_limit() -> None:

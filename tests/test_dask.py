@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -307,9 +308,10 @@ def lasting_cluster(tmp_path_factory):
         yield processes
 
 
-def ended(*arguments, cwd):
+def ended(line, place, cwd):
+    """Run a typed `gradcli eval` where somebody says."""
     return subprocess.run(
-        [*COMMAND, *arguments],
+        [*COMMAND, "eval", *shlex.split(line), "--on", place],
         cwd=cwd,
         env=plain_environment(),
         capture_output=True,
@@ -324,28 +326,15 @@ def test_a_cluster_computes_what_only_its_workers_hold(lasting_cluster, tmp_path
     """And the results are those of one machine, to the bit where the chunks are the same."""
     np.save(tmp_path / "x.npy", X)
     np.save(tmp_path / "y.npy", Y)
-    arguments = ["eval", LOSS, "x=@x.npy", "y=@y.npy", "w=0.1,0.2,0.3,0.4,0.5", "--format", "jsonl"]
-    here, there = (
-        ended(*arguments, "--on", place, cwd=tmp_path)
-        for place in ("here", lasting_cluster.address)
-    )
+    address = lasting_cluster.address
+    line = f"'{LOSS}' x=@x.npy y=@y.npy w=0.1,0.2,0.3,0.4,0.5 --format jsonl"
+    here, there = (ended(line, place, tmp_path) for place in ("here", address))
     assert there.returncode == 0, there.stderr
     assert json.loads(there.stdout)["grad"] == json.loads(here.stdout)["grad"]
     np.save(lasting_cluster.folder / "only.npy", Y)  # a path that means something where workers run
-    done = ended(
-        "eval",
-        "sum(y**2)",
-        "y=@only.npy",
-        "--on",
-        lasting_cluster.address,
-        "--format",
-        "jsonl",
-        cwd=tmp_path,
-    )
+    done = ended("'sum(y**2)' y=@only.npy --format jsonl", address, tmp_path)
     assert json.loads(done.stdout)["value"] == 1000.0
-    missing = ended(
-        "eval", "sum(y**2)", "y=@none.npy", "--on", lasting_cluster.address, cwd=tmp_path
-    )
+    missing = ended("'sum(y**2)' y=@none.npy", address, tmp_path)
     assert (missing.returncode, "there is no file 'none.npy'" in missing.stderr) == (2, True)
 
 
@@ -353,25 +342,7 @@ def test_a_cluster_computes_what_only_its_workers_hold(lasting_cluster, tmp_path
 def test_a_worker_that_dies_loses_nothing(cluster, tmp_path):
     y = np.random.default_rng(0).normal(size=4_000_000)
     np.save(tmp_path / "y.npy", y)
-    command = [
-        *COMMAND,
-        "eval",
-        "sum(exp(-y**2)*sin(y))",
-        "y=@y.npy",
-        "--save",
-        "y=g.npy",
-        "--limit",
-        "memory=128M",
-    ]
-    process = subprocess.Popen(
-        [*command, "--on", cluster.address],
-        cwd=tmp_path,
-        env=plain_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    begun(process, tmp_path / "g.npy.partial" / "data.npy")
+    process = begun("'sum(exp(-y**2)*sin(y))' y=@y.npy", cluster.address, tmp_path)
     cluster.kill(cluster.workers[0])
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
@@ -386,25 +357,7 @@ def test_a_worker_that_dies_loses_nothing(cluster, tmp_path):
 @pytest.mark.ci
 def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
     np.save(tmp_path / "y.npy", np.random.default_rng(0).normal(size=8_000_000))
-    command = [
-        *COMMAND,
-        "eval",
-        "sum(softmax(y)*sin(y))",
-        "y=@y.npy",
-        "--save",
-        "y=g.npy",
-        "--limit",
-        "memory=128M",
-    ]
-    process = subprocess.Popen(
-        [*command, "--on", cluster.address],
-        cwd=tmp_path,
-        env=plain_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    begun(process, tmp_path / "g.npy.partial" / "data.npy")
+    process = begun("'sum(softmax(y)*sin(y))' y=@y.npy", cluster.address, tmp_path)
     cluster.kill(cluster.scheduler)
     _, said = process.communicate(timeout=120)
     if process.returncode == 0:
@@ -412,18 +365,29 @@ def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
     assert process.returncode == 2
     assert f"the scheduler at {cluster.address} is gone" in said
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("g.")] == []
-    gone = ended("eval", "sum(y)", "y=@y.npy", "--on", cluster.address, cwd=tmp_path)
+    gone = ended("'sum(y)' y=@y.npy", cluster.address, tmp_path)
     assert (gone.returncode, f"no scheduler answers at {cluster.address}" in gone.stderr) == (
         2,
         True,
     )
 
 
-def begun(process, path):
-    """Wait until a chunk is written."""
+def begun(line, place, folder):
+    """Start a typed `gradcli eval` that saves the gradient of y, and wait for its first chunk."""
+    saving = ["--save", "y=g.npy", "--limit", "memory=128M"]
+    process = subprocess.Popen(
+        [*COMMAND, "eval", *shlex.split(line), *saving, "--on", place],
+        cwd=folder,
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    path = folder / "g.npy.partial" / "data.npy"
     deadline = time.monotonic() + 120
     while not _holds_numbers(path) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
+    return process
 
 
 def _holds_numbers(path):
@@ -444,7 +408,7 @@ def test_a_worker_of_another_version_is_refused(lasting_cluster, tmp_path):
     try:
         lasting_cluster.wait_for(3)
         np.save(tmp_path / "y.npy", Y)
-        done = ended("eval", "sum(y)", "y=@y.npy", "--on", lasting_cluster.address, cwd=tmp_path)
+        done = ended("'sum(y)' y=@y.npy", lasting_cluster.address, tmp_path)
     finally:
         lasting_cluster.kill(lasting_cluster.workers.pop())
     assert done.returncode == 2

@@ -40,7 +40,7 @@ def explain(text: str, **at: Any) -> list[Explanation]:
     values = {name: np.asarray(value, float) for name, value in at.items()}
     options = Options(check=False, formula=False)
     return list(
-        Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).answers()
+        Explanations(Inputs(text, {}, [], None), Programs(values=values), options).answers()
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorded import read_table
 
 import gradcli
 from gradcli.errors import GradcliError
@@ -23,27 +24,9 @@ from gradcli.ops.registry import composites, registry
 POINTS = np.array([-7.3, -4.1, -2.4, -0.35, 0.2, 0.65, 1.3, 2.4, 7.3])
 EDGES = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])
 BESIDE = (1.0, 1 - 1e-9, 1 + 1e-9, 1 - 1e-3, 1 + 1e-3)  # of what is flat, the values are the same
-FURTHER = [  # of flat functions, those that no call of one or two numbers shows
-    ("max([{0}, 9])", -2.4), ("sort([{0}, 9])[1]", -2.4), ("topk([{0}, 9], 1)[0][0]", -2.4), ("median([{0}, 2, 9])", -2.4),
-    ("cummax([9, {0}], 0)[0][1]", -2.4), ("norm([{0}, 9], inf)", -2.4), ("amin([{0}, -9])", -2.4), ("quantile([{0}, 2, 9], 0.5)", -2.4),
-    ("interp({0}, [0, 1], [2, 3])", -2.4), ("leaky_relu({0}, 0)", -2.4), ("elu({0}, 0)", -2.4), ("threshold({0}, 0, 3)", -2.4),
-    ("hardtanh({0})", -2.4),
-    ("0*{0}", 0.65), ("{0}**0", 0.65), ("where({0} > 0, {0}, 3)", -2.4), ("[{0}, 4][1]", 0.65), ("F.one_hot(1, 3)[1] + 0*{0}", 0.65),
-    ("multi_margin_loss([{0}, 9], 1)", -2.4), ("hinge_embedding_loss([{0}], [-1])", 2.4), ("prod([relu({0}), {0}])", -2.4),
-    ("max_pool1d([[{0}, 9]], 2)[0, 0]", -2.4), ("stats.uniform.cdf({0})", -2.4), ("relu({0})*{0}", -2.4),
-    ("dot([relu({0})], [{0}])", -2.4), ("relu({0})*sin({0})", -2.4), ("sum(relu([{0}, {0}]))", -2.4), ("relu({0})/({0})", -2.4),
-    ("std([relu({0}), 0])", -2.4), ("var([relu({0}), 0])", -2.4), ("hypot(relu({0}), 0)", -2.4), ("exp(relu({0}))", -2.4),
-    ("matmul([[relu({0})]], [[{0}]])[0, 0]", -2.4), ("logsumexp([relu({0})])", -2.4), ("mean(clip([{0}, 9], 0, 1))", -2.4),
-    ("scatter_reduce([0.], 0, [0], [relu({0})], 'amax')[0]", -2.4), ("cumprod([relu({0}), {0}], "
-    "0)[1]", -2.4),
-]  # fmt: skip
-STEEP = [  # what has an infinite slope beside functions of one number, and where
-    ("({0})**0.5", 0.0), ("({0})**(1/3)", 0.0), ("sqrt(3*({0}))", 0.0), ("sqrt(({0})**2)", 0.0), ("sqrt(sum([{0}, {0}]))", 0.0),
-    ("sqrt(({0})*7)", 0.0), ("norm([{0}, 0])", 0.0), ("std([{0}, 0])", 0.0), ("hypot({0}, 0)", 0.0), ("log(1 + sqrt({0}))", 0.0),
-    ("sqrt(abs({0}))", 0.0), ("sqrt(1 - ({0}))", 1.0), ("sum(sqrt([{0}, 4]))", 0.0), ("sqrt(({0}) "
-    "+ relu(x - 99))", 0.0),
-    ("sqrt(tanh({0}))", 0.0), ("sqrt(prod([{0}, 2]))", 0.0), ("xlogy({0}, {0})", 0.0), ("cbrt(({0})/7)", 0.0),
-]  # fmt: skip
+LISTED = read_table("flat_pieces.json")
+FURTHER = [tuple(row) for row in LISTED["flat"]]  # what no call of one or two numbers shows
+STEEP = [tuple(row) for row in LISTED["steep"]]  # slopes that are infinite beside functions of one
 
 
 def _calls(kinds: Sequence[str]) -> Iterator[str]:
@@ -210,12 +193,7 @@ def test_the_judge_agrees() -> None:
 # -- by graphs of derivatives: what is flat, of itself and under others
 # ----------------------------------------------
 
-INNER = [
-    ("relu(x)", -1.0), ("maximum(x, 0)", -1.0), ("hardtanh(x, 0, 5)", -1.0), ("clip(x, 0, 5)", -1.0), ("where(x > 0, x, 0)", -1.0),
-    ("max([x, 0])", -1.0), ("hardswish(x)", -4.0), ("hardsigmoid(x)", -4.0), ("softshrink(x)", 0.1), ("floor(x)", 0.5), ("0*x", 2.0),
-    ("x**0 - 1", 2.0), ("3*relu(x) + clip(x, 0, 1)", -1.0), ("sum(relu([x, 2*x]))", -1.0), ("relu(x)**2", -1.0),
-    ("remainder(1, x) - 1", 3.0), ("leaky_relu(x, 0)", -1.0), ("sort([x, 0])[1]", -1.0), ("nan_to_num(1/relu(x), posinf=0)", -1.0),
-]  # fmt: skip
+INNER = LISTED["inner"]
 
 
 @pytest.mark.parametrize(("inner", "x"), INNER, ids=[row[0] for row in INNER])

@@ -79,36 +79,6 @@ def test_most_functions_have_an_example_with_a_finite_gradient() -> None:
     assert sum(map(math.isfinite, slopes)) > 0.98 * len(slopes)
 
 
-def test_one_function_as_text(call_cli: Any) -> None:
-    done = call_cli("functions", "sqrt")
-    assert done.returncode == 0
-    assert done.stdout == (
-        "sqrt(x)\n"
-        "  The square root; the derivative at 0 is infinite.\n"
-        "  d/dx     1/(2*sqrt(x))\n"
-        "  domain   x >= 0\n"
-        "  NumPy    np.sqrt(x)\n"
-        "  PyTorch  torch.sqrt(x)\n"
-        "  example  gradcli eval 'sqrt(x)' x=[0.5,0.25,0.75]\n"
-        "  value    [0.7071067812, 0.5, 0.8660254038]\n"
-        "  d/dx     [0.7071067812, 1, 0.5773502692]\n"
-    )
-
-
-def test_a_library_s_name_leads_to_its_record(call_cli: Any) -> None:
-    done = call_cli("functions", "torch.std", "--format", "json")
-    entry = json.loads(done.stdout)
-    assert entry["signature"].startswith("torch.std(")
-    assert "correction" in entry["signature"]
-
-
-def test_unknown_name_is_an_error_with_a_suggestion(call_cli: Any) -> None:
-    done = call_cli("functions", "logsumxp")
-    assert done.returncode == 2
-    assert "error[unknown-name]: unknown function 'logsumxp'" in done.stderr
-    assert "did you mean 'logsumexp'?" in done.stderr
-
-
 def test_list_has_every_public_function_once(call_cli: Any) -> None:
     done = call_cli("functions")
     names = re.findall(r"^  (\S+)", done.stdout, re.MULTILINE)

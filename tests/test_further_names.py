@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles import further_names
+from recorded import LISTS
 
 import gradcli as torch
 import gradcli.nn.init
@@ -77,15 +78,7 @@ def test_tensors_are_on_the_cpu() -> None:
 
 # What is drawn, as a tensor of many numbers, with its mean and its standard deviation; NaN where it
 # has none.
-_DRAWN: list[tuple[str, float, float]] = [
-    ("torch.bernoulli(torch.full((8000,), 0.3))", 0.3, 0.21**0.5),
-    ("torch.bernoulli(x, 0.3)", 0.3, 0.21**0.5),
-    ("x.bernoulli_(torch.tensor(0.3))", 0.3, 0.21**0.5),
-    ("torch.multinomial(torch.tensor([1.0, 0.0, 3.0]), 8000, replacement=True)", 1.5, 0.75**0.5),
-    ("F.dropout(torch.ones(8000), 0.2)", 1.0, 0.5),
-    ("F.dropout2d(torch.ones(80, 100, 2), 0.2)[..., 0]", 1.0, 0.5),
-    ("F.gumbel_softmax(torch.zeros(8000, 2), hard=True)[:, 0]", 0.5, 0.5),
-]  # fmt: skip
+_DRAWN = LISTS["draws"]
 
 
 @pytest.mark.parametrize(("text", "mean", "deviation"), _DRAWN)

@@ -16,6 +16,7 @@ from fuzz import faults, generating, trying
 from fuzz.injecting import COMPUTING, READING, WRITING
 from fuzz.invariants import complaints, records_of
 from fuzz.trials import Trial, run, trial_of
+from recorded import LISTS
 
 CORPUS = [
     json.loads(line)
@@ -87,29 +88,7 @@ def test_a_short_run(part, sentinel):
             assert not found, (number, found, trial.as_json())
 
 
-PLANTED = {
-    "a traceback": (
-        0,
-        "",
-        "Traceback (most recent call last):\n  File\nValueError: x",
-        "a traceback: ValueError: x",
-    ),
-    "an internal error": (3, "", "error[internal]: x", "exit code 3"),
-    "no JSON": (0, "{\n", "", "output of jsonl that cannot be read: Expecting"),
-    "a record that is lost": (0, "", "", "1 records in, 0 out"),
-    "no honest exit code": (
-        0,
-        '{"error": {"code": "syntax", "message": "m"}}\n',
-        "",
-        "exit code 0 with an error",
-    ),
-    "a warning": (
-        0,
-        '{"error": null}\n',
-        "a.py:3: RuntimeWarning: overflow",
-        "a warning of Python: a.py:3: RuntimeWarning: overflow",
-    ),
-}
+PLANTED = LISTS["endings that are wrong"]
 
 
 @pytest.mark.parametrize(("code", "out", "err", "said"), PLANTED.values(), ids=PLANTED)

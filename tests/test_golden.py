@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from golden.__main__ import recorded
 from golden.answers import ask, difference
+from recorded import LISTS
 
 SAMPLE = [(kind, question, was) for kind, question, was in recorded()[::40]]
 
@@ -28,22 +29,6 @@ def test_an_answer_is_the_recorded_one(
     assert found is None, f"{question}: {found}; `python -m golden record` takes in what is meant"
 
 
-@pytest.mark.parametrize(
-    ("was", "now", "place"),
-    [
-        ([0, {"value": 1.0}], [0, {"value": 1.0 + 1e-13}], None),
-        ([0, {"value": 1.0}], [0, {"value": 1.0 + 1e-11}], "[1].value: 1.0 became 1.00000000001"),
-        ([0, {"value": 1.0}], [0, {"value": "nan"}], "[1].value: 1.0 became 'nan'"),
-        (
-            {"check": {"verdict": "agree"}},
-            {"check": {"verdict": "kink"}},
-            ".check.verdict: 'agree' became 'kink'",
-        ),
-        ({"a": 1}, {"b": 1}, ": the fields are other ones: ['a', 'b']"),
-        ("d/dx 2*x, 3.0", "d/dx 2*x, 3.0000000000000004", None),
-        ("d/dx 2*x", "d/dx 3*x", ": 'd/dx 2*x' became 'd/dx 3*x'"),
-        ([1, 2], [1], ": 2 entries became 1"),
-    ],
-)
+@pytest.mark.parametrize(("was", "now", "place"), LISTS["differences of answers"])
 def test_a_difference_is_seen(was: Any, now: Any, place: str | None) -> None:
     assert difference(was, now) == place

@@ -57,16 +57,10 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     "a shape that is a lie": (".npy", array_file(said(shape="(1000000000000,)")), "", ["cannot "
     f"read 'd.npy': {CUT}"]),
     "a shape beyond all numbers": (".npy", array_file(said(shape="(" + ("9" * 18 + ", ") * 10 + ")")), "", [f"cannot read 'd.npy': {CUT}"]),
-    "an extent of many digits": (".npy", array_file(said(shape="(" + "9" * 5000 + ",)")), "", [f"cannot read 'd.npy': {ODD}"]),
     "a negative extent": (".npy", array_file(said(shape="(-1,)")), "", ["cannot read 'd.npy': "
     f"{ODD}"]),
-    "a shape that is a number": (".npy", array_file(said(shape="(8)")), "", ["cannot read "
-    f"'d.npy': {ODD}"]),
     "a header that is code": (".npy", array_file("__import__('os').abort()"), "", ["cannot read "
     f"'d.npy': {ODD}"]),
-    "a header that is deep": (".npy", array_file(said(shape="(" * 5000 + ")" * 5000)), "", [f"cannot read 'd.npy': {ODD}"]),
-    "a header without its end": (".npy", array_file(said()[:-3]), "", ["cannot read 'd.npy': "
-    f"{ODD}"]),
     "a header as long as memory": (".npy", MAGIC + b"\2\0" + b"\xff" * 4, "", ["cannot read "
     f"'d.npy': {ODD}"]),
     "a version to come": (".npy", array_file(said(), version=9), "", [f"cannot read 'd.npy': {ODD}"]),
@@ -74,9 +68,6 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     "Python objects, not numbers"]),
     "complex numbers": (".npy", saved(np.array([1j])), "", ["'d.npy' holds complex128 data, not "
     "real numbers"]),
-    "texts": (".npy", saved(np.array(["a" * 9])), "", ["'d.npy' holds <U9 data, not real numbers"]),
-    "dates": (".npy", saved(np.array(["2026"], "M8[Y]")), "", ["'d.npy' holds datetime64[Y] data, "
-    "not real numbers"]),
     "structures": (".npy", saved(np.zeros(2, [("a", "f8")])), "", ["'d.npy' holds structured "
     "data, not real numbers"]),
     "a type that there is not": (".npy", array_file(said("'<f999999999'")), "", ["cannot read "
@@ -90,7 +81,6 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
         "give it a name that ends in .npy"]),
     "a part that is no array": (".npz", archive({"x": b"hello"}), ":x",
         ["'d.npz:x' is not an array in NumPy's format: it begins with b'hello'"]),
-    "a part that is empty": (".npz", archive({"x.npy": b""}), "", ["'d.npz:x' is empty"]),
     "a part of objects": (".npz", archive({"x.npy": saved(np.array([{}], object))}), "",
         ["cannot read 'd.npz:x': it holds Python objects, not numbers"]),
     "a part that is cut off": (".npz", archive({"x.npy": GOOD[:-1]}), "", ["cannot read "
@@ -122,16 +112,10 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     "50 axes is over the limit of 32"]),
     "JSON of many digits": (".json", b"[" + b"1" * 5000 + b"]", "", ["cannot read 'd.json': a "
     "whole number has too many digits"]),
-    "JSON of a number beyond floats": (".json", b"[1" + b"0" * 400 + b"]", "", ["'d.json' holds a "
-    "whole number beyond all floats"]),
     "JSON with a name twice": (".json", b'{"x": 1, "x": 2}', ":x", ["cannot read 'd.json': 'x' "
     "stands there twice"]),
     "JSON of rows that differ": (".json", b"[[1, 2], [3]]", "", ["'d.json' is not a number or a "
     "regular array of numbers"]),
-    "JSON of numbers and lists": (".json", b"[1, [2]]", "", ["'d.json' is not a number or a "
-    "regular array of numbers"]),
-    "JSON of nothing": (".json", b"[null]", "", ["'d.json' is not a number or a regular array of "
-    "numbers"]),
     "JSON of a long string": (".json", b'["' + b"a" * 100_000 + b'"' + b", 1" * 1000 + b"]", "",
         ["'d.json' is not a number or a regular array of numbers"]),
     "no text": (".txt", b"1\n\xff\n", "", ["cannot read 'd.txt': it is not UTF-8 text (byte 3)"]),
@@ -205,21 +189,23 @@ def lines_of(error: dict[str, str]) -> list[str]:
     return [error["message"], *([f" = help: {error['help']}"] if error["help"] else [])]
 
 
-def test_they_are_refused_in_records(run_cli, folder):
+def test_they_are_refused_in_records(call_cli, folder):
     wanted = references() | UNNAMEABLE
     good = {"expr": "2*x", "at": {"x": 4}}
     records = [
         record for name in wanted for record in ({"expr": "sum(x)", "at": {"x": f"@{name}"}}, good)
     ]
     text = "".join(json.dumps(record) + "\n" for record in records)
-    done = run_cli("eval", "--no-check", "--format", "jsonl", "-i", "jsonl", cwd=folder, stdin=text)
+    done = call_cli(
+        "eval", "--no-check", "--format", "jsonl", "-i", "jsonl", cwd=folder, stdin=text
+    )
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert {
         name: lines_of(record["error"]) for name, record in zip(wanted, found[::2], strict=True)
     } == wanted
     assert [record["value"] for record in found[1::2]] == [8] * len(wanted)
     (folder / "records.jsonl").write_text(text)
-    done = run_cli("check", "records.jsonl", "--report", "json=-", cwd=folder)
+    done = call_cli("check", "records.jsonl", "--report", "json=-", cwd=folder)
     found = json.loads(done.stdout)
     assert {
         name: lines_of(record["error"]) for name, record in zip(wanted, found[::2], strict=True)
@@ -271,9 +257,9 @@ def test_they_are_refused_on_the_command_line(monkeypatch, folder):
         ), reference
 
 
-def test_an_error_shows_where_the_file_is_named(run_cli, folder):
+def test_an_error_shows_where_the_file_is_named(call_cli, folder):
     (folder / "shown.grad").write_text("a = 3\nx = @pipe.npy\nx + a\na**2\n")
-    assert run_cli("eval", "--no-check", "-f", "shown.grad", cwd=folder).stderr.splitlines() == [
+    assert call_cli("eval", "--no-check", "-f", "shown.grad", cwd=folder).stderr.splitlines() == [
         "error[input]: 'pipe.npy' is a pipe, not a file",
         "  --> shown.grad:2:1",
         "2 | x = @pipe.npy",
@@ -283,7 +269,7 @@ def test_an_error_shows_where_the_file_is_named(run_cli, folder):
         "3 | x + a",
         "  | ^",
     ]
-    done = run_cli("eval", "x", "x=@pipe.npy", cwd=folder)
+    done = call_cli("eval", "x", "x=@pipe.npy", cwd=folder)
     assert (done.returncode, done.stderr) == (2, "error[input]: 'pipe.npy' is a pipe, not a file\n")
 
 

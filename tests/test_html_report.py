@@ -57,10 +57,3 @@ def test_a_page_of_expressions_and_functions(
     assert all("gradcli check" in article for article in articles), "the command that repeats each"
     assert not re.search(r"(src|href)=\"(?!data:,)", page), "nothing is fetched"
     assert "<script" not in page
-
-
-def test_a_page_of_nothing_wrong(call_cli: Callable[..., Any], tmp_path: Path) -> None:
-    done = call_cli("check", "-e", "é**2", "é=3", "--format", "html")
-    assert done.returncode == 0
-    assert '<h1 class="good">gradcli check: 1 case, none failed</h1>' in done.stdout
-    assert "<article>" not in done.stdout

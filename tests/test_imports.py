@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import plain_environment
+from recorded import LISTS
 
 import gradcli
 from gradcli import __main__
@@ -33,11 +34,6 @@ OUTSIDE = (
 BELOW_CLI = (
     "inert", "characters", "spelling", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
-)  # fmt: skip
-
-ROOMS = (  # from the lowest up
-    "storage", "ops", "graph", "formulas", "plans", "chunks", "namespace", "language", "tensors", "reference", "exports", "report", "files",
-    "check", "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn", "testing",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -235,8 +231,9 @@ def test_imports_point_downwards_inside_of_a_room(path: Path) -> None:
 
 def test_a_room_imports_those_before_it() -> None:
     """Of a later one, single modules that are named."""
-    for place, room in enumerate(ROOMS):
-        later = [other for other in MAY_IMPORT[room] if other in ROOMS[place + 1 :]]
+    rooms = list(MAY_IMPORT)
+    for place, room in enumerate(rooms):
+        later = {*MAY_IMPORT[room]} & {*rooms[place + 1 :]}
         assert not later, f"{room} may import {', '.join(later)}, which come after it"
 
 
@@ -255,10 +252,6 @@ def test_imports_point_downwards_and_heavy_packages_are_imported_late(
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
-# Rooms in which circles stand, each until it is built anew.
-STANDING: set[str] = set()
-
-
 def test_no_imports_go_in_a_circle() -> None:
     """Inside of rooms neither, late ones and those for type checkers included; a package has what
     its modules have.
@@ -274,7 +267,7 @@ def test_no_imports_go_in_a_circle() -> None:
             for t in targets
             if t != name and not t.startswith(f"{name}.") and not name.startswith(f"{t}.")
         }
-    assert {circle[0].split(".")[1] for circle in circles(imports)} <= STANDING
+    assert circles(imports) == []
 
 
 def test_the_finding_of_circles() -> None:
@@ -284,31 +277,7 @@ def test_the_finding_of_circles() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
 
 
-FORBIDDEN = [
-    ("errors", "import gradcli", 1, 0),
-    ("errors", "from gradcli import limits", 1, 0),
-    ("ops", "from gradcli.graph.nodes import Expr", 1, 0),
-    ("ops", "def f():\n    from gradcli.engine import graph", 1, 0),
-    (
-        "graph",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gradcli.check.judge",
-        1,
-        0,
-    ),
-    ("check", "from gradcli.report.lines import text_of", 1, 0),
-    ("check", "from gradcli.report.records import Record", 0, 0),
-    ("report", "from gradcli.language import run, names", 2, 0),
-    ("api", "from gradcli.cli.main import app", 1, 0),
-    ("ops", "from gradcli.errors_of_mine import x", 1, 0),
-    ("check", "def f():\n    import sympy", 0, 1),
-    ("ops", "import scipy.special", 0, 1),
-    ("ops", "try:\n    from scipy import special\nexcept ImportError:\n    pass", 0, 1),
-    ("ops", "def f():\n    from scipy import special", 0, 0),
-    ("check", "class A:\n    import mpmath", 0, 1),
-    ("report", "def f():\n    from rich.text import Text", 0, 1),
-    ("cli", "import typer\nimport rich.console", 0, 0),
-    ("reference", "import sympy", 0, 0),
-]
+FORBIDDEN = LISTS["imports"]
 
 
 @pytest.mark.parametrize(("room", "text", "directions", "weights"), FORBIDDEN)
@@ -316,43 +285,44 @@ def test_the_reading_of_imports(room: str, text: str, directions: int, weights: 
     assert (len(upward(room, text)), len(heavy(room, text))) == (directions, weights)
 
 
+OURS = "{m.split('.')[0] for m in sys.modules} | {'gradcli.tensors'} & {*sys.modules}"
+HEAVY = {"gradcli.tensors", "sympy", "scipy", "mpmath", "rich"}
+
+
+def loaded_by(program: str, folder: Path, *words: str) -> tuple[str, set[str]]:
+    """What a program prints, and the heavy packages that are loaded when it ends."""
+    text = (
+        f"import atexit, sys\natexit.register(lambda: print(*{OURS}, file=sys.stderr))\n{program}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text, *words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=plain_environment(),
+        timeout=60,
+        check=True,
+    )
+    return done.stdout, HEAVY & {*done.stderr.splitlines()[-1].split()}
+
+
 LOADED = [
-    ("eval x**2+exp(x) x=2 --no-check --no-formula", ()),
-    ("eval sum(tanh(x)@x) x=1,2 --no-check --no-formula --format json", ()),
-    ("eval x**2 x=2 --no-check", ()),
-    ("eval erf(x) x=2 --no-check --no-formula", ("scipy",)),
-    ("eval x**2 x=2 --format json", ("mpmath", "sympy")),
+    ("eval x**2+exp(x) x=2 --no-check --no-formula", set()),
+    ("eval sum(tanh(x)@x) x=1,2 --no-check --no-formula --format json", set()),
+    ("eval x**2 x=2 --no-check", set()),
+    ("eval erf(x) x=2 --no-check --no-formula", {"scipy"}),
+    ("eval x**2 x=2 --format json", {"mpmath", "sympy"}),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "needed"), LOADED, ids=[a for a, _ in LOADED])
 def test_the_command_line_loads_what_it_needs(
-    arguments: str, needed: tuple[str, ...], tmp_path: Path
+    arguments: str, needed: set[str], tmp_path: Path
 ) -> None:
-    program = (
-        "import sys\n"
-        "from gradcli.cli.main import run\n"
-        "try:\n"
-        "    run()\n"
-        "except SystemExit as end:\n"
-        "    loaded = {m.split('.')[0] for m in sys.modules}\n"
-        "    loaded |= {'plans'} & {m.split('.')[1] for m in sys.modules if "
-        "m.startswith('gradcli.') and m.endswith('.blocks')}\n"
-        "    print(end.code, *sorted(loaded & {'sympy', 'scipy', 'mpmath', 'rich', 'plans'}), "
-        "file=sys.stderr)\n"
-    )
-    command = [sys.executable, "-c", program, *arguments.split()]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=plain_environment(),
-        timeout=60,
-        check=False,
-    )
-    assert done.stdout.strip()
-    assert done.stderr.splitlines()[-1].split() == ["0", *needed]
+    run = "from gradcli.cli.main import run\nrun()"
+    printed, loaded = loaded_by(run, tmp_path, *arguments.split())
+    assert printed.strip()
+    assert loaded == needed
 
 
 @pytest.mark.parametrize(("given", "wanted"), [(None, "4"), ("20", "20")])
@@ -370,29 +340,11 @@ def test_threads_of_a_library_sleep_while_they_wait(
 
 
 LIGHT = [
-    "import gradcli",
-    "import gradcli.language.tokens",
-    "import gradcli.query.evaluate",
+    "import gradcli, gradcli.language.tokens, gradcli.query.evaluate",
     "import gradcli.cli.main, gradcli.cli.decide.running",
 ]
 
 
 @pytest.mark.parametrize("statement", LIGHT)
 def test_importing_loads_nothing_heavy(statement: str, tmp_path: Path) -> None:
-    program = (
-        f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}} | "
-        f"{{'gradcli.tensors'}} & {{*sys.modules}}))"
-    )
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=plain_environment(),
-        timeout=60,
-        check=True,
-    )
-    loaded = set(done.stdout.split())
-    assert "gradcli" in loaded
-    assert loaded.isdisjoint({"gradcli.tensors", "sympy", "scipy", "mpmath", "rich", "msgspec"})
+    assert loaded_by(statement, tmp_path)[1] == set()

@@ -27,6 +27,7 @@ from format_readers import (
 from hostile_texts import HOSTILE, TEXTS, anything
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded import read_table
 
 from gradcli import inert
 from gradcli.cli.decide.explanations import explanation_of
@@ -39,6 +40,8 @@ from gradcli.report.ranges import Bound, BoundNote, BoundRecord
 from gradcli.report.records import Failure, Record
 from gradcli.report.steps import Step
 from gradcli.report.verdicts import Check, Claim, Verdict
+
+TABLES = read_table("inert.json")
 
 # -- results
 # -------------------------------------------------------------------------------------------------------------
@@ -316,13 +319,7 @@ def test_a_terminal_gets_styles_and_nothing_else(command, place):
 # ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "cell"), {
-    "=1+1": "'=1+1", "+x": "'+x", "-x**2": "'-x**2", "@a": "'@a", "\t=1": "'\t'=1", "\n": "'\n", " =1": "' =1", "'=1": "''=1",
-    '"=1': "'\"=1",
-    "＝1": "'＝1", "x=1": "x=1", "a - b": "a - b", "x;-y": "x;'-y", "x; -y": "x;' -y", "x\n-y": "x\n'-y", "a\r\nb": "a\nb",
-    "a\0\x1b\r": "a\\x00\\x1b\\x0d",
-    "'": "'", "é 日": "é 日", "\u202e": "\\u202e", "::error::": "\\x3a:error::", "::2": "::2",
-}.items())  # fmt: skip
+@pytest.mark.parametrize(("text", "cell"), TABLES["cells"].items())
 def test_cells(text, cell):
     assert inert.csv_text(text) == cell
     assert not is_formula(cell)
@@ -331,30 +328,14 @@ def test_cells(text, cell):
     )
 
 
-@pytest.mark.parametrize(("id", "cell"), [
-    (None, ""), (-3, "-3"), (1.5, "1.5"), (True, "true"), ("-3", "'-3"), ("", ""), ([1, -2], "[1, "
-    "-2]"), ({"a": "="}, '{"a": "="}'),
-    (10**30, "1" + "0" * 30),
-])  # fmt: skip
+@pytest.mark.parametrize(("id", "cell"), TABLES["ids"])
 def test_ids_of_every_type_in_a_table(id, cell):
     out, _ = shown_by("eval", "csv", [Record("1", id, value=np.float64(-2.0), grad={})])
     (row,) = list(csv.reader(io.StringIO(out)))[1:]
     assert (row[0], row[-1]) == (cell, "-2.0")
 
 
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        ("abc", 3),
-        ("日本", 4),
-        ("e\u0301", 1),
-        ("ｆ", 2),
-        ("😀", 2),
-        ("x\u0489\u20dd", 1),
-        ("각", 2),
-        ("\u1100\u1161\u11a8", 2),
-    ],
-)
+@pytest.mark.parametrize(("text", "columns"), TABLES["widths"])
 def test_widths(text, columns):
     assert inert.display_width(text) == columns
     assert inert.pad(text, 6) == text + " " * (6 - columns)
@@ -368,11 +349,7 @@ def test_the_caret_stands_below_what_is_meant():
     assert inert.display_width(shown[0][: shown[0].index("?")]) == shown[1].index("^")
 
 
-@pytest.mark.parametrize(("word", "offered"), [
-    ("a.npy", True), ("x=@d/é_1.csv", True), ("a b.npy", False), ("$(x).npy", False), ("a;b", False), ("`x`", False), ("a\nb", False),
-    ("-rf", False),
-    ("~x", False), ("a'b", False), ("\u202ea", False), ("", True),
-])  # fmt: skip
+@pytest.mark.parametrize(("word", "offered"), TABLES["words of a shell"])
 def test_words_that_a_shell_may_be_offered(word, offered):
     assert inert.is_one_word(word) == offered
 

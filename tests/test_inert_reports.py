@@ -348,7 +348,7 @@ ROOT = Path(gradcli.__file__).parent
 MAKERS = {
     # an end of line after a prompt that Ctrl-D left
     "print": {"files/stores.py", "cli/write/results.py"},
-    "Text": {"cli/write/terminal.py", "cli/decide/running.py"},  # the latter are programs
+    "Text": {"cli/write/terminal.py"},
     "write": {"cli/write/results.py", "report/"},
     "dumps": {"report/data.py", "report/outcomes.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},
@@ -388,32 +388,3 @@ def test_nothing_else_makes_text_inert():
                 assert allowed is None or any(name.startswith(place) for place in allowed), (
                     f"{name}:{node.lineno} calls {called}"
                 )
-
-
-# what each writer of text must have from `inert`, directly or by `describing` and `data`
-WITNESSES = {
-    "report/lines.py": "inert_lines html_text latex_comment xml_text", "report/pages.py": "inert_lines "
-    "workflow_command xml_text",
-    "report/page/assembly.py": "xml_text",
-    "report/describing.py": "inert_lines", "report/table.py": "csv_text", "report/data.py": "json_text",
-    "report/machine_reports.py": "xml_text sarif_message one_line", "cli/write/terminal.py": "inert_lines",
-    "cli/write/results.py": "inert_lines",
-    "errors.py": "inert_lines", "notation.py": "latex_text", "cli/completion.py": "is_one_word",
-    "pytest_plugin.py": "inert_lines", "cli/write/reports.py": "one_line",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", WITNESSES)
-def test_every_writer_uses_it(name):
-    tree = ast.parse((ROOT / name).read_text("utf-8"))
-    called = {
-        node.func.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
-    called |= {
-        node.func.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    }
-    assert set(WITNESSES[name].split()) <= called

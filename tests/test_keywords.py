@@ -19,7 +19,7 @@ import scipy.linalg
 import scipy.special
 from helpers import thinned
 from keywords.calls import VALUES, call_of, candidates, plain, run, templates
-from recorded import read_json
+from recorded import read_json, read_table
 
 from gradcli.errors import GradcliError
 
@@ -88,25 +88,9 @@ def taken(prefix: str, name: str, word: str) -> Iterator[tuple[str, Any, Any]]:
                 yield text, run(text), base
 
 
-# Calls whose results differ for a reason that no keyword has.
-_DIFFERENT = {
-    "torch.rand": "random", "torch.randn": "random", "scipy.special.zeta": "continued below 1, "
-    "where SciPy has NaN",
-}  # fmt: skip
-# Keywords that are taken and have no effect, where the library takes no such call at these
-# arguments.
-_WITHOUT_EFFECT = {
-    ("np.linalg.tensorinv", "ind"): "True is 1, and a number has no other axes", ("scipy.linalg.qr", "lwork"): "the size of a workspace",
-    ("scipy.linalg.qr", "mode"): "reduced and full are one for a square matrix",
-    ("F.instance_norm", "running_mean"): "not read with statistics of the input, as in PyTorch",
-    ("F.instance_norm", "running_var"): "the same", ("ndarray.sort", "axis"): "NumPy's method "
-    "sorts in place and gives None",
-    ("ndarray.sort", "kind"): "the same", ("ndarray.sort", "stable"): "the same",
-    ("Tensor.contiguous", "memory_format"): "how memory is laid out",
-    ("torch.lu_unpack", "unpack_data"): "True is what it does anyway, and PyTorch takes no pivots "
-    "that are written as a tuple",
-    ("torch.lu_unpack", "unpack_pivots"): "the same",
-}  # fmt: skip
+EXCEPTIONS = read_table("oracle_exceptions.json")  # each with its reason
+_DIFFERENT = EXCEPTIONS["keywords that differ"]
+_WITHOUT_EFFECT = {(call, word) for call, word, _ in EXCEPTIONS["keywords without effect"]}
 
 
 def faults_of(prefix: str, name: str, word: str) -> Iterator[str]:
@@ -141,49 +125,6 @@ def test_every_keyword_is_used_as_the_library_uses_it_or_refused(prefix: str, na
 @pytest.mark.ci
 def test_most_functions_are_tried() -> None:
     assert sum(bool(fitting(*pair)) for pair in EVERY) > 0.9 * len(EVERY)
-
-
-@pytest.mark.parametrize(
-    ("text", "message", "help"),
-    [
-        ("np.sum(M, out=V)", "sum does not support out", "leave it out, and give the result a "
-        "name: y = sum(...)"),
-        ("np.sum(M, dtype=int)", "sum does not support dtype=int",
-         "leave it out: everything is computed in one precision, which --dtype chooses"),
-        ("torch.full((3,), V[0], dtype=torch.float)", "full with dtype=float32 would round to "
-        "float32",
-         "leave it out: numbers have one precision, which --dtype chooses"),
-        ("F.relu(M, inplace=True)", "relu does not support inplace=True", "leave it out: relu(x) "
-        "is the result, and x stays as it is"),
-        ("special.comb(5, 2, exact=True)", "comb does not support exact=True", "leave it out: the "
-        "result is a float"),
-        ("torch.ones(2, device='cuda')", "ones does not support device='cuda'", "leave it out: "
-        "everything is computed on the CPU"),
-        ("scipy.linalg.solve(S, V, assume_a='pos')", "solve does not support assume_a='pos'", "leave it out"),
-        ("np.max(M, where=M > 0.4)", "max of the entries where a mask holds needs initial=, its "
-        "value where there are none", None),
-        ("np.sum(M, where=M)", "sum: where must be booleans, such as x > 0", None),
-        ("np.sum(M, where=[True, False])", "cannot broadcast an array of shape (2,) to (2, 3)", None),
-        ("np.sum(M, initial=V)", "sum takes one number, not an array of shape (3,)", None),
-        ("np.std(M, axis=1, mean=[0.5, 0.25])", "std does not support mean", "leave it out"),
-        ("np.std(M, ddof=1, correction=1)", "std: the argument 'correction' is given twice", None),
-        ("np.pad(V, 1, end_values=2)", "pad does not support end_values=2", "leave it out"),
-        ("np.pad(V, 1, 'edge', constant_values=2)", "pad: the mode 'edge' does not read "
-        "constant_values",
-         "constant_values is for mode='constant'"),
-        ("torch.max(M, keepdim=True)", "keepdims (keepdim) needs the argument axis (dim) here", "write amax(x, keepdim=True)"),
-        ("M.requires_grad_(False)", "'requires_grad_' changes a value in place: a value stays as "
-        "it is", "write M = detach(M)"),
-        ("np.zeros(3, dtpe=int)", "zeros has no argument 'dtpe'", "did you mean 'dtype'?"),
-        ("np.geomspace(-1, 2)", "geomspace needs two ends of one sign, neither of them 0", None),
-    ],
-)  # fmt: skip
-def test_what_is_refused_is_named(text: str, message: str, help: str | None) -> None:
-    with pytest.raises(GradcliError) as caught:
-        run(text)
-    assert caught.value.message.startswith(message)
-    assert help is None or caught.value.help == help
-    assert "." not in (caught.value.message[-1], (help or "x")[-1])
 
 
 @pytest.mark.parametrize(

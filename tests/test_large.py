@@ -4,23 +4,17 @@ and what the record says of both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from checking import rejudged
 
-from gradcli.check.crosscheck import cross_check
-from gradcli.language.run import Program, statements
-from gradcli.language.scope import Scope
 from gradcli.ops.registry import find
-from gradcli.query.evaluate import run_statement
-from gradcli.query.options import Options
 from gradcli.report.lines import text_of
-from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import Verdict
 
 N = 40_000
 RANDOM = np.random.default_rng(5)
@@ -47,35 +41,12 @@ PROGRAMS = [
 ]
 
 
-def judged(
-    text: str, values: dict[str, Any], change: Callable[[dict[str, Any]], None] | None = None
-) -> tuple[Check, Record]:
-    """The check of a program's gradient, after a change of what the engine computed."""
-    scope = Scope()
-    leaves = {name: scope.bind_value(name, value) for name, value in values.items()}
-    program = Program(scope)
-    (statement,) = statements([text])
-    record = run_statement(program, statement, Options(formula=False, check=False))
-    assert record is not None
-    assert record.error is None, record.error
-    assert record.grad is not None
-    gradients = {name: np.array(found, order="C") for name, found in record.grad.items()}
-    if change is not None:
-        change(gradients)
-    root = Program(scope).execute(statement).value
-    changed = Record("", value=record.value, seed=np.float64(1), grad=gradients)
-    changed.check = cross_check(
-        scope, root, {name: leaves[name] for name in gradients}, changed, None
-    )
-    return changed.check, changed
-
-
 @pytest.mark.ci
 @pytest.mark.parametrize(("text", "values"), PROGRAMS, ids=[text for text, _ in PROGRAMS])
 def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(
     text: str, values: dict[str, Any]
 ) -> None:
-    check, _ = judged(text, values)
+    check, _ = rejudged(text, values)
     assert check.verdict is Verdict.AGREE, (check.reason, check.variables)
     place: tuple[int, ...] = ()
 
@@ -87,7 +58,7 @@ def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(
         flat[i] *= 1 + 1e-6
         place = tuple(int(p) for p in np.unravel_index(i, gradients[first].shape))
 
-    wrong, record = judged(text, values, plant)
+    wrong, record = rejudged(text, values, plant)
     assert record.grad is not None
     part = wrong.variables[next(iter(record.grad))]
     assert part.verdict is Verdict.MISMATCH
@@ -103,7 +74,7 @@ def test_what_long_doubles_lose_is_computed_entry_by_entry() -> None:
     x, y = X.copy(), Y.copy()
     x[7], y[7] = 3.0, -0.7
     found: list[float] = []
-    check, record = judged(
+    check, record = rejudged(
         "sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: found.append(float(g["x"][7]))
     )
     assert check.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED), check.reason
@@ -112,7 +83,7 @@ def test_what_long_doubles_lose_is_computed_entry_by_entry() -> None:
         a, b = mpmath.mpf(3), mpmath.mpf(float(y[7]))
         u = a * b * (a - b)
         true = mpmath.sech(u**3) ** 2 * 3 * u**2 * (2 * a * b - b**2)
-    wrong, _ = judged(
+    wrong, _ = rejudged(
         "sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: g["x"].__setitem__(7, 1e-10)
     )
     assert abs(true) < 1e-20
@@ -126,7 +97,7 @@ def test_what_long_doubles_lose_is_computed_entry_by_entry() -> None:
 def test_what_overflows_is_told_with_the_true_value() -> None:
     x = RANDOM.standard_normal(40_000)
     x[3] = 9.0
-    check, _ = judged("max(exp(x**3*log1p(x**2)))", {"x": x})
+    check, _ = rejudged("max(exp(x**3*log1p(x**2)))", {"x": x})
     assert check.value is not None
     assert check.value.verdict is Verdict.ILL_CONDITIONED
     with mpmath.workdps(40):
@@ -140,7 +111,7 @@ def test_rules_that_stand_in_for_forms_are_held_along_directions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(find("matmul").__dict__, "extended", None)
-    check, record = judged("sum((m @ m)**2)/1e4", {"m": np.tile(M, (2, 2))})
+    check, record = rejudged("sum((m @ m)**2)/1e4", {"m": np.tile(M, (2, 2))})
     assert check.verdict is Verdict.AGREE, check.reason
     assert check.to_dict()["variables"]["m"]["directions"] == 3
     assert "rules held along 3 random directions" in text_of(record.lines())
@@ -160,7 +131,7 @@ def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch) -
         "vjp",
         tuple(partial(_off, each) for each in rule),
     )
-    check, _ = judged("sum((m @ m)**2)/1e4", {"m": np.tile(M, (2, 2))})
+    check, _ = rejudged("sum((m @ m)**2)/1e4", {"m": np.tile(M, (2, 2))})
     assert check.verdict is Verdict.MISMATCH
     assert "the derivative of matmul is wrong" in (check.reason or "")
 
@@ -170,7 +141,7 @@ WITHOUT_LOOPS = ["sum(erf(x)*y)", "sum(lgamma(x**2 + 0.1)*y)", "sum(digamma(3*x)
 
 @pytest.mark.parametrize("text", WITHOUT_LOOPS)
 def test_functions_without_loops_in_long_double_are_held_at_some_entries(text: str) -> None:
-    check, record = judged(text, {"x": X, "y": Y})
+    check, record = rejudged(text, {"x": X, "y": Y})
     assert check.verdict is Verdict.AGREE, check.reason
     for part in check.variables.values():
         assert part.entries is not None
@@ -189,7 +160,7 @@ def test_a_wrong_value_of_such_a_function_is_found(
     monkeypatch.setitem(
         op.__dict__, "forward", lambda x: forward(x) * np.where(np.abs(x) < 0.5, 1 + 1e-6, 1)
     )
-    check, _ = judged(text, {"x": X, "y": Y})
+    check, _ = rejudged(text, {"x": X, "y": Y})
     assert check.verdict is Verdict.MISMATCH
     assert check.reason == f"the value of {name} is wrong: its reference contradicts it"
 
@@ -200,7 +171,7 @@ def test_a_wrong_rule_of_such_a_function_is_found(monkeypatch: pytest.MonkeyPatc
     (rule,) = op.partials
     assert rule is not None
     monkeypatch.setitem(op.__dict__, "partials", (lambda out, x: rule(out, x) * 1.001,))
-    check, _ = judged("sum(lgamma(x**2 + 0.1)*y)", {"x": X, "y": Y})
+    check, _ = rejudged("sum(lgamma(x**2 + 0.1)*y)", {"x": X, "y": Y})
     assert check.verdict is Verdict.MISMATCH
     assert "the derivative of lgamma is wrong" in (check.reason or "")
 
@@ -213,6 +184,6 @@ def test_a_wrong_derivative_inside_of_an_expression_is_found(
     monkeypatch.setitem(
         find("sin").__dict__, "partials", (lambda out, x: rules[0](out, x) * (1 + 1e-6),)
     )  # type: ignore[misc]
-    check, _ = judged("sum(grad(sum(sin(x)), x)*y)", {"x": X, "y": Y})
+    check, _ = rejudged("sum(grad(sum(sin(x)), x)*y)", {"x": X, "y": Y})
     assert check.verdict is Verdict.MISMATCH
     assert "the derivative of an expression inside (vjp) is wrong" in (check.reason or "")

@@ -121,30 +121,3 @@ def test_softsign_is_straight_where_it_bends() -> None:
     (slope,) = torch.autograd.grad(functional.softsign(x).sum(), x, create_graph=True)
     assert slope.tolist() == [1.0, 1.0, 0.25, 0.25]
     assert torch.autograd.grad(slope.sum(), x)[0].tolist() == [0.0, 0.0, -0.25, 0.25]
-
-
-def test_halves_are_drawn_as_pytorch_draws_them() -> None:
-    """Recorded from PyTorch 2.13: more than sixteen normal numbers come in blocks, the last of
-    which draws after all others.
-    """
-    torch.manual_seed(3)
-    assert torch.rand(4, dtype=torch.float16).tolist() == [
-        0.00426483154296875,
-        0.1055908203125,
-        0.285888671875,
-        0.0269622802734375,
-    ]
-    assert torch.randn(20, dtype=torch.float16).tolist() == [
-        0.6650390625, -0.286865234375, 1.6201171875, -1.5966796875, 1.0458984375, 0.52197265625, -0.1668701171875, 0.05303955078125,
-        0.404541015625, 0.611328125, 0.76025390625, -0.03363037109375, 0.998046875, 0.459228515625, 2.435546875, -0.1468505859375,
-        0.485107421875, 0.2052001953125, 0.33837890625, 1.3525390625,
-    ]  # fmt: skip
-    assert torch.rand(2).tolist() == [0.3686259388923645, 0.004324436187744141]
-    torch.manual_seed(3)
-    assert torch.randn(5, dtype=torch.float16).tolist() == [
-        0.80322265625,
-        0.1748046875,
-        0.0889892578125,
-        -0.61376953125,
-        0.046173095703125,
-    ]

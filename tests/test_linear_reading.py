@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from helpers import thinned
+from recorded import LISTS, read_table
 
 import gradcli
 from gradcli.characters import compose
@@ -52,102 +53,13 @@ def nested(opening: str, closing: str, inner: str = "x", head: str = "") -> Call
     )
 
 
+LONG = read_table("long_texts.json")
 KINDS: dict[str, Callable[[int], str]] = {
-    # numbers and names
-    "digits and underscores at the end": again("1", tail="__1"),
-    "digits with underscores": again("1_", tail="1"),
-    "underscores": again("_", head="1", tail="1"),
-    "digits before a fraction": again("1", tail="½"),
-    "digits of an exponent": again("9", head="1e"),
-    "fractions": again("½x", between="+"),
-    "a name": again("a"),
-    "a name in another alphabet": again("ü"),
-    "pis": again("π"),
-    "marks on a letter": again("\u0301\u0327", head="a"),
-    "jamo": again("\u1100\u1161\u11a8"),
-    "names side by side": again("n#", between=" "),
-    "a chain of names": again("a", between="."),
-    "a chain with spaces": again("a", between=" . "),
-    "a chain of methods": again(".abs()", head="x"),
-    "superscripts": again("²", head="x"),
-    "superscripts of many": again("x²", between="+"),
-    "primes": again("'", head="x"),
-    "primes of a function": again("'", head="f(x) = x**2\nf", tail="(x)"),
-    "subscripts of a logarithm": again("₂", head="log", tail="(x)"),
-    # operators
-    "minus": again("-", tail="x"),
-    "comparisons": again("x", between="<"),
-    "conditions": again("1 if x > 0 else ", tail="x"),
-    "not": again("not ", tail="(x > 0)"),
-    "powers": again("x", between="**"),
-    "products": again("2x", between=" "),
-    "divisions": again("/2x", head="1"),
-    "bars": again("|x|", between="+"),
-    "bars in a row": again("|x| "),
-    "bars within bars": nested("|x-", "|"),
-    "bare functions": again("sin ", tail="x"),
-    "derivatives of a book": again("d/dx ", tail="x"),
-    "order of a derivative": again("²", head="d/dx", tail=" x"),
-    # brackets, arguments
-    "brackets": nested("(", ")"),
-    "open brackets": again("("),
-    "closed brackets": again(")"),
-    "open brackets on lines": again("(\n"),
-    "calls": nested("sin(", ")"),
-    "calls of a function": nested("f(", ")", head="f(x) = sin(x)*x + 1\n"),
-    "calls of unknown functions": nested("nosuch(", ")"),
-    "indices": again("[0]", head="x"),
-    "items": again("x", "sum([", "])", ","),
-    "commas": again(",", "[", "]"),
-    "keywords": again("a#=1", "sum(x, ", ")", ","),
-    "keywords of a function": again("a#=1", "f(x) = x\nf(x, ", ")", ","),
-    "parameters": again("a#", "f(", ") = a0", ","),
-    "targets": again("a#", "", " = 1, 2", ","),
-    "strings": again("'a'", "sum(x, ", ")", ","),
-    "a string that does not end": again("a", "sum(x, '"),
-    "strings that do not end": again("'a\n"),
-    # statements
-    "statements on a line": again("1; "),
-    "statements in brackets": again("(x); "),
-    "wrong statements on a line": again("nosuch(1); "),
-    "statements without a value": again("x + \n"),
-    "blank lines": again("\n", tail="x"),
-    "semicolons": again(";"),
-    "continued lines": again("x + \\\n", tail="x"),
-    "lines in a bracket": again("x +\n", "(\n", "x)"),
-    "lines that ask for a dialect": again("std([x, 1.]) +\n", "(\n", "x)"),
-    "assignments": again("a# = #\n"),
-    "assignments of what has none": again("a# = b#\n"),
-    "misspelt names": again("nome#\n", head="".join(f"name{i} = 1.\n" for i in range(100))),
-    "a name bound anew": again("x = x + 1\n"),
-    "two names bound in turn": again("y = sin(x)\nx = y + 1.\n", head="y = 1.\n"),
+    kind: nested(**parts) if "opening" in parts else again(**parts) for kind, parts in LONG.items()
+} | {
     "names bound to the next": lambda n: (
         again("a# = 1.\n")(n) + "\n".join(f"a{i} = a{i + 1} + 1" for i in range(n // 20, 0, -1))
-    ),
-    "several names bound anew": again("a, b = x, x + 1\n"),
-    "definitions": again("f#(x) = x\n"),
-    "asserts": again("assert x == x\n"),
-    "relations": again("x == x", "assert ", between=" and "),
-    "ranges of an assert": again("v# in 0..1", "assert x == 1 for ", between=", "),
-    "imports": again("import torch\n"),
-    "imported names": again("exp as e#", "from torch import ", between=", "),
-    "annotations": again("a#: float = 1\n"),
-    "data": again("a# = @nosuch#.npy\n"),
-    # Python
-    "loops": again("for i in x:\n  x = x + 1\n"),
-    "heads on a line": again("if x: x; "),
-    "lambdas": again("lambda x: ", tail="x"),
-    "words": again("lambda "),
-    "generators": again("for i ", "sum(x ", ")"),
-    "prompts": again(">>> x\n"),
-    "stores": again("x[0] = 1; "),
-    # blanks and comments
-    "spaces": again(" ", head="x +", tail="1"),
-    "backslashes": again("\\"),
-    "carriage returns": again("\r", head="x"),
-    "comments": again("# a\n", tail="x"),
-    "a comment": again("# ", tail="x"),
-    "unknown characters": again("☃"),
+    )
 }
 
 
@@ -213,24 +125,14 @@ def test_comments_that_mean_something_are_read_once(mark: str) -> None:
     assert time.process_time() - begin < 2
 
 
-MARKS = {
-    "1 # skip: a  b ": ("a  b", None),
-    "1 # skip": ("", None),
-    "1 #xfail :": (None, ""),
-    "1 # xfail: a # skip: b": (None, "a # skip: b"),
-    "1 # skip # xfail": (None, ""),
-    "1 # skipped": (None, None),
-    "(1 + # skip: not here\n2) # xfail: here": (None, "here"),
-    "(1 + # skip: here\n2)": ("here", None),
-}
+MARKS = LISTS["marks"]
 
 
 @pytest.mark.parametrize("text", MARKS)
 def test_marks(text: str) -> None:
-    assert (
-        marks_of(Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None))
-        == MARKS[text]
-    )  # type: ignore[arg-type]
+    assert marks_of(
+        Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None)
+    ) == tuple(MARKS[text])  # type: ignore[arg-type]
 
 
 VALUES = {
@@ -345,23 +247,3 @@ def test_derivatives_of_derivatives_of_large_arrays_are_judged_unless_they_are_t
 def test_suggestions(word: str, names: list[str], meant: str | None) -> None:
     found = suggestion(word, names)
     assert found == meant or (meant is None and found is not None and found.startswith("name"))
-
-
-@pytest.mark.parametrize(
-    ("program", "gradient"),
-    [
-        (
-            "y = x*2\nx = y + 1\nx*y",
-            {"x": 2 * (2 * 3.0 + 1) + 2 * 6.0},
-        ),  # x is made of itself: the leaf remains
-        ("u = 3.\ny = u*2\nu = 5.\nu*y", None),  # it is not: two values of one name
-        ("a = 2.\nb = 3.\nb = a*1\na = b + 1\na*x", {"a": 3.0, "x": 3.0}),
-    ],
-)
-def test_names_made_of_themselves(program: str, gradient: dict[str, float] | None) -> None:
-    if gradient is None:
-        with pytest.raises(GradcliError):
-            gradcli.evaluate(program, x=3.0, check=False)
-    else:
-        found = gradcli.evaluate(program, x=3.0, check=False).grad
-        assert {name: float(found[name]) for name in gradient} == pytest.approx(gradient)

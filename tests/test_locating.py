@@ -4,12 +4,14 @@ overflow on the way.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 import gradcli
 from gradcli.ops.registry import find
+from gradcli.query import warnings
 
 PLANTED = [
     ("exp", "tanh(exp(x*y))", "x*y", "exp(x*y)", (1, 6, 14)),
@@ -40,13 +42,10 @@ def test_planted_mistake(name: str, text: str, node: str, made_by: str, place: A
     assert check.departs.engine == pytest.approx(1.001 * check.departs.reference)
 
 
-def test_a_nan_is_traced_to_the_quotient_of_infinities() -> None:
-    departs = gradcli.evaluate("exp(x)/(1 + exp(x))", x=800.0, formula=False).check.departs
-    assert (
-        departs.text
-        == "the adjoint of '(1 + exp(x))' is nan, true -0.0: made by 'exp(x)/(1 + exp(x))'"
-    )
-
-
-def test_nothing_departs_where_the_gradient_is_right() -> None:
-    assert gradcli.evaluate("x**2*sin(x)", x=2.0, formula=False).check.departs is None
+def test_a_wrong_product_is_a_mismatch(monkeypatch: pytest.MonkeyPatch, call_cli: Any) -> None:
+    """A product that is off by a millionth is found, and exits with 1."""
+    right = warnings.jacobian
+    monkeypatch.setattr(warnings, "jacobian", lambda *arguments: right(*arguments) * 1.000001)
+    done = call_cli("eval", "x**3*y", "x=3", "y=2", "--hvp", "x=1", "--format", "jsonl")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["check"]["variables"]["x"]["verdict"] == "mismatch"

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from recorded import LISTS
 
 pytestmark = pytest.mark.ci
 
@@ -46,13 +47,7 @@ for text, names, planted, dtype in json.loads(sys.stdin.read()):
     found.append([[part.verdict.word, part.decided_by, part.wrong, part.reason] for part in check.variables.values()])
 print(json.dumps(found))
 """
-CASES = [
-    ("sum(cos(1000*far))", ["far"]), ("sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))", ["x"]), ("std(x) + norm(x) + mean(x)", ["x"]),
-    ("sum(pi*x/3 + abs(x)**0.3)", ["x"]), ("sum(softmax(x)*x)", ["x"]), ("logsumexp(x)", ["x"]), ("sum(tanh(m @ m / 900))", ["m"]),
-    ("sum(layer_norm(m, (150,))*m**2)", ["m"]), ("sum(relu(m)*s) + sum(where(m > s, m*s, abs(m)))", ["m", "s"]),
-    ("-sum(log_softmax(m, axis=1)[:, 3])", ["m"]), ("sum(sigmoid(x)*atan(x)) + sum(selu(x))", ["x"]),
-    ("sum(sort(far)[:1000]**2)", ["far"]), ("inv(m)[0, 0]", ["m"]), ("sum(erf(x)*x)", ["x"]),
-]  # fmt: skip
+CASES = LISTS["large programs"]
 
 
 @cache

@@ -12,12 +12,13 @@ import ctypes
 import itertools
 import math
 import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -54,13 +55,21 @@ CASES = [
     if op.elementwise and op.c
     for given in ({}, *STATIC.get(op.name, ()))
 ]
-MAX = float(np.finfo(np.float64).max)
 NAMES = [op.name + "".join(f"-{value}" for value in static.values()) for op, static in CASES]
-SPECIAL = (
-    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 2.0, 3.0, -3.0, 6.0, 1e-9, -1e-9, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, -1e-310,
-    709.0, 711.0, -709.0, -744.0, -746.0, 30.0, -30.0, 40.0, -38.0, 1e5, -1e5, 1e300, -1e300, MAX, -MAX,
-    float("inf"), float("-inf"), float("nan"),
-)  # fmt: skip
+SPECIAL = [0.0, 1.0, 0.5, 1.5, 2.0, 2.5, 3.0, 6.0, 30.0, 38.0, 40.0, 1e-9, 1e5]
+EDGES = {
+    "float64": [5e-324, 1e-310, 709.0, 711.0, 744.0, 746.0, 1e300],
+    "float32": [1e-45, 1e-40, 88.0, 90.0, 103.0, 105.0, 1e30],
+}
+SCALAR = {"fmod", "remainder", "floor_divide"}  # one number at a time, as the C library has them
+COPIES = {"positive", "to_float"}
+LOOPS = "loops"  # the compiler's report
+
+
+def special(dtype: str) -> np.ndarray:
+    limits = np.finfo(dtype)
+    sizes = np.array([*SPECIAL, *EDGES[dtype], limits.tiny, limits.max, np.inf], dtype)
+    return np.array([*sizes, *-sizes, np.nan], dtype)
 
 
 def is_measured(op: Op, static: dict[str, Any]) -> bool:
@@ -99,10 +108,18 @@ def powers() -> str:
     )
 
 
-def compiled(folder: Path, precision: str, flags: Sequence[str]) -> ctypes.CDLL:
+class Library(NamedTuple):
+    """The operations in C, as they are compiled for a dtype, and where."""
+
+    code: ctypes.CDLL
+    dtype: str
+    folder: Path
+
+
+def compiled(folder: Path, dtype: str, flags: Sequence[str]) -> Library:
     source = folder / "functions.c"
     source.write_text(
-        functions_in_c(precision)
+        functions_in_c(dtype)
         + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES))
         + powers()
     )
@@ -112,35 +129,50 @@ def compiled(folder: Path, precision: str, flags: Sequence[str]) -> ctypes.CDLL:
         check=True,
         timeout=600,
     )
-    return ctypes.CDLL(str(library))
+    return Library(ctypes.CDLL(str(library)), dtype, folder)
 
 
-def applied(library: ctypes.CDLL, at: int, operands: Sequence[np.ndarray]) -> np.ndarray:
+def applied(library: Library, at: int, operands: Sequence[np.ndarray]) -> np.ndarray:
     out = np.empty_like(operands[0])
-    getattr(library, f"f{at}")(
+    getattr(library.code, f"f{at}")(
         ctypes.c_long(out.size), *(ctypes.c_void_p(a.ctypes.data) for a in (*operands, out))
     )
     return out
 
 
-@pytest.fixture(scope="module", params=WITHOUT, ids=lambda flags: " ".join(flags) or "native")
-def library(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> ctypes.CDLL:
+DOUBLE = [("float64", flags) for flags in WITHOUT]
+SINGLE = [("float32", flags) for flags in sorted({WITHOUT[0], WITHOUT[-1]})]
+
+
+def named(params: Any) -> str:
+    return f"{params[0]} {' '.join(params[1]) or 'native'}"
+
+
+@pytest.fixture(scope="module", params=DOUBLE + SINGLE, ids=named)
+def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Of single precision with the compiler's report."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    return compiled(tmp_path_factory.mktemp("native"), "float64", (*FLAGS, *request.param))
+    folder, (dtype, without) = tmp_path_factory.mktemp("native"), request.param
+    version = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
+    told: tuple[str, ...] = ()
+    if dtype == "float32" and "Free Software Foundation" in version:
+        told = (f"-fopt-info-vec-note={folder / LOOPS}", "-fno-ipa-icf", "-O2", "-ftree-vectorize",
+                "-fvect-cost-model=dynamic")  # fmt: skip
+    return compiled(folder, dtype, (*FLAGS, *told, *without))
 
 
-def unlike_numpy(library: ctypes.CDLL, at: int, special: np.ndarray) -> list[tuple[Any, ...]]:
+in_double = pytest.mark.parametrize("library", DOUBLE, indirect=True, ids=named)
+in_single = pytest.mark.parametrize("library", SINGLE, indirect=True, ids=named)
+
+
+def unlike_numpy(library: Library, at: int) -> list[tuple[Any, ...]]:
     """The special values at which an operation in C is not NumPy's, with what it is and what it
     should be.
     """
     op, static = CASES[at]
-    count = len(op.operands)
-    points = np.array(
-        list(itertools.product(special if count < 3 else special[::3], repeat=count))
-    ).T
+    count, values = len(op.operands), special(library.dtype)
+    points = np.array(list(itertools.product(values if count < 3 else values[::3], repeat=count))).T
     operands = [np.ascontiguousarray(row) for row in points]
     with np.errstate(all="ignore"):
         taken = [operands[0] != 0, *operands[1:]] if op.name == "where" else operands
@@ -150,7 +182,7 @@ def unlike_numpy(library: ctypes.CDLL, at: int, special: np.ndarray) -> list[tup
             if op.name == "chain"
             else op.forward(*taken, **static)
         )
-        wanted = np.asarray(whole, special.dtype)
+        wanted = np.asarray(whole, values.dtype)
     found = applied(library, at, operands)
     with np.errstate(all="ignore"):
         near = np.abs(found - wanted) <= 2 * op.ulps * np.maximum(
@@ -167,14 +199,17 @@ def unlike_numpy(library: ctypes.CDLL, at: int, special: np.ndarray) -> list[tup
 @pytest.mark.parametrize(
     "at", thinned((pytest.param(at, id=name) for at, name in enumerate(NAMES)), every=6)
 )
-def test_special_values(library: ctypes.CDLL, at: int) -> None:
-    assert unlike_numpy(library, at, np.array(SPECIAL)) == []
+def test_special_values(library: Library, at: int) -> None:
+    assert unlike_numpy(library, at) == []
 
 
 @pytest.mark.parametrize("at", thinned(pytest.param(at, id=name) for at, name in enumerate(NAMES)))
-def test_results_do_not_depend_on_the_place_in_an_array(library: ctypes.CDLL, at: int) -> None:
+def test_results_do_not_depend_on_the_place_in_an_array(library: Library, at: int) -> None:
     """The last entries of a loop are computed in narrower registers, or by themselves."""
-    operands = [tried(66, place) for place in range(len(CASES[at][0].operands))]
+    with np.errstate(all="ignore"):
+        operands = [
+            tried(66, place).astype(library.dtype) for place in range(len(CASES[at][0].operands))
+        ]
     whole = applied(library, at, operands)
     for width in (1, 3, 6):
         parts = [
@@ -184,15 +219,16 @@ def test_results_do_not_depend_on_the_place_in_an_array(library: ctypes.CDLL, at
         assert np.array_equal(np.concatenate(parts), whole, equal_nan=True)
 
 
+@in_double
 @pytest.mark.parametrize(
     "place",
     range(len(EXPONENTS) + len(BASES)),
     ids=[f"x**{n}" for n in EXPONENTS] + [f"{b}**x" for b in BASES],
 )
-def test_powers_with_a_known_operand(library: ctypes.CDLL, place: int) -> None:
-    x = np.concatenate([np.array(SPECIAL), tried(4000, place)])
+def test_powers_with_a_known_operand(library: Library, place: int) -> None:
+    x = np.concatenate([special("float64"), tried(4000, place)])
     found = np.empty_like(x)
-    getattr(library, f"p{place}")(
+    getattr(library.code, f"p{place}")(
         ctypes.c_long(x.size), ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(found.ctypes.data)
     )
     with np.errstate(all="ignore"):
@@ -266,12 +302,13 @@ def measured(at: int) -> tuple[list[np.ndarray], list[tuple[int, arb]], np.ndarr
     )
 
 
+@in_double
 @pytest.mark.parametrize(
     "at",
     [at for at, (op, static) in enumerate(CASES) if is_measured(op, static)],
     ids=lambda at: NAMES[at],
 )
-def test_accuracy(library: ctypes.CDLL, at: int) -> None:
+def test_accuracy(library: Library, at: int) -> None:
     """Within the record's bound on errors, over the whole range."""
     operands, known, allowed = measured(at)
     found = applied(library, at, operands)
@@ -288,3 +325,83 @@ def test_accuracy(library: ctypes.CDLL, at: int) -> None:
             or not abs(arb(float(found[i])) - ball) <= float(allowed[i])
         ]
     assert not wrong
+
+
+MANY, LARGEST = 40_000, float(np.finfo(np.float32).max)
+
+
+def _sample(rng: np.random.Generator) -> np.ndarray:
+    """Floats of all exponents, and more of those that functions bend at."""
+    bits = rng.integers(0, 1 << 32, MANY, dtype=np.uint32).view(np.float32)
+    usual = [rng.uniform(-size, size, MANY).astype(np.float32) for size in (1.1, 12.0, 100.0)]
+    beside = 1 + rng.uniform(-(2.0**-10), 2.0**-10, MANY).astype(np.float32)
+    return rng.permutation(np.concatenate([bits[np.isfinite(bits)], *usual, beside]))
+
+
+@in_single
+@pytest.mark.parametrize(
+    "at",
+    [at for at, (op, _) in enumerate(CASES) if op.result == "float" and op.ulps],
+    ids=lambda at: NAMES[at],
+)
+def test_errors_are_within_the_bounds_of_records(library: Library, at: int) -> None:
+    op, static = CASES[at]
+    operands = [_sample(np.random.default_rng(at + i)) for i in range(len(op.operands))]
+    size = min(map(len, operands))
+    operands = [np.ascontiguousarray(operand[:size]) for operand in operands]
+    wide = [operand.astype(np.float64) for operand in operands]
+    with np.errstate(all="ignore"):
+        true, numpy = (
+            op.forward(*wide, **static),
+            op.forward(*operands, **static).astype(np.float64),
+        )
+        found = applied(library, at, operands).astype(np.float64)
+        scale = np.max(np.abs(wide), axis=0) if op.rounding == "operands" else np.abs(true)
+        unit = np.exp2(np.floor(np.log2(scale)) - 23)
+        if op.ulps > 4:  # only as good as operands that are off by a unit
+            beside = [
+                [np.nextafter(x, LARGEST) if i == j else x for j, x in enumerate(operands)]
+                for i in range(len(operands))
+            ]
+            unit = unit + sum(
+                np.abs(op.forward(*(x.astype(np.float64) for x in row), **static) - true)
+                for row in beside
+            )
+        regular = (np.abs(true) >= np.finfo(np.float32).tiny) & (np.abs(true) <= LARGEST)
+        ours, theirs = np.abs(found - true) / unit, np.abs(numpy - true) / unit
+    # where a part of it overflows or underflows, NumPy's way is no better
+    wrong = regular & ~(ours <= op.ulps) & ~(ours <= theirs + op.ulps)
+    assert not wrong.any(), [
+        (*(x[i] for x in operands), found[i], true[i], ours[i], theirs[i])
+        for i in np.flatnonzero(wrong)[:3]
+    ]
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_no_float_becomes_a_double_by_accident(tmp_path: Path) -> None:
+    source = tmp_path / "header.c"
+    source.write_text(functions_in_c("float32"))
+    strict = ("-Wall", "-Wextra", "-Wno-unused-function", "-Wdouble-promotion", "-Werror")
+    subprocess.run(["cc", *FLAGS, *strict, "-fsyntax-only", str(source)], check=True, timeout=600)
+
+
+@in_single
+def test_loops_are_carried_out_in_vector_registers(library: Library) -> None:
+    folder = library.folder
+    report = folder / LOOPS
+    if not report.exists():
+        pytest.skip("the compiler does not tell")
+    vectorized = {
+        int(line)
+        for line in re.findall(
+            r"functions\.c:(\d+):\d+: note: vectorized [1-9]", report.read_text()
+        )
+    }
+    lines = (folder / "functions.c").read_text().splitlines()
+    places = {
+        int(found[1]): number
+        for number, line in enumerate(lines, 1)
+        if (found := re.match(r"void f(\d+)\(", line))
+    }
+    scalar = {op.name for at, (op, _) in enumerate(CASES) if places[at] not in vectorized}
+    assert scalar <= SCALAR | COPIES

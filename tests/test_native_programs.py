@@ -12,6 +12,7 @@ import pytest
 from helpers import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import LISTS
 from witness.array_programs import ArrayProgram
 
 import gradcli
@@ -36,34 +37,7 @@ EXTENTS = (
 UNUSUAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300, 1e-310)
 ROWS = {"x": (1500, 30), "w": (30,), "b": (1500, 1)}
 
-TEXTS: dict[str, tuple[str, Shapes]] = {
-    "one thread has totals of many chunks": ("sum(exp(a - max(a)))", {"a": (5000,)}),
-    "rows and columns": ("sum(softmax(x*w + b, axis=1)*tanh(x)) + sum(max(x, axis=0)**2)", ROWS),
-    "layer norm": (
-        "sum(w*(x - mean(x, axis=1, keepdims=True))/sqrt(var(x, axis=1, keepdims=True) + 1e-5) + "
-        "b)",
-        ROWS,
-    ),
-    "labels": ("cross_entropy(x @ w, t)", {"x": (3001, 7), "w": (7, 5), "t": "labels"}),
-    "three axes": (
-        "sum(logsumexp(transpose(x*y, (2, 0, 1)), axis=1)**2)",
-        {"x": (11, 40, 13), "y": (40, 1)},
-    ),
-    "distances": (
-        "sum(sqrt(1 + sum((x[:, None, :] - y[None, :, :])**2, axis=2)))",
-        {"x": (203, 3), "y": (101, 3)},
-    ),
-    "slices that keep more than a stack holds": (
-        "sum(max(x, axis=0)*w)",
-        {"x": (65_537, 3), "w": (3,)},
-    ),
-    "a large prime": ("sum(where(x > 0, gelu(x), sin(3*x)))", {"x": (262_147,)}),
-    "slices that need what all add up to": (
-        "sum(sum(x - max(x, axis=0, keepdims=True), axis=2)**2)",
-        {"x": (4099, 3, 3)},
-    ),
-    "a seed": ("log_softmax(x, axis=-1)*w", {"x": (700, 30), "w": (30,), "seed": (700, 30)}),
-}
+TEXTS = LISTS["native programs"]
 
 
 @pytest.mark.parametrize("case", thinned(TEXTS, every=6))

@@ -99,62 +99,7 @@ torch = pytest.importorskip("torch")
 _F = torch.nn.functional
 
 
-def _mean(x: Any) -> Any:
-    return x.mean(-1, keepdim=True)
-
-
-def _rules(x: Any, seed: Any) -> dict[str, Any]:
-    """Gradients by the formula in the precision of x, the right one and what people make of it."""
-    apart = x - _mean(x)
-    rate = torch.rsqrt(_mean(apart * apart) + 1e-5)
-    y = apart * rate
-    along = _mean(seed * y)
-    return {
-        "right": rate * (seed - _mean(seed) - y * along),
-        "without the mean": rate * (seed - y * along),
-        "without 1/N": rate * (seed - _mean(seed) - y * along * x.shape[-1]),
-        "sign": -rate * (seed - _mean(seed) - y * along),
-        "factor": 2 * rate * (seed - _mean(seed) - y * along),
-        "a term left out": rate * (seed - _mean(seed)),
-        "without the rate": seed - _mean(seed) - y * along,
-    }
-
-
-class _Normalized(torch.autograd.Function):  # type: ignore[misc, name-defined]
-    @staticmethod
-    def forward(ctx: Any, x: Any, rule: str) -> Any:
-        ctx.save_for_backward(x)
-        ctx.rule = rule
-        return _F.layer_norm(x, x.shape[-1:])
-
-    @staticmethod
-    def backward(ctx: Any, seed: Any) -> Any:
-        return _rules(ctx.saved_tensors[0], seed)[ctx.rule], None
-
-
-# rules that are right for such a result: what they leave out is zero
-RIGHT = {
-    "weighted": {"right"},
-    "squares": {"right", "without the mean", "sign", "factor", "without the rate"},
-}
 NUMBERS = torch.randn(4, 8, generator=torch.Generator().manual_seed(2))
-
-
-@pytest.mark.parametrize("result", RIGHT)
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("mean", [0, 10])
-def test_rules_of_people_in_16_bits(mean: int, dtype: str, result: str) -> None:
-    weights = torch.tensor(WEIGHTS)
-    made = {
-        "weighted": lambda y: (y * weights.to(y.dtype)).sum(),
-        "squares": lambda y: y.pow(2).sum(),
-    }
-    x = (mean + NUMBERS).to(getattr(torch, dtype))
-    for rule in _rules(x, x):
-        check = check_gradient(
-            lambda x, rule=rule: made[result](_Normalized.apply(x, rule)), by="torch", at={"x": x}
-        )
-        assert check.verdict.word == ("agree" if rule in RIGHT[result] else "mismatch"), rule
 
 
 OWN = normalizations.functions(_F)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from helpers import thinned
 from numpy_arguments import ARGUMENTS, ARRAYS, KEYWORDS, OTHERS
+from recorded import read_table
 
 import gradcli as torch
 from gradcli.errors import GradcliError
@@ -43,25 +44,10 @@ EVERY = [
     if name not in _REMOVED and isinstance(getattr(np, name), (_DISPATCHED, np.ufunc))
 ] + _OF_LINALG
 
-# What has no meaning for tensors, or takes no float arrays, or is refused whatever is given: by
-# name, as one test says below.
-REFUSED = {
-    "array2string", "busday_count", "busday_offset", "copyto", "datetime_as_string", "einsum_path", "fill_diagonal", "is_busday", "ix_",
-    "cumulative_prod", "cumulative_sum", "poly", "polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "rollaxis", "unwrap",
-    "packbits", "place", "polydiv", "put", "put_along_axis", "putmask", "roots", "save", "savetxt", "savez", "savez_compressed", "setxor1d",
-    "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-    "unpackbits", "resize", "nextafter", "frexp", "nancumsum", "nancumprod",
-    "setdiff1d", "union1d", "intersect1d",
-    "spacing",
-    "apply_over_axes", "trim_zeros", "linalg.eig", "linalg.eigvals", "linalg.tensorinv", "array_repr", "array_str",
-    # of other kinds of arguments, tested elsewhere
-    "can_cast", "common_type", "diag_indices_from", "histogram2d", "histogram_bin_edges", "histogramdd", "may_share_memory",
-    "min_scalar_type", "ravel_multi_index", "result_type", "shares_memory", "tril_indices_from", "triu_indices_from", "unravel_index",
-    # of whole numbers and of objects
-    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "gcd", "invert", "isnat", "lcm", "left_shift", "right_shift", "ldexp", "strings",
-    "empty_like",  # whose entries are anything
-}  # fmt: skip
+TABLES = read_table("numpy_calls.json")
+# What has no meaning for tensors, or takes no float arrays, or is refused whatever is given (by
+# name, as one test says below), or is of other kinds of arguments, tested elsewhere.
+REFUSED = set(TABLES["refused names"])
 # Without a derivative at these arguments, or with one that is a choice (signs of vectors).
 NOT_COMPARED = {"linalg.eigh", "linalg.svd", "linalg.qr"}
 
@@ -267,21 +253,7 @@ def test_what_is_not_there_is_refused_by_name(name: str) -> None:
         run(text, {key: torch.tensor(array) for key, array in copies().items()})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "np.add.reduce(x)", "np.add.reduce(x, axis=None)", "np.add.reduce(x, 1, keepdims=True, "
-        "initial=2.0, where=m)",
-        "np.multiply.reduce(x, 1)",
-        "np.maximum.reduce(x, axis=1)", "np.minimum.reduce(x, initial=-3.0, axis=None)", "np.subtract.reduce(x)",
-        "np.divide.reduce(x, axis=1)",
-        "np.logaddexp.reduce(v)", "np.hypot.reduce(x, axis=1, keepdims=True)",
-        "np.fmax.reduce(x, axis=1)",
-        "np.add.accumulate(x)", "np.add.accumulate(x, axis=1)", "np.multiply.accumulate(x, 1)", "np.maximum.accumulate(x, axis=1)",
-        "np.subtract.accumulate(x, axis=1)", "np.logaddexp.accumulate(v)", "np.add.outer(v, w)", "np.multiply.outer(x, v)",
-        "np.subtract.outer(v, c)", "np.arctan2.outer(v, w)", "np.add.reduceat(x, [0, 1])", "np.hypot.reduceat(x, [0, 2, 1], axis=1)",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", TABLES["methods of ufuncs"])
 def test_methods_of_ufuncs(text: str) -> None:
     assert_same(
         run(text, {name: torch.tensor(array) for name, array in copies().items()}),
@@ -294,45 +266,13 @@ def test_methods_of_ufuncs(text: str) -> None:
         assert np.allclose(leaf.grad.numpy(), slope(text, wrt), rtol=1e-4, atol=1e-6), text
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [
-        ("np.add.at(x, [0], 1.0)", TypeError, r"np\.add\.at of tensors is not supported"),
-        ("np.add(x, 1.0, where=m)", TypeError, r"np\.add does not support where= without out="),
-        ("np.exp(x, order='F')", TypeError, "np.exp of tensors does not support this order="),
-        ("np.exp(x, dtype=np.float32, casting='no')", TypeError, "np.exp of tensors does not "
-        "support this casting="),
-        ("np.hypot.reduce(x, where=m)", TypeError, r"hypot\.reduce does not support where"),
-        ("np.multiply(x, 2.0, out=x)", TypeError, "tensors cannot be written to by out="),
-        ("np.modf(x, out=(y, y))", TypeError, r"np\.modf of tensors does not support out= for "
-        r"several results"),
-        ("np.divide(1.0, x, out=np.zeros((2, 3)))", RuntimeError, r"functions with out=\.\.\. "
-        r"arguments don't support automatic differ"),
-        ("np.sum(x, out=np.zeros(()))", RuntimeError, r"functions with out=\.\.\. arguments don't "
-        r"support automatic differentiation"),
-        ("np.full_like(x, x[0, 0])", TypeError, "a tensor that requires grad loses its gradient "
-        "here"),
-        ("np.put(x, [0], 1.0)", TypeError, r"gradcli has no numpy\.put on tensors"),
-        ("np.histogram_bin_edges(x, 'auto')", TypeError, "a tensor that requires grad loses its "
-        "gradient here: write x.detach"),
-        ("np.histogram2d(x[0], x[1])", TypeError, "a tensor that requires grad loses its gradient "
-        "here"),
-        ("np.histogram(v, weights=x[0])", TypeError, "a tensor that requires grad loses its "
-        "gradient here"),
-    ],
-)  # fmt: skip
-def test_what_numpy_takes_and_tensors_do_not(
-    text: str, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        run(
-            text,
-            {
-                **copies(),
-                "y": ARRAYS["y"].copy(),
-                "x": torch.tensor(ARRAYS["x"], requires_grad=True),
-            },
-        )
+@pytest.mark.parametrize(("text", "error", "message"), TABLES["refused"])
+def test_what_numpy_takes_and_tensors_do_not(text: str, error: str, message: str) -> None:
+    x = torch.tensor(ARRAYS["x"], requires_grad=True)
+    with pytest.raises(
+        {"TypeError": TypeError, "RuntimeError": RuntimeError}[error], match=message
+    ):
+        run(text, {**copies(), "x": x})
 
 
 def test_arrays_are_written_to_where_a_mask_holds() -> None:
@@ -363,22 +303,7 @@ def test_lists_are_arrays_of_numpys_floats(
     assert np.array_equal(call(torch.tensor(at)).numpy(), call(at)), name
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "sin",
-        "sqrt",
-        "exp2",
-        "arctan",
-        "cbrt",
-        "true_divide",
-        "logaddexp",
-        "mean",
-        "std",
-        "var",
-        "hypot",
-    ],
-)
+@pytest.mark.parametrize("name", TABLES["in doubles"])
 @pytest.mark.parametrize("kind", ["int64", "int32"])
 def test_whole_numbers_are_computed_with_in_doubles(name: str, kind: str) -> None:
     """As NumPy does, where PyTorch's own functions take floats of its default dtype."""
@@ -389,16 +314,7 @@ def test_whole_numbers_are_computed_with_in_doubles(name: str, kind: str) -> Non
     assert found.numpy() == pytest.approx(function(*[entries] * count), rel=1e-15)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "np.split(v, [2, 3])",
-        "np.array_split(v, 2)",
-        "np.hsplit(x, 3)",
-        "np.vsplit(x, 2)",
-        "np.dsplit(np.stack([x, x], 2), 2)",
-    ],
-)
+@pytest.mark.parametrize("text", TABLES["parts"])
 def test_parts_are_lists(text: str) -> None:
     wanted, found = (
         run(text, copies()),
@@ -421,38 +337,26 @@ def test_eigenvectors_of_either_triangle() -> None:
         ), triangle
 
 
-N = ARRAYS["x"].copy()
-N[0, 1] = np.nan
 WHOLE = np.array([6, 4, 9])
-# More than the catalogue's functions of these names have, which NumPy's keywords, axes and dtypes
-# mean.
-FURTHER = [
-    (lambda i: np.bitwise_and(i, [3, 5, 1]), WHOLE), (lambda i: np.array([1, 2, 4]) | i, WHOLE), (np.invert, WHOLE),
-    (lambda i: np.left_shift(i, 2), WHOLE), (lambda i: np.gcd(i, 6), WHOLE), (lambda i: np.lcm(4, i), WHOLE),
-    (lambda b: np.array([True, False, True]) ^ b, WHOLE > 4), (np.bitwise_count, WHOLE), (np.reciprocal, WHOLE),
-    (lambda i: np.float_power(i, -i), WHOLE), (np.average, WHOLE), (lambda i: np.average(i, weights=i), WHOLE), (np.cov, WHOLE),
-    (lambda i: np.add(i, [i[0], 0.1, 2]), WHOLE), (lambda i: np.insert(i, [1, 1], [7.13, 2]), WHOLE),
-    (lambda x: np.insert(x, 1, [0.1, 0.2], axis=1), ARRAYS["x"].astype(np.float32)),
-    (lambda x: np.nansum(x, where=np.array([1, 1, 0]) > 0), N),
-    (lambda x: np.angle(x, deg=True), ARRAYS["x"]), (lambda x: np.trace(x, 1, dtype=np.float32), ARRAYS["x"]),
-    (lambda x: np.vecdot(x, np.cos(np.arange(6.0)).reshape(2, 1, 3), axis=0), ARRAYS["x"]),
-    (lambda x: np.linalg.vecdot(x, np.cos(np.arange(6.0)).reshape(2, 1, 3), axis=0), ARRAYS["x"]),
-    (lambda x: np.linalg.vecdot(x, np.array([0.5, 2.0, -1.0])), ARRAYS["x"]),
-    (lambda x: np.ldexp(x, np.array([3, -2, 0])), ARRAYS["x"]),
-    (lambda x: np.ldexp(x, np.array([1024, 2045, -2045])), np.array([0.5, 2.3e-308, 1.7e308])),
-    (lambda x: np.insert(x, slice(0, 2), [5.0, 6.0], axis=1), ARRAYS["x"]),
-    (lambda x: np.delete(x, slice(None, None, 2), axis=1), ARRAYS["x"]),
-    (lambda x: np.delete(x, [[0], [3]]), ARRAYS["x"]),
-    (np.fft.fftshift, ARRAYS["x"]), (lambda x: np.fft.ifftshift(x, 1), ARRAYS["x"]), (lambda x: np.fft.ifftshift(x, (0, -1)), ARRAYS["x"]),
-    (lambda x: np.transpose(x[0], 0), ARRAYS["x"]), (lambda x: np.roll(x, ()), ARRAYS["x"]),
-    (lambda x: np.concatenate([x, x], dtype="float32"), ARRAYS["x"]),
-]  # fmt: skip
+FURTHER = {
+    "i": WHOLE,
+    "b": WHOLE > 4,
+    "x": ARRAYS["x"],
+    "s": ARRAYS["x"].astype(np.float32),
+    "n": np.where(np.arange(6).reshape(2, 3) == 1, np.nan, ARRAYS["x"]),
+    "h": np.array([0.5, 2.3e-308, 1.7e308]),
+}
 
 
-@pytest.mark.parametrize(
-    ("function", "array"), FURTHER, ids=[str(place) for place in range(len(FURTHER))]
-)
-def test_what_keywords_axes_and_dtypes_mean_to_numpy(function: Any, array: np.ndarray) -> None:
+@pytest.mark.parametrize("text", TABLES["keywords, axes, dtypes"])
+def test_what_keywords_axes_and_dtypes_mean_to_numpy(text: str) -> None:
+    """More than the catalogue's functions of these names have."""
+    (name,) = set(re.findall(r"\b[ibxsnh]\b", text))
+    array = FURTHER[name]
+
+    def function(array: Any) -> Any:
+        return eval(text, {"np": np, name: array})
+
     found, wanted = function(torch.tensor(array)), function(array)
     assert found.numpy() == pytest.approx(wanted, rel=1e-6 if array.dtype == np.float32 else 1e-13)
     assert found.dtype.is_floating_point == (np.asarray(wanted).dtype.kind == "f")
@@ -488,10 +392,7 @@ def test_bins_of_what_requires_no_grad() -> None:
     assert [part.tolist() for part in found] == [part.tolist() for part in wanted]
 
 
-@pytest.mark.parametrize("text", [
-    "np.linspace(x, 2 * x, 3)", "np.ldexp(x, [1, 2])", "np.insert(x, 1, 2.5)", "np.block([x, x])",
-    "np.delete(x, 0)", "np.piecewise(x, [x > 1.2], [lambda t: 2 * t, 0.5])", "np.unique(x)", "np.choose([0, 1], [x, x])",
-])  # fmt: skip
+@pytest.mark.parametrize("text", TABLES["single precision"])
 def test_single_precision_stays(text: str) -> None:
     array = np.array([1.0, 1.5], np.float32)
     found, wanted = (eval(text, {"np": np, "x": x}) for x in (torch.tensor(array), array))

@@ -119,47 +119,20 @@ def test_rosenbrock_is_minimized_with_our_gradient() -> None:
     assert rosen(found.x) < 1e-9
 
 
-def test_logistic_regression_learns() -> None:
-    weights = np.zeros(3)
-    for _ in range(100):
-        x = torch.tensor(weights, requires_grad=True)
-        loss = logistic_loss(x)
-        loss.backward()
-        weights -= x.grad.numpy() * 0.1
-    assert float(logistic_loss(weights)) < 0.6 * float(logistic_loss(np.zeros(3)))
-
-
 @pytest.mark.parametrize(
-    ("expression", "wanted"),
+    "expression",
     [
-        (lambda t, a: np.sin(t), lambda x, a: np.sin(x)),
-        (lambda t, a: np.sum(t, axis=1), lambda x, a: np.sum(x, axis=1)),
-        (lambda t, a: np.add.reduce(t), lambda x, a: np.add.reduce(x)),
-        (lambda t, a: t @ a.T, lambda x, a: x @ a.T),
-        (lambda t, a: a.T @ t, lambda x, a: a.T @ x),
-        (lambda t, a: a * t + 2.0, lambda x, a: a * x + 2.0),
-        (lambda t, a: np.concatenate([t, a]), lambda x, a: np.concatenate([x, a])),
-        (lambda t, a: np.where(t > 0.5, t, a), lambda x, a: np.where(x > 0.5, x, a)),
-        (lambda t, a: np.clip(t, -1, 1), lambda x, a: np.clip(x, -1, 1)),
-        (lambda t, a: np.einsum("ij,kj->ik", t, a), lambda x, a: np.einsum("ij,kj->ik", x, a)),
-        (lambda t, a: np.var(t, axis=0), lambda x, a: np.var(x, axis=0)),
-        (lambda t, a: np.transpose(t), lambda x, a: np.transpose(x)),
-        (lambda t, a: np.power(np.abs(t), 1.5), lambda x, a: np.power(np.abs(x), 1.5)),
-        (lambda t, a: np.float64(3) * t / np.array(2.0), lambda x, a: 3 * x / 2.0),
+        lambda t, a: t @ a.T,
+        lambda t, a: a.T @ t,
+        lambda t, a: a * t + 2.0,
+        lambda t, a: np.float64(3) * t / np.array(2.0),
+        lambda t, a: np.concatenate([t, a]),
+        lambda t, a: np.power(np.abs(t), 1.5),
     ],
 )
-def test_numpy_function_on_a_tensor(
-    expression: Callable[..., Any], wanted: Callable[..., Any]
-) -> None:
+def test_an_expression_of_arrays_and_a_tensor(expression: Callable[..., Any]) -> None:
+    """Operators, mostly; functions have `test_numpy_calls.py`."""
     at, other = RANDOM.uniform(0.1, 2.0, (2, 3)), RANDOM.uniform(0.1, 2.0, (2, 3))
-    t = torch.tensor(at, requires_grad=True)
-    found = expression(t, other)
-    assert found.requires_grad
-    assert found.dtype is torch.float64
-    assert found.detach().numpy() == pytest.approx(wanted(at, other), rel=1e-14)
-
-
-def test_what_numpy_has_and_tensors_have_not_is_refused_by_name() -> None:
-    t = torch.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.raises(TypeError, match=r"gradcli has no numpy.*eigvals on tensors"):
-        np.linalg.eigvals(torch.outer(t, t))
+    found = expression(torch.tensor(at, requires_grad=True), other)
+    assert (found.requires_grad, found.dtype) == (True, torch.float64)
+    assert found.detach().numpy() == pytest.approx(expression(at, other), rel=1e-14)

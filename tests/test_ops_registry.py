@@ -376,22 +376,12 @@ def test_float32_stays_float32(op: Op) -> None:
 )
 def test_two_operands_broadcast(op: Op) -> None:
     x, y = np.array([[0.3], [1.6]]), np.array([0.7, 1.1, 2.9])
-    scope, root, names = applied(op, x, y)
+    scope, root, _ = applied(op, x, y)
     value = np.asarray(forward([root], scope.values)[root])
     assert value.shape == root.shape == (2, 3)
     assert value.tolist() == [
         [op.forward(np.float64(a), np.float64(b)) for b in y] for a in x[:, 0]
     ]
-    if op.result != "float" or op.kind == "flat":
-        return
-    seed = np.array([[1.0, -2.0, 0.5], [3.0, 0.25, -1.0]])
-    found = swept(scope, root, seed, names)
-    table = np.empty((2, 3, 2))
-    for i, j in np.ndindex(2, 3):
-        one, node, leaves = applied(op, x[i, 0], y[j])
-        table[i, j] = [swept(one, node, seed[i, j], leaves)[n] for n in leaves]
-    assert found[names[0]] == pytest.approx(table[..., 0].sum(axis=1, keepdims=True))
-    assert found[names[1]] == pytest.approx(table[..., 1].sum(axis=0))
 
 
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import EVERY as CASES
-from cases.case import Case
+from cases import Case
 from helpers import thinned
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded import over
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
@@ -135,20 +136,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 @pytest.mark.usefixtures("_any_size")
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        # the sign of a zero
-        ("atan2(x + 0, -1)", {"x": -0.0}), ("copysign(2, 0 + x)*y", {"x": -0.0, "y": 3.0}), ("atan2(x**0.5, -1)", {"x": -0.0}),
-        ("sum(a/(b + 0))", {"a": [1.0, 2.0], "b": [-0.0, 1.0]}), ("sum(atan2(a - 0, -1))", {"a": [-0.0, 0.0]}),
-        # cotangents of zeros before operations on whole arrays
-        ("abs(norm(b))", {"b": [NAN, 2.0]}), ("norm(b)**0", {"b": [NAN, 1.0]}), ("relu(-1 - "
-        "norm(b))", {"b": [INF, 2.0]}),
-        ("relu(-logsumexp(b, 0))", {"b": [INF, 2.0]}), ("relu(-1 - cumprod(b)[1])", {"b": [INF, 2.0]}),
-        ("sum(c)*norm(b)", {"b": [INF, 7.0], "c": [0.0, 0.0]}), ("sum(where(b > b, prod(b), -1))", {"b": [INF, 0.0, 2.0]}),
-        ("sum(prod(c)**0)", {"c": [-0.0, NAN, -0.0, 700.0]}),
-    ],
-)  # fmt: skip
+@over("unrolling", "zeros and what they end", "text", "values")  # fmt: skip
 def test_zeros_keep_their_signs_and_end_what_does_not_matter(
     text: str, values: dict[str, Any]
 ) -> None:

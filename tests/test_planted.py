@@ -3,7 +3,8 @@ true number.
 
 A row is a mistake in one operation's record and a program that meets it, with the numbers that
 mathematics and the mistake give at the worst entry. Without the mistake every row's program must
-agree.
+agree. One row stands for each way in which a mistake can hide; `planting` plants others of every
+kind into every operation.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from checking import (
     rounded,
     said,
     scaled,
-    t,
     times,
     verdict_of,
     vjp,
@@ -37,16 +37,10 @@ from planting.mistakes import Mistake, table, tried
 from planting.records import meanings, slopes
 
 from gradcli.graph import sweep
-from gradcli.ops.arrays.shapes import reshape, scatter_add, transpose
+from gradcli.ops.arrays.shapes import scatter_add
 from gradcli.ops.calling import signatures
-from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import greater, less, where
-from gradcli.ops.linalg.equations_and_factors import solve
-from gradcli.ops.linalg.matrix_functions import adjugate
-from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.cumulative import cumsum
-from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import find, registry
+from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.ops.special.gamma import sigmoid
 
@@ -67,142 +61,43 @@ class Row(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012
 
 
-FOUR = [1.0, 2.0, 4.0, 7.0]  # mean 3.5, deviations -2.5, -1.5, 0.5, 3.5
-SQUARE = [[2.0, 1.0], [0.5, 3.0]]  # det 5.5
 X500 = np.linspace(1.0, 2.0, 500)
-S = 1 / (1 + math.exp(-0.7))  # sigmoid(0.7)
-SOFT = [math.exp(v) / sum(map(math.exp, (0.5, 1.0, -0.3))) for v in (0.5, 1.0, -0.3)]
-
-ELEMENTWISE = [
+HESSIAN = {"mode": "hessian"}
+ROWS = [
     Row("wrong sign", "sin", partial(0, times(-1.0)), "sin(x)", {"x": 0.7}, "x", -math.cos(0.7), math.cos(0.7)),
-    Row("forgotten sign", "cos", partial(0, times(-1.0)), "cos(x)", {"x": 0.7}, "x", math.sin(0.7), -math.sin(0.7)),
-    Row("factor 2", "exp", partial(0, times(2.0)), "exp(x)*y", {"x": 1.0, "y": 3.0}, "x", 6 * math.e, 3 * math.e),
-    Row("missing square", "tanh", partial(0, instead(lambda out, x: 1 - out)), "tanh(x)", {"x": 0.5}, "x",
-        1 - math.tanh(0.5), 1 - math.tanh(0.5) ** 2),
-    Row("missing term", "sigmoid", partial(0, instead(lambda out, x: out)), "sigmoid(x)", {"x": 0.7}, "x", S, S * (1 - S)),
-    Row("sign of the denominator", "div", partial(1, times(-1.0)), "x/y", {"x": 3.0, "y": 2.0}, "y", 0.75, -0.75),
-    Row("missing numerator", "div", partial(1, instead(lambda out, x, y: -1 / (y * y))), "x/y", {"x": 3.0, "y": 2.0}, "y",
-        -0.25, -0.75),
-    Row("swapped operands", "mul", partial(0, instead(lambda out, x, y: x)), "x*y", {"x": 2.0, "y": 3.0}, "x", 2.0, 3.0),
-    Row("sign of the subtrahend", "sub", partial(1, instead(lambda out, x, y: 1)), "x - y", {"x": 2.0, "y": 3.0}, "y", 1.0, -1.0),
-    Row("exponent not lowered", "pow", partial(0, instead(lambda out, x, y: y * out)), "x**3", {"x": 2.0}, "x", 24.0, 12.0),
-    Row("logarithm of the exponent", "pow", partial(1, instead(lambda out, x, y: out * log(y))), "x**y", {"x": 2.0, "y": 3.0}, "y",
-        8 * math.log(3), 8 * math.log(2)),
-    Row("off by 5e-6", "sqrt", partial(0, times(1 + 5e-6)), "sqrt(x)", {"x": 4.0}, "x", 0.25 * (1 + 5e-6), 0.25),
     Row("a constant off by 1e-9", "erf", partial(0, times(1 + 1e-9)), "erf(x)", {"x": 0.5}, "x",
         2 / math.sqrt(math.pi) * math.exp(-0.25) * (1 + 1e-9), 2 / math.sqrt(math.pi) * math.exp(-0.25)),
-    Row("ln 2 to ten digits", "log2", partial(0, instead(lambda out, x: 1 / (x * 0.6931471806))), "log2(x)", {"x": 2.0}, "x",
-        1 / (2 * 0.6931471806), 1 / (2 * math.log(2))),
     Row("off by 1e-14: below rounding", "log", partial(0, times(1 + 1e-14)), "log(x)", {"x": 4.0}, "x", 0.25 * (1 + 1e-14), 0.25),
-    Row("9e-6 for the derivative of 1e-6*x", "mul", partial(1, times(9.0)), "1e-6*x", {"x": 2.0}, "x", 9e-6, 1e-6),
     Row("wrong sign of something small", "mul", partial(1, times(-1.0)), "1e-6*x", {"x": 2.0}, "x", -1e-6, 1e-6),
     Row("missing exp(-20*x)", "exp", partial(0, instead(lambda out, x: 0.0 * x)), "x + exp(-20*x)", {"x": 1.0}, "x",
         1.0, 1 - 20 * math.exp(-20)),
     Row("wrong in one branch only", "relu", partial(0, instead(lambda out, x: where(less(x, 0.0), 0.01, 1.0))), "sum(relu(x))",
         {"x": [1.5, -2.0, 3.0]}, "x[1]", 0.01, 0.0),
-    Row("no sign in one branch", "abs", partial(0, instead(lambda out, x: 1)), "sum(abs(x))", {"x": [1.5, -2.0, 3.0]}, "x[1]",
-        1.0, -1.0),
-    Row("branches swapped", "maximum", partial(0, instead(lambda out, x, y: where(less(x, y), 1.0, 0.0))), "maximum(x, y)",
-        {"x": 2.0, "y": 1.0}, "x", 0.0, 1.0),
     Row("the branch not taken", "where", {"vjp": operand(1, lambda part: part * 0.0 + 1.0)}, "sum(where(x > 0, 3*x, x))",
         {"x": [1.0, -1.0]}, "x[1]", 4.0, 1.0),
-    Row("a leak beyond the bound", "clip", {"vjp": operand(0, lambda part: part + 0.1)}, "clip(x, "
-    "-1, 1)", {"x": 2.0}, "x",
-        0.1, 0.0),
     Row("wrong far from the origin", "softplus",
         partial(0, instead(lambda out, x, beta, threshold: where(greater(x, 5.0), 1.0, sigmoid(x)))), "sum(softplus(x))",
         {"x": [0.7, 6.0]}, "x[1]", 1.0, 1 / (1 + math.exp(-6))),
-    Row("operands swapped", "atan2", partial(0, instead(lambda out, y, x: y / (x * x + y * y))), "atan2(y, x)",
-        {"y": 1.0, "x": 2.0}, "y", 0.2, 0.4),
-    Row("missing factor out", "gamma", partial(0, instead(lambda out, x: find("digamma")(x))), "gamma(x)", {"x": 4.0}, "x",
-        1.2561176684318005, 6 * 1.2561176684318005),
-]  # fmt: skip
-
-STRUCTURAL = [
-    Row("factor 2", "sum", scaled(2.0), "sum(x*y)", {"x": [1.0, 2.0], "y": 3.0}, "x[0]", 6.0, 3.0),
-    Row("one entry only", "sum", vjp(lambda c, out, x, axis, keepdims: full(c, x, axis) * np.array([1.0, 0.0])), "sum(x**2)",
-        {"x": [1.0, 2.0]}, "x[1]", 0.0, 4.0),
     Row("one in 500 off by 0.05 %", "sum", {"vjp": operand(0, one_off(500, 123, 5e-4))}, "sum(x**2)", {"x": X500}, "x[123]",
         2 * X500[123] * 1.0005, 2 * X500[123]),
-    Row("missing 1/N", "mean", vjp(lambda c, out, x, axis, keepdims: full(c, x, axis)), "mean(x)", {"x": FOUR}, "x[0]", 1.0, 0.25),
-    Row("missing 2", "var", scaled(0.5), "var(x)", {"x": FOUR}, "x[0]", -0.625, -1.25),
-    Row("n for n - ddof", "var", vjp(lambda c, out, x, axis, keepdims, ddof: c * (x - mean(x, axis=axis, keepdims=True)) * 0.5),
-        "var(x, ddof=1)", {"x": FOUR}, "x[0]", -1.25, -2.5 * 2 / 3),
     Row("division by a zero entry", "prod", vjp(lambda c, out, x, axis, keepdims: full(c * out, x, axis) / x), "prod(x)",
         {"x": [0.0, 2.0, 3.0]}, "x[0]", nan, 6.0),
-    Row("forwards for backwards", "cumsum", vjp(lambda c, out, x, axis: cumsum(c, axis=0)), "sum(cumsum(x)*[1, 2, 4])",
-        {"x": [1.0, 1.0, 1.0]}, "x[0]", 1.0, 7.0),
     Row("index off by one", "getitem", vjp(lambda c, out, x, index: scatter_add(c, index=(0,), shape=x.shape)), "x[1]**2",
         {"x": [1.0, 3.0]}, "x[0]", 6.0, 0.0),
-    Row("duplicates overwritten", "getitem", {"vjp": operand(0, one_off(3, 1, -0.5))}, "sum(x[[1, "
-    "1, 2]])",
-        {"x": [1.0, 3.0, 4.0]}, "x[1]", 1.0, 2.0),
-    Row("slices swapped", "concatenate", {"vjp": lambda right: lambda *a, **s: tuple(reversed(right(*a, **s)))},
-        "sum(concatenate([x, y])*[1, 2])", {"x": [5.0], "y": [6.0]}, "x[0]", 2.0, 1.0),
     Row("slices swapped", "stack", {"vjp": lambda right: lambda *a, **s: tuple(reversed(right(*a, **s)))}, "stack([x, y])[0]",
         {"x": 5.0, "y": 6.0}, "y", 1.0, 0.0),
-    Row("axes not inverted", "transpose", vjp(lambda c, out, x, axes: reshape(transpose(c, axes=axes), shape=x.shape)),
-        "transpose(x, (1, 2, 0))[1, 0, 0]", {"x": np.ones((2, 2, 2))}, "x[0, 0, 1]", 1.0, 0.0),
-    Row("missing flip", "flip", vjp(lambda c, out, x, axis: c), "sum(flip(x)*[1, 2])", {"x": [1.0, 1.0]}, "x[1]", 2.0, 1.0),
-    Row("y not transposed", "matmul", {"vjp": instead(lambda c, out, x, y: (matmul(c, y), matmul(t(x), c)))}, "(x @ y)[0, 0]",
-        {"x": SQUARE, "y": [[1.0, 2.0], [3.0, 4.0]]}, "x[0, 1]", 2.0, 3.0),
-    Row("x not transposed", "matmul", {"vjp": instead(lambda c, out, x, y: (matmul(c, t(y)), matmul(x, c)))}, "(x @ y)[0, 0]",
-        {"x": SQUARE, "y": [[1.0, 2.0], [3.0, 4.0]]}, "y[1, 0]", 0.5, 1.0),
-    Row("swapped operands", "outer", {"vjp": instead(lambda c, out, x, y: (matmul(c, x), matmul(c, y)))}, "sum(outer(x, y))",
-        {"x": [1.0, 2.0], "y": [5.0, 6.0]}, "x[0]", 3.0, 11.0),
-    Row("off the diagonal", "trace", {"vjp": operand(0, lambda part: part + 1.0)}, "trace(x)", {"x": SQUARE}, "x[0, 1]", 1.0, 0.0),
-    Row("cofactors transposed", "det", vjp(lambda c, out, x: c * adjugate(x)), "det(x)", {"x": SQUARE}, "x[0, 1]", -1.0, -0.5),
     Row("zeros at a singular matrix", "det", scaled(0.0), "det(x)", {"x": [[1.0, 2.0], [2.0, 4.0]]}, "x[0, 0]", 0.0, 4.0),
-    Row("wrong sign", "inv", scaled(-1.0), "inv(x)[0, 0]", {"x": [[2.0]]}, "x[0, 0]", 0.25, -0.25),
-    Row("not transposed", "inv", vjp(lambda c, out, x, **_: -matmul(matmul(out, c), out)), "inv(x)[0, 0]", {"x": SQUARE}, "x[0, 1]",
-        3.0 / 5.5**2, 1.5 / 5.5**2),
-    Row("wrong sign by the matrix", "solve", {"vjp": operand(0, lambda part: -part)}, "solve(a, "
-    "b)[0]", {"a": [[2.0]], "b": [3.0]},
-        "a[0, 0]", 0.75, -0.75),
-    Row("not transposed by b", "solve", {"vjp": instead(lambda c, out, x, y: (None, solve(x, c)))},
-        "solve([[2, 1], [0.5, 3]], b)[0]", {"b": [1.0, 2.0]}, "b[1]", -0.5 / 5.5, -1 / 5.5),
-    Row("1/N for the softmax", "logsumexp", vjp(lambda c, out, x, axis, keepdims: full(c, x, axis) / 3.0), "logsumexp(x)",
-        {"x": [0.5, 1.0, -0.3]}, "x[2]", 1 / 3, SOFT[2]),
-    Row("missing term", "softmax", vjp(lambda c, out, x, axis: c * out), "softmax(x)[0]", {"x": [0.5, 1.0, -0.3]}, "x[1]",
-        0.0, -SOFT[0] * SOFT[1]),
-    Row("softmax forgotten", "log_softmax", vjp(lambda c, out, x, axis: c - sum_(c, axis=None, keepdims=True)), "log_softmax(x)[0]",
-        {"x": [0.5, 1.0, -0.3]}, "x[2]", -1.0, -SOFT[2]),
-    Row("not divided by the norm", "norm", vjp(lambda c, out, x, ord, axis, keepdims: full(c, x, axis) * x), "norm(x)",
-        {"x": [3.0, 4.0]}, "x[0]", 3.0, 0.6),
-    Row("missing 1/N", "std", scaled(4.0), "std(x)", {"x": FOUR}, "x[0]", -10 / math.sqrt(84), -2.5 / math.sqrt(84)),
-    Row("the smallest for the largest", "max", vjp(lambda c, out, x, axis, keepdims: full(c, x, axis) * np.array([1.0, 0.0])),
-        "max(x)", {"x": [1.0, 2.0]}, "x[0]", 1.0, 0.0),
-]  # fmt: skip
-
-HESSIAN = {"mode": "hessian"}
-SECOND = [
-    Row("sign of sin's second", "cos", partial(0, times(-1.0)), "grad(sin(x), x)", {"x": 0.7}, "x", math.sin(0.7), -math.sin(0.7)),
     Row("sign of sin's second", "cos", partial(0, times(-1.0)), "sin(x)", {"x": 0.7}, "x,x",
         math.sin(0.7), -math.sin(0.7), HESSIAN),
-    Row("first right, second not", "div", partial(1, times(2.0)), "grad(log(x), x)", {"x": 2.0}, "x", -0.5, -0.25),
     Row("mixed second", "mul", partial(1, times(1 + 1e-6)), "x*x*y", {"x": 3.0, "y": 2.0}, "x,y", 6.0 + 3e-6, 6.0, HESSIAN),
     Row("second of prod", "cumprod", scaled(3.0), "grad(prod(x), x)[0]", {"x": [2.0, 3.0, 5.0]}, "x[1]", 15.0, 5.0),
-    Row("second of det", "adjugate", scaled(-1.0), "grad(det(x), x)[0, 0]", {"x": SQUARE}, "x[1, "
-    "1]", -1.0, 1.0),
-    Row("second of cumprod", "reversed_horner", scaled(2.0), "grad(cumprod(x)[1], x)[0]", {"x": [2.0, 3.0]}, "x[1]", 2.0, 1.0),
-    Row("Hessian-vector product", "cos", partial(0, times(-1.0)), "hvp(sin(x), x, 2)", {"x": 0.7}, "x",
-        2 * math.cos(0.7), -2 * math.cos(0.7)),
-]  # fmt: skip
-
-FAST = [
-    Row("float32", "exp", {"forward": rounded}, "exp(x)", {"x": 0.7}, "x", float(np.float32(np.exp(0.7))), math.exp(0.7)),
-    Row("float32", "mul", {"forward": rounded, "operator": rounded}, "x*y*z", {"x": 0.1, "y": 0.3, "z": 1.0}, "z",
-        float(np.float32(0.1 * 0.3)), 0.1 * 0.3),
     Row("float32", "matmul", {"forward": rounded, "operator": rounded}, "(x @ y)**2", {"x": [0.1, 0.7], "y": [0.3, 1.0]}, "x[0]",
         0.6 * float(np.float32(0.73)), 0.6 * 0.73),
-    Row("float32", "cos", {"forward": rounded}, "sin(x)", {"x": 0.7}, "x", float(np.float32(math.cos(0.7))), math.cos(0.7)),
     Row("assigned, not added", "scatter_add", {"forward": lambda f: lambda x, index, shape: np.array([1.0, 0.0])},
         "sum(x[[0, 0]])", {"x": [3.0, 4.0]}, "x[0]", 1.0, 2.0),
     Row("no value", "log", {"forward": lambda f: lambda x: np.float64(nan)}, "x*log(y)", {"x": 1.0, "y": 2.0}, "x",
         nan, math.log(2)),
 ]  # fmt: skip
-
-ROWS = [*ELEMENTWISE, *STRUCTURAL, *SECOND, *FAST]
 over_rows = pytest.mark.parametrize(
     "row", [pytest.param(r, id=f"{r.op}: {r.title} in {r.text}") for r in ROWS]
 )
@@ -231,16 +126,7 @@ def test_without_the_mistake_it_agrees(row: Row) -> None:
 
 WRONG_VALUES = [
     ("sin", lambda f: lambda x: f(x) * (1 + 1e-9), "sin(x)", {"x": 0.7}),
-    (
-        "sum",
-        lambda f: lambda x, axis, keepdims: f(x, axis=axis, keepdims=keepdims) + 1e-6,
-        "sum(x)",
-        {"x": [1.0, 2.0]},
-    ),
-    ("matmul", lambda f: lambda x, y: f(x, y.T), "(x @ x)[0, 0]", {"x": SQUARE}),
-    ("mean", rounded, "mean(x)", {"x": [0.1, 0.2]}),
     ("tanh", lambda f: lambda x: f(x) if x < 5 else np.float64(1.0), "tanh(x)", {"x": 6.0}),
-    ("abs", lambda f: lambda x: x, "abs(x)", {"x": -2.0}),
     ("relu", lambda f: lambda x: np.float64(nan), "relu(x)", {"x": 2.0}),
 ]
 
@@ -271,8 +157,6 @@ def overwritten(right: Any) -> Any:
 
 SWEEP = [
     ("sum_to", lambda f: lambda x, shape: f(x, shape=shape) * 0.5, "sum(x*y)", {"x": 2.0, "y": [3.0, 4.0]}, "x", (), 3.5, 7.0),
-    ("sum_to", lambda f: lambda x, shape: find("getitem")(x, index=(0,)), "sum(x*[[1, 2], [3, 4]])", {"x": [1.0, 1.0]},
-     "x", (0,), 1.0, 4.0),
     ("contributions", overwritten, "x*x", {"x": 3.0}, "x", (), 3.0, 6.0),
     ("scale", lambda f: lambda cotangent, partial: partial + 0.0 * cotangent, "3*sin(x)", {"x": 0.7},
      "x", (), math.cos(0.7), 3 * math.cos(0.7)),
@@ -301,21 +185,15 @@ FIVE_AT_0 = partial(
 )
 HIDDEN: list[tuple[str, str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
     ("a choice outside of the one-sided derivatives", "relu", FIVE_AT_0, "relu(x)", {"x": 0.0}, {}),
-    ("outside, by another rule", "sin", partial(0, times(-1.0)), "relu(x) + sin(x)", {"x": 0.0}, {}),
     ("beside a jump", "sin", partial(0, times(2.0)), "floor(x) + sin(x)", {"x": 0.0}, {}),
     ("another entry on a kink", "abs", partial(0, instead(lambda out, x: 1)), "sum(abs(x))", {"x": [0.0, -2.0]}, {}),
-    ("another entry without a derivative", "sqrt", partial(0, times(2.0)), "sum(sqrt(x))", {"x": [0.0, 4.0]}, {}),
-    ("a zero derivative", "relu", partial(0, instead(lambda out, x: 1e-30)), "relu(x)", {"x": -1.0}, {}),
     ("a tiny derivative", "mul", partial(1, times(1 + 1e-6)), "1e-300*x", {"x": 1.0}, {}),
-    ("a huge derivative", "mul", partial(1, times(1 + 1e-6)), "1e300*x", {"x": 1.0}, {}),
     ("many digits lost", "exp", partial(0, times(1 + 1e-6)), "exp((1 - cos(x))/x**2)", {"x": 1e-6}, {}),
     ("float32", "sin", partial(0, times(1 + 1e-9)), "sin(x)", {"x": 0.7}, {"dtype": "float32"}),
     ("a jvp", "sin", partial(0, times(-1.0)), "sin(x)", {"x": 0.7}, {"jvp": {"x": 1.0}}),
     ("a Jacobian by rows", "sin", partial(0, times(-1.0)), "sin(x)", {"x": [0.7, 1.0]}, {"mode": "jacobian"}),
-    ("a Jacobian by columns", "sin", partial(0, times(-1.0)), "sin(x*[1, 2, 3])", {"x": 0.7}, {"mode": "jacobian"}),
     ("a seed", "sin", partial(0, times(-1.0)), "sin(x)", {"x": [0.7, 1.0]}, {"seed": [0.0, 1e-20]}),
     ("a large graph", "sin", partial(0, times(1 + 1e-9)), "sum(sin(x))", {"x": np.linspace(0.1, 1.0, 1000)}, {}),
-    ("an intermediate", "sin", partial(0, times(-1.0)), "y = 2*x; sin(y)", {"x": 0.7}, {"wrt": ["y"]}),
 ]  # fmt: skip
 
 

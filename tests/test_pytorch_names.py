@@ -47,18 +47,6 @@ def test_a_call_gives_what_pytorch_gives(line: str) -> None:
         assert the_same(found, wanted), f"{line}\n  gives   {found}\n  PyTorch {wanted}"
 
 
-@pytest.mark.parametrize(("name", "why"), [
-    ("Linear", "has parameters of its own, which are drawn at random; bind them, and write "
-    "F.linear"),
-    ("Sequential", "is a container of modules"),
-    ("BatchNorm2d", "has parameters of its own; write F.batch_norm"),
-    ("Nonesuch", "it has the functions of torch.nn.functional"),
-])  # fmt: skip
-def test_a_class_with_parameters_is_refused_with_what_to_write(name: str, why: str) -> None:
-    with pytest.raises(AttributeError, match=f"gradcli has no torch.nn.{name}: .*{why}"):
-        getattr(gradcli.nn, name)
-
-
 # Parameters that no object of ours keeps, and numbers that say the same.
 OTHERWISE = {
     "Hardtanh(min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None)":

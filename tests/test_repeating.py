@@ -10,6 +10,7 @@ import subprocess
 from typing import get_args, get_origin
 
 import pytest
+from recorded import over
 
 from gradcli.cli.decide.cases import Repeating
 from gradcli.cli.inputs import Inputs
@@ -51,25 +52,6 @@ RECORDS = [
 ]
 FUNCTIONS = "def f(x):\n    return (x**3).sum()\n\n\ndef df(x):\n    return 2*x**2\n"
 
-RUNS = {
-    "a program": (["m.grad"], [4, 7, 8, 10, 12, 12]),
-    "one that is told apart from an option": (["-f", "-m.grad"], [1]),
-    "one whose name has an equals sign": (["a=1.grad"], [1]),
-    "one whose name has a quote, a blank and a newline": (["it's\n a.grad"], [1]),
-    "one whose name is no text": (["\udcff.grad"], [1]),
-    "a folder": (["folder"], [1, 2]),
-    "records": (["r.jsonl"], [2, 3, 4]),
-    "records in a file of another suffix": (["r.txt", "-i", "jsonl"], [2, 3, 4]),
-    "bindings and options": (["free.grad", "a=1,2", "--rtol", "1e-3", "--freeze", "b", "--freeze", "c", "--points", "3"], [1]),
-    "an expression": (["-e", "x**2*sin(x)", "--grad", "x=2*x"], [1]),
-    "one with bindings and claims": (["-e", "x**2 - '$HOME`' if x else y", "x=2", "y=@y.npy"], [1]),
-    "one that begins with a minus": (["-e", "-x**2", "x=3", "--grad-formula", "x=6"], [1]),
-    "one beside a file": (["good.grad", "-e", "f(a)", "--grad", "a=2"], [1]),
-    "a verdict of one's own": (["-e", "abs(x)", "x=0", "--fail-on", "kink"], [1]),
-    "a range": (["-e", "x**2", "--grad", "x=2*x+1", "--over", "x=0..1"], [1]),
-    "a function": (["--function", "mine:f", "--gradient", "mine:df", "--at", "x=[1, 2]", "--rtol", "1e-4"], [1]),
-}  # fmt: skip
-
 
 @pytest.fixture
 def inputs(tmp_path, monkeypatch):
@@ -98,7 +80,7 @@ def failures(done):
 
 
 @shell
-@pytest.mark.parametrize(("arguments", "lines"), RUNS.values(), ids=RUNS)
+@over("repeating", "runs", "arguments", "lines")
 def test_the_command_gives_the_same_failure(call_cli, inputs, arguments, lines):
     done = call_cli("check", *arguments, "--format", "jsonl", "--no-cache")
     commands, bad = failures(done)
@@ -174,21 +156,6 @@ def test_a_terminal_does_not_break_it(tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
-    "arguments", [["-"], ["-e", "x**2", "x=@-", "--grad", "x=1"], ["-e", "+".join(["x"] * 1000), "x=1", "--grad", "x=1"]],
-    ids=["standard input", "data of standard input", "a long expression"],
-)  # fmt: skip
-def test_what_cannot_be_repeated_has_no_command(call_cli, arguments):
-    done = call_cli(
-        "check",
-        *arguments,
-        "--format",
-        "jsonl",
-        stdin="assert 1 == 2\n" if arguments == ["-"] else "[3]",
-    )
-    assert "repeat" not in json.loads(done.stdout)["outcome"]
-
-
 @shell
 @pytest.mark.parametrize(
     "word",
@@ -213,24 +180,3 @@ def test_a_word_is_a_word(word):
     assert words(shell_word(word)) == [word]
     assert shell_word(word).isprintable()
     assert "##[" not in shell_word(word)
-
-
-MISUSES = {
-    "two files": (["m.grad", "good.grad", "--line", "1"], "--line is about one file"),
-    "beside an expression": (["m.grad", "-e", "x", "--line", "1"], "--line is about one file"),
-    "of a function": (["--function", "m:f", "--gradient", "m:g", "--at", "x=1", "--line", "1"], "--function and --line exclude each other"),
-    "with a baseline": (["m.grad", "--line", "1", "--baseline", "b.json"], "--line and --baseline "
-    "exclude each other"),
-    "a line without a case": (["m.grad", "--line", "1"], "there is nothing to check in line 1 of "
-    "'m.grad'"),
-    "a line beyond the end": (["r.jsonl", "--line", "10"], "there is nothing to check in line 10 "
-    "of 'r.jsonl'"),
-    "no number": (["m.grad", "--line", "0"], "--line must be a whole number from 1, not 0"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("arguments", "said"), MISUSES.values(), ids=MISUSES)
-def test_a_line_of_nothing(call_cli, inputs, arguments, said):
-    done = call_cli("check", *arguments)
-    assert done.returncode == 2
-    assert said in done.stderr

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from checking import planted
+from recorded import over
 
-from gradcli.cli.repl.commands import COMMANDS, is_complete, run_command, split
+from gradcli.cli.repl.commands import is_complete, run_command, split
 from gradcli.cli.repl.session import Session, Settings, State
 
 
@@ -31,69 +32,9 @@ class Typed:
 
 
 # what is typed, and what the last line shows
-SHOWN = [
-    (["x = 2", "x^2"], ["x^2", "value    4.0", "x  4.0"]),
-    (
-        ["x = 2", "x^2", "_ * 3"],
-        ["value    12.0", "x  12.0"],
-    ),  # the gradient goes through the last result
-    (["x = 2", "x^2", "x = 3", "_ + 1"], ["value    5.0"]),  # which stays what it was
-    (["x = 2", "x^2", "y = _", "x = 5", "y"], ["value    4.0"]),
-    (["x = 2", "x = 1/zz", "x"], ["value    2.0"]),  # a line that fails changes nothing
-    (["x = 2", "x = 3; y = zz", "x"], ["value    2.0"]),  # the whole of it
-    (["x = 2", "f(t) = t^3", "f(x)"], ["value    8.0", "x  12.0"]),
-    (["f(t) = t^2", "f(t) = t^3 + g(", "f(2)"], ["value    4.0"]),
-    (["const k = 3", "x = 2", "k*x"], ["value    6.0", "x  3.0"]),
-    (["α = 2", "α²"], ["value    4.0", "α  4.0"]),
-    (["x = 2\ny = 3\nx*y"], ["value    6.0"]),  # a paste of several lines
-    (
-        ["import torch\nx = torch.tensor([1., 2.], requires_grad=True)\n(x**2).sum()"],
-        ["value    5.0", "[2., 4.]"],
-    ),
-    ([">>> x = 2\n>>> x**2\n4\n"], ["value    4.0"]),
-    (["x = 2", "assert x^2 == 4"], ["true"]),
-    (["x = 1", "x = 2", ":undo", "x"], ["value    1.0"]),
-    (["x = 1", ":reset", "x"], ["error[missing-value]: no value for 'x'"]),
-    (["x = [1, 2, 3]", "f(t) = t^2", ":vars"], ["x  [1., 2., 3.]", "f  f(t) = t^2"]),
-    ([":vars"], ["no names yet"]),
-    ([":hlep"], ["error[usage]: no such command: :hlep", "did you mean :help?"]),
-    ([":set chekc off"], ["did you mean 'check'?"]),
-    ([":set check maybe"], ["'check' must be one of on, off"]),
-    ([":set check on", "x = 2", "x^2"], ["agree"]),
-    ([":set formula on", "x = 2", "x^2"], ["2*x"]),
-    ([":set digits 3", "x = 2", "x/3"], ["0.667"]),
-    ([":set wrt x", "x = 2; y = 3", "x*y"], ["x  3.0"]),
-    ([":set limit work=1", ":set limit"], ["work=1"]),
-    ([":set limit work=much"], ["error"]),
-    (["_"], ["there is no last result"]),
-    ([":explain"], ["there is no expression, and no query before"]),
-    (["x = 2", "x^2", ":explain"], ["forward", "PowBackward0"]),
-    (["x = 2", "x^2", "x*3", ":explain _ + 1"], ["(x*3) + 1"]),
-    ([":diff a*t^3 t"], ["∂/∂t     3*a*t**2"]),
-    (["f(t) = t^2", ":diff f(q)"], ["d/dq     2*q"]),
-    (["k = 2", ":diff x^2*k x"], ["∂/∂x     2*k*x"]),
-    ([":help relu"], ["relu(x)"]),
-    ([":help unknown-name"], ["unknown-name:"]),
-    ([":help :save"], [":save FILE.grad"]),
-    ([":help nonsensical"], ["nonsensical"]),
-    ([":help"], [f":{name}" for name in COMMANDS]),
-    (["x = @missing.npy"], ["error", "missing.npy"]),
-    (
-        ["x = 2", "\n\nx +* 3"],
-        ["<expression>:4:4", "4 | x +* 3\n  |    ^"],
-    ),  # lines are counted as they are typed
-    (
-        ["x = 2", "x^2", "1 + _ + zz"],
-        ["1 + _ + zz", "        ^^"],
-    ),  # the place in the line as it was typed
-    ([":load missing.grad"], ["error", "missing.grad"]),
-    ([":save"], ["one file is named here"]),
-    ([":save s.grad"], ["nothing has run yet"]),
-    (["x = 2", "y = ['x', _]"], ["error"]),
-]
 
 
-@pytest.mark.parametrize(("lines", "wanted"), SHOWN, ids=lambda case: " ⏎ ".join(case)[:60])
+@over("repl", "shown", "lines", "wanted")
 def test_what_is_shown(
     lines: list[str], wanted: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,34 +127,12 @@ def test_an_interrupt_leaves_the_session_as_it_was(capsys: pytest.CaptureFixture
         assert own.feed(line) == other.feed(line)
 
 
-@pytest.mark.parametrize(
-    ("text", "complete"),
-    [
-        ("x = 2", True), ("f(x", False), ("f(x,\n  y)", True), ("x = [1,", False), ("f(x))", True), ("'('", True), ("x # (", True),
-        ("def f(x):", False), ("def f(x):\n    return x", False), ("def f(x):\n    return x\n", True), ("x + \\", False), ("f'(x", False),
-        (":plot (x", True), ("", True), ("f(x\n\n", True), ("for i in range(3):\n    x = i", False),
-        ("def f(x):\n    return x\nf(2)", True),
-    ],
-)  # fmt: skip
+@over("repl", "complete", "text", "complete")  # fmt: skip
 def test_what_goes_on(text: str, complete: bool) -> None:
     assert is_complete(text) is complete
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expression", "arguments"),
-    [
-        ("plot", "sin(x) * 2 x=-3..3", "sin(x) * 2", ["x=-3..3"]),
-        ("plot", "x == 2", "x == 2", []),
-        ("explain", "x^2 --wrt x", "x^2", ["--wrt", "x"]),
-        ("explain", "--wrt x", "", ["--wrt", "x"]),
-        ("plot", "x=-1..1", "", ["x=-1..1"]),
-        ("diff", "x^2*y x y --order 2", "x^2*y", ["x", "y", "--order", "2"]),
-        ("diff", "x^2 * y", "x^2 * y", []),
-        ("diff", "'x^2 + y' x", "x^2 + y", ["x"]),
-        ("explain", "-x**2", "-x**2", []),
-        ("explain", "sum(x, axis=0)", "sum(x, axis=0)", []),
-    ],
-)
+@over("repl", "arguments", "name", "text", "expression", "arguments")
 def test_arguments_of_commands(name: str, text: str, expression: str, arguments: list[str]) -> None:
     assert split(name, text) == (expression, arguments)
 

@@ -11,25 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from format_readers import cells_of, page_of, seen_in
-from hypothesis import HealthCheck, given, settings
+from format_readers import page_of
+from hypothesis import given
 from hypothesis import strategies as st
 from recorded import read_json
-from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, summary_of, unknown, written
+from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, unknown, written
 
-from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
-from gradcli.inert import (
-    inert_lines,
-    markdown_code,
-    one_line,
-    printable,
-    workflow_command,
-    workflow_data,
-    workflow_property,
-)
+from gradcli.errors import GradcliError, InputError
+from gradcli.query.baseline import Identities
 from gradcli.report import machine_reports
 from gradcli.report.data import encode
-from gradcli.report.describing import Fingerprints, Place, block, location, message, place_of
+from gradcli.report.describing import block, fingerprint, message
 from gradcli.report.outcomes import (
     BAD,
     ERROR,
@@ -37,12 +29,8 @@ from gradcli.report.outcomes import (
     KINDS,
     PASSED,
     STATUSES,
-    XFAILED,
-    XPASSED,
-    Worst,
-    gravity,
 )
-from gradcli.report.records import Asserted, Failure, Record
+from gradcli.report.records import Failure
 from gradcli.report.rules import RULES
 from gradcli.report.verdicts import Verdict
 
@@ -292,121 +280,6 @@ def test_an_interrupted_run_says_so(kind, outcomes):
 # -- text of any kind
 # ------------------------------------------------------------------------------------------------
 
-NASTY = [
-    "\x1b[31m", "\x00", "\r\n", "\udcff", "\ud800", "\ufffe", "\x85", "\u2028", "\u202e", "😀", "é", "|", "\\|", "`", "``", "<&>\"'", "]]>",
-    "<", "::error::", "%0A", "%", ",:", "{0}", "@me", "../", "/", "~", " ", "x",
-]  # fmt: skip
-LONG = ["x" * 9000, "\n" * 50, "|" * 3000, ""]
-TEXTS = st.lists(st.sampled_from(NASTY) | st.characters(), max_size=8).map(
-    "".join
-) | st.sampled_from(LONG)
-
-
-@st.composite
-def outcomes(draw):
-    file, line = draw(TEXTS), draw(st.integers(1, 10**6))
-    expr = draw(TEXTS)
-    status = draw(st.sampled_from(STATUSES))
-    error = None
-    if status == ERROR:
-        source = Source(expr, draw(st.sampled_from([file, None, "<claim of x>"])), line)
-        start = draw(st.integers(0, len(expr)))
-        error = ArgumentError(
-            draw(TEXTS),
-            span=draw(st.sampled_from([None, Span(start, len(expr))])),
-            source=source,
-            help=draw(TEXTS),
-        )
-    return case(
-        expr, status, draw(st.sampled_from([None, *Verdict])), name=draw(TEXTS), reason=draw(st.none() | TEXTS),
-        details=draw(st.lists(TEXTS, max_size=3)), id=draw(st.none() | TEXTS), file=draw(st.sampled_from([file, None])), line=line,
-        column=draw(st.integers(1, 99)), record_line=draw(st.booleans()), error=None if error is None else Failure.of(error),
-    )  # fmt: skip
-
-
-anything = settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=150,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
-
-
-@anything
-@given(st.lists(outcomes(), max_size=4))
-def test_text_of_any_kind_breaks_no_report(run):
-    texts = {kind: written(kind, run, verbose=True) for kind in KINDS}
-    for text in texts.values():
-        text.encode("utf-8")
-    for kind in ("text", "junit", "markdown"):
-        assert all(line.isprintable() for line in texts[kind].split("\n"))
-    assert [record["outcome"]["status"] for record in json.loads(texts["json"])] == [
-        outcome.status for outcome in run
-    ]
-    assert [json.loads(line) for line in texts["jsonl"].split("\n")[:-1]] == json.loads(
-        texts["json"]
-    )
-    bad = sum(outcome.bad for outcome in run)
-    suite = ET.fromstring(texts["junit"])[0]
-    assert len(suite) == len(run) == int(suite.get("tests"))
-    assert len(suite.findall("*/failure")) + len(suite.findall("*/error")) == bad
-    assert [
-        re.match("::error (file|title)=", line) is not None
-        for line in texts["github"].split("\n")[:-1]
-    ] == [True] * bad
-    issues = json.loads(texts["gitlab"])
-    assert len({issue["fingerprint"] for issue in issues}) == len(issues) == bad
-    assert len(json.loads(texts["sarif"])["runs"][0]["results"]) == sum(
-        outcome.bad or outcome.status == XFAILED for outcome in run
-    )
-    table = page_of(texts["markdown"])[1]
-    assert [len(row) for row in table] == [len(table[0])] * (bad + 1) if bad else not table
-    assert texts["text"].split("\n")[-2] == summary_of(run).line()
-
-
-@settings(anything, max_examples=20)
-@given(st.lists(outcomes(), min_size=1, max_size=4))
-def test_text_of_any_kind_is_valid_sarif(run):
-    for result in valid_sarif(written("sarif", run))["results"]:
-        uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-        assert re.fullmatch(r"(file:///)?([\w.~/:-]|%[0-9A-F]{2})*", uri, re.ASCII), uri
-
-
-@anything
-@given(TEXTS)
-def test_code_in_a_cell_reads_as_it_was(text):
-    cell = markdown_code(text, 300)
-    assert seen_in(cell) == one_line(text, 300)
-    assert cells_of(f"|{cell} |") == [f"{cell} "]
-
-
-@anything
-@given(TEXTS, TEXTS)
-def test_github_reads_back_what_was_escaped(text, value):
-    def unescaped(text, *marks):
-        for mark, character in marks:
-            text = text.replace(mark, character)
-        return text
-
-    data = (("%0D", "\r"), ("%0A", "\n"))
-    assert unescaped(workflow_data(text), *data, ("%25", "%")) == text
-    assert (
-        unescaped(workflow_property(value), *data, ("%3A", ":"), ("%2C", ","), ("%25", "%"))
-        == value
-    )
-    line = workflow_command("error", text, file=value, line=3)
-    assert line.count("\n") + line.count("\r") == 0
-    properties, found = re.fullmatch("::error (.*?)::(.*)", line, re.DOTALL).groups()
-    assert properties.split(",") == [f"file={workflow_property(printable(value))}", "line=3"]
-    assert found == workflow_data(inert_lines(text))
-
-
-def test_json_of_records_holds_what_json_can():
-    record = Record("x\ud800\udcff", id=[float("nan"), {"a": float("-inf")}, "\ud800"])
-    found = json.loads(record.to_json())
-    assert (found["expr"], found["id"]) == ("x\ufffd\ufffd", ["nan", {"a": "-inf"}, "\ufffd"])
-
 
 # -- the parts
 # -------------------------------------------------------------------------------------------------------
@@ -426,31 +299,6 @@ def test_every_finding_has_a_rule():
         "critical",
         "blocker",
     }
-
-
-def test_gravity():
-    grave = [
-        case(verdict=Verdict.MISMATCH), case(verdict=Verdict.UNDETERMINED), case(verdict=Verdict.UNDEFINED),
-        case(verdict=Verdict.ILL_CONDITIONED), case(verdict=Verdict.KINK), case(verdict=Verdict.AGREE), case(), case(status=ERROR),
-        case(status=XPASSED), case(status=XFAILED, verdict=Verdict.MISMATCH),
-    ]  # fmt: skip
-    assert sorted(grave, key=gravity, reverse=True) == grave
-    assert gravity(case(asserted=Asserted(False, 1, 2, 0))) == gravity(grave[0])
-    assert gravity(case(status=PASSED)) == 0
-
-
-@anything
-@given(st.lists(st.sampled_from(list(Verdict))), st.integers(1, 5))
-def test_worst_first(verdicts, limit):
-    worst = Worst(limit)
-    for i, verdict in enumerate(verdicts):
-        worst.add(case(verdict=verdict, line=i + 1), lambda outcome: outcome)
-    expected = sorted(enumerate(verdicts), key=lambda pair: (-pair[1].gravity, pair[0]))
-    assert [(o.line - 1, o.verdict) for o in worst] == expected[:limit]
-    assert (len(worst), worst.left_out) == (
-        min(limit, len(verdicts)),
-        max(0, len(verdicts) - limit),
-    )
 
 
 def failures(count):
@@ -476,16 +324,13 @@ def test_long_reports_are_cut_and_say_so(monkeypatch):
     assert len(lines) == 10
     assert "in worst" in lines[0]
     assert lines[9] == "::error title=gradcli check::and 52 more: 61 failed in 0.42 s"
+    assert len(written("github", failures(9)).splitlines()) == 9
     monkeypatch.setattr(machine_reports.SarifReport, "MOST", 3)
     run = valid_sarif(written("sarif", [*failures(5), last]))
     assert [result["ruleId"] for result in run["results"]] == ["mismatch", "undefined", "undefined"]
     assert run["invocations"][0]["toolExecutionNotifications"] == [
         {"level": "warning", "message": {"text": "3 more results are left out"}}
     ]
-
-
-def test_nine_annotations_are_just_that():
-    assert len(written("github", failures(9)).splitlines()) == 9
 
 
 def test_long_expressions_are_clipped():
@@ -513,62 +358,7 @@ def test_long_expressions_are_clipped():
     assert lines[-1] == "   = and 80 more lines"
 
 
-def wrong(expr, source, **record):
-    """A case that ends in an unknown function ``sqr``, in the text and under the name of this
-    source.
-    """
-    return case(expr, ERROR, line=2, file="a", error=unknown(*source), **record)
-
-
-PLACES = {
-    "one line": (
-        case("x**2", line=3, column=5, file="a.grad"),
-        Place("a.grad", 3, 5, 3, 9),
-        "a.grad:3:5",
-    ),
-    "two lines": (
-        case("f(x,\n  y)", line=3, column=5, file="a.grad"),
-        Place("a.grad", 3, 5, 4, 5),
-        "a.grad:3:5",
-    ),
-    "a record": (case("x**2", line=3, file="a", record_line=True), Place("a", 3), "a:3"),
-    "the command line": (case("x**2"), Place(None, 1, 1, 1, 5), "<command line>:1:1"),
-    "standard input": (case("x", line=2, file="<stdin>"), Place(None, 2, 1, 2, 2), "<stdin>:2:1"),
-    "nothing read": (case("", line=2, file="a"), Place("a", 2), "a:2"),
-    "an error": (wrong("1; sqr(x)", ("1; sqr(x)", "sqr", "a", 2)), Place("a", 2, 4, 2, 7), "a:2:4"),
-    "of a claim": (
-        wrong("x", ("sqr(x)", "sqr", "<claim of x>", 1)),
-        Place("a", 2, 1, 2, 2),
-        "a:2:1",
-    ),
-    "in a record": (
-        wrong("sqr(x)", ("sqr(x)", "sqr", "a:2", 1), record_line=True),
-        Place("a", 2),
-        "a:2",
-    ),
-}
-
-
-@pytest.mark.parametrize(("outcome", "place", "text"), PLACES.values(), ids=PLACES)
-def test_place(outcome, place, text):
-    assert place_of(outcome) == place
-    assert location(outcome) == text
-
-
 BLOCKS = {
-    "an error in a record": (
-        case(
-            "1 + sqr(x)",
-            ERROR,
-            file="a",
-            line=7,
-            record_line=True,
-            id="q",
-            error=unknown("1 + sqr(x)", "sqr", "a:7", 1),
-        ),
-        "error[unknown-name]: unknown function 'sqr'\n  --> a:7:1:5 (q)\n1 | 1 + sqr(x)\n  |     "
-        "^^^",
-    ),
     "an error in a claim": (
         case("x**2", ERROR, file="a", line=7, error=unknown("sqr(x)", "sqr", "<claim of x>", 1)),
         "error[unknown-name]: unknown function 'sqr'\n  --> a:7:1\n7 | x**2\n  --> <claim of "
@@ -584,22 +374,6 @@ BLOCKS = {
             error=Failure.of(InputError("'expr' must be a string", help="write it")),
         ),
         "error[input]: 'expr' must be a string\n --> a:7\n = help: write it",
-    ),
-    "a failure without details": (
-        case("x\r", verdict=Verdict.UNDETERMINED),
-        "undetermined\n  --> <command line>:1:1\n1 | x",
-    ),
-    "colours and bytes": (
-        case(
-            "x\x1b[31m\udcff",
-            FAILED,
-            Verdict.KINK,
-            details=["\x1b[0m", "\ud800"],
-            id="\x07",
-            file="a\x1b",
-            line=1,
-        ),
-        "kink: \\x1b[0m\n  --> a\\x1b:1:1 (\\x07)\n1 | x\\x1b[31m\\udcff\n  = \\ud800",
     ),
 }
 
@@ -637,8 +411,10 @@ def test_a_file_elsewhere_has_a_whole_address():
 
 def test_fingerprints_follow_the_finding_and_not_its_line():
     def prints(*outcomes):
-        fingerprints = Fingerprints()
-        return [fingerprints.of(outcome) for outcome in outcomes]
+        identities = Identities(None)
+        for outcome in outcomes:
+            outcome.identity = identities.of(outcome)
+        return [fingerprint(outcome) for outcome in outcomes]
 
     def at(line, expr="x", file="a.grad", verdict=Verdict.MISMATCH):
         return case(expr, FAILED, verdict, file=file, line=line, details=[f"seen at {line}"])

@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from recorded import over
 
 import gradcli
 from gradcli import Verdict
@@ -70,75 +71,10 @@ def test_the_verdict_of_a_record() -> None:
 # -- what a prompt shows
 # ---------------------------------------------------------------------------------------------------
 
-SHOWN = {
-    "a gradient": (
-        lambda: gradcli.evaluate("sum(3*a**3 - b**2)", a=[2, 3], b=[6, 4]),
-        "GradientRecord('sum(3*a**3 - b**2)', value=53.0, grad={'a': [36., 81.], 'b': [-12., "
-        "-8.]}, "
-        "derivative={'a': '9*a**2', 'b': '-2*b'}, check=Check('agree'))",
-    ),
-    "numbers alone": (
-        lambda: gradcli.evaluate("x**2", x=3.0, **PLAIN),
-        "GradientRecord('x**2', value=9.0, grad={'x': 6.0})",
-    ),
-    "a seed": (
-        lambda: gradcli.evaluate("x**2", x=[3.0], seed=[2.0], **PLAIN),
-        "GradientRecord('x**2', value=[9.], seed=[2.], grad={'x': [12.]})",
-    ),
-    "many entries": (
-        lambda: gradcli.evaluate("sum(x)", x=np.zeros((1000, 100)), **PLAIN),
-        "GradientRecord('sum(x)', value=0.0, grad={'x': [[1., 1., ..., 1., 1.], [1., 1., ..., 1., "
-        "1.], ..., "
-        "[1., 1., ..., 1., 1.], [1., 1., ..., 1., 1.]]})",
-    ),
-    "many names": (
-        lambda: gradcli.evaluate("+".join("abcdefg"), at=dict.fromkeys("abcdefg", 1.0), **PLAIN),
-        "GradientRecord('a+b+c+d+e+f+g', value=7.0, grad={'a': 1.0, 'b': 1.0, 'c': 1.0, 'd': 1.0, "
-        "… 3 more})",
-    ),
-    "a Hessian": (
-        lambda: gradcli.evaluate("x**3", x=2.0, mode="hessian", **PLAIN),
-        "HessianRecord('x**3', value=8.0, hessian={'x': {'x': 12.0}})",
-    ),
-    "a direction": (
-        lambda: gradcli.evaluate("x**3", x=2.0, jvp={"x": 1.0}, **PLAIN),
-        "JvpRecord('x**3', value=8.0, jvp=12.0)",
-    ),
-    "an assert": (
-        lambda: gradcli.evaluate("assert x == 2", x=2.0, **PLAIN),
-        "AssertRecord('assert x == 2', value=True)",
-    ),
-    "a check": (
-        lambda: gradcli.evaluate("x**2", x=3.0).check,
-        "Check('agree', variables={'x': VariableCheck('agree')}, value=VariableCheck('agree'))",
-    ),
-    "a kink": (
-        lambda: gradcli.evaluate("abs(x)", x=0.0).check.variables["x"].kinks,
-        "[OneSided((), left=-1.0, right=1.0, chosen=0.0, convention='0')]",
-    ),
-    "formulas": (
-        lambda: gradcli.differentiate("x**2*y"),
-        "DerivativeRecord('x**2*y', derivative={'x': '2*x*y', 'y': 'x**2'}, check=Check('agree'))",
-    ),
-    "a program": (
-        lambda: gradcli.parse("y = x**2; y + 1"),
-        "ParsedProgram([Binding('y = x**2'), Query('y + 1')])",
-    ),
-    "a node": (
-        lambda: gradcli.explain("x**2", x=3.0, check=False).nodes[0],
-        "ExplainedNode(1, op='leaf', name='x', text='x', value=3.0, adjoint=6.0)",
-    ),
-    "a verdict": (
-        lambda: gradcli.evaluate("x**2", x=3.0).check.verdict,
-        "<Verdict.AGREE: 'agree'>",
-    ),
-    "a function": (lambda: gradcli.value_and_grad("x**2"), "<function 'x**2'>"),
-}
 
-
-@pytest.mark.parametrize(("make", "shown"), SHOWN.values(), ids=SHOWN)
-def test_what_a_prompt_shows(make, shown) -> None:
-    assert repr(make()) == shown
+@over("results", "shown", "call", "shown")
+def test_what_a_prompt_shows(call, shown) -> None:
+    assert repr(eval(call, globals())) == shown
 
 
 def test_no_result_fills_the_screen() -> None:
@@ -166,35 +102,8 @@ def test_text_of_others_cannot_act_on_a_terminal() -> None:
 # -- handed on
 # -------------------------------------------------------------------------------------------------------------
 
-HANDED = {
-    "a gradient": ("sum(3*a**3 - b**2)", ["a=2,3", "b=6,4"], {"a": [2, 3], "b": [6, 4]}, {}, []),
-    "not finite": ("log(x)", ["x=0"], {"x": 0.0}, {}, []),
-    "a seed": ("x**2", ["x=1,2", "--seed", "1,1"], {"x": [1, 2]}, {"seed": [1.0, 1.0]}, []),
-    "a Jacobian": ("x**2", ["x=1,2"], {"x": [1, 2]}, {"mode": "jacobian"}, ["--jacobian"]),
-    "a Hessian": (
-        "x**3*y",
-        ["x=1", "y=2"],
-        {"x": 1.0, "y": 2.0},
-        {"mode": "hessian"},
-        ["--hessian"],
-    ),
-    "a direction": ("x**3", ["x=2"], {"x": 2.0}, {"jvp": {"x": 1.0}}, ["--jvp", "x=1"]),
-    "a Hessian times a direction": (
-        "x**3",
-        ["x=2"],
-        {"x": 2.0},
-        {"hvp": {"x": 1.0}},
-        ["--hvp", "x=1"],
-    ),
-    "no check": ("x**2", ["x=3"], {"x": 3.0}, {"check": False}, ["--no-check"]),
-    "no formula": ("x**2", ["x=3"], {"x": 3.0}, {"formula": False}, ["--no-formula"]),
-    "digits": ("exp(x)", ["x=1"], {"x": 1.0}, {"precision": 30}, ["--precision", "30"]),
-    "float32": ("x**2", ["x=0.1"], {"x": 0.1}, {"dtype": "float32"}, ["--dtype", "float32"]),
-    "booleans": ("x > 2", ["x=3"], {"x": 3.0}, {}, []),
-}
 
-
-@pytest.mark.parametrize(("text", "bound", "at", "options", "flags"), HANDED.values(), ids=HANDED)
+@over("results", "handed on", "text", "bound", "at", "options", "flags")
 def test_a_record_is_the_line_of_the_command(text, bound, at, options, flags, call_cli) -> None:
     """As data and as text, but for where it was read."""
     formulas = [] if {"formula", "jvp"} & {*options} else ["--formula"]

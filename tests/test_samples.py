@@ -14,7 +14,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections import Counter
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,6 @@ import pytest
 from helpers import thinned
 
 import gradcli
-from gradcli.files.arrays import load_array
-from gradcli.language.tree import Binding, DataBinding, Definition
-from gradcli.limits import DEFAULT
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = sorted(p for p in (ROOT / "samples").iterdir() if p.suffix in (".grad", ".jsonl"))
@@ -180,93 +176,6 @@ def test_asserts_hold_and_only_records_fail(path, records):
     assert [r["id"] or r["expr"] for r in records if r["error"]] == (
         ["an error"] if path.stem == "records" else []
     )
-
-
-# What `gradcli check` finds in a sample, if anything, by what it finds.
-FINDINGS = {
-    "nan_and_repair": {"undefined": 5, "mismatch": 1},
-    "records": {"error-unknown-name": 1},
-}
-
-
-@sample
-def test_check(path, call_cli):
-    done = call_cli("check", str(path), "--no-cache", "--format", "gitlab")
-    assert Counter(
-        issue["check_name"].removeprefix("gradcli/") for issue in json.loads(done.stdout)
-    ) == FINDINGS.get(path.stem, {})
-
-
-@sample
-def test_formulas_give_the_gradient(path, records):
-    wrong = []
-    for record in records:
-        if record.get("derivative") is None or "grad" not in record:
-            continue
-        seed = numbers(record["seed"])
-        program, outside = context(path, record)
-        for name, formula in record["derivative"].items():
-            gradient = numbers(record["grad"][name])
-            if formula is None:
-                continue
-            value = evaluated(f"{program}\n{formula}", {**outside, "seed": seed})
-            if record["derivative_kind"] == "partial":
-                value = summed(value * seed, gradient.shape)
-            tolerance = 10.0 ** (2 - min(record["check"]["variables"][name].get("digits", 17), 11))
-            fits = np.broadcast_shapes(value.shape, gradient.shape) == gradient.shape
-            if not fits or not np.allclose(value, gradient, rtol=tolerance, atol=0, equal_nan=True):
-                wrong.append(
-                    f"{record['expr']}: by {name} {formula} is {value}, the gradient {gradient}"
-                )
-    assert wrong == []
-
-
-def context(path: Path, record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The bindings and functions that a record's query sees: a program, and values from outside."""
-    if path.suffix == ".jsonl":
-        (given,) = (
-            r
-            for r in map(json.loads, path.read_text("utf-8").splitlines())
-            if r["id"] == record["id"]
-        )
-        text, line = given["expr"], len(given["expr"].splitlines())
-        at = given["at"].items()
-        values = {
-            n: load_array(v[1:], DEFAULT, path.parent) if str(v).startswith("@") else numbers(v)
-            for n, v in at
-        }
-    else:
-        text, line = path.read_text("utf-8"), record["source"]["line"]
-        data = (s for s in gradcli.parse(text).statements if isinstance(s, DataBinding))
-        values = {s.name: load_array(s.reference, DEFAULT, path.parent) for s in data}
-    kept = [
-        s.text
-        for s in gradcli.parse(text).statements
-        if isinstance(s, (Binding, Definition)) and s.source.position(s.span.start)[0] < line
-    ]
-    return "\n".join(kept), values
-
-
-def evaluated(program: str, at: dict[str, Any]) -> np.ndarray:
-    """The value of a program's last query."""
-    return np.asarray(
-        gradcli.evaluate(program, at=at, wrt=[], mode="jacobian", check=False, formula=False).value
-    )
-
-
-def numbers(value: Any) -> np.ndarray:
-    """The numbers of a record, "nan" and "inf" among them."""
-    return np.asarray(value, dtype=object).astype(float)
-
-
-def summed(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """An array summed over the axes along which one of this shape was broadcast."""
-    lead = array.ndim - len(shape)
-    axes = tuple(
-        i for i in range(array.ndim) if i < lead or (shape[i - lead] == 1 and array.shape[i] != 1)
-    )
-    with np.errstate(all="ignore"):
-        return np.asarray(array.sum(axis=axes)).reshape(shape)
 
 
 if __name__ == "__main__":

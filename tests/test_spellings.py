@@ -9,25 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import thinned
+from recorded import over
 
 import gradcli
 from gradcli.files.jsonl import ClaimInput
 from gradcli.report.verdicts import Verdict
 
-PRODUCT = """
-x*y; multiply(x, y); torch.mul(x, y); x/(1/y); dot([x], [y]); vdot([x], [y]); inner([x], [y]); vecdot([x], [y]); [x] @ [y];
-outer([x], [y])[0, 0]; kron([x], [y])[0]; einsum('i,i', [x], [y]); tensordot([x], [y], axes=1); prod([x, y]); cumprod([x, y])[1];
-addcmul(0*x, x, y); lerp(0*x, x, y); bilinear([x], [y], [[[1]]])[0]; cross([x, 0, 0], [0, y, 0])[2]; det([[x, 0], [0, y]])
-"""
-SQUARE = (
-    "x*x; square(x); x**2; pow(x, 2); np.power(x, 2); float_power(x, 2); math.pow(x, 2); "
-    "dot([x], [x]); prod([x, x]); mse_loss([x], [0])"
-)
-SUM = """
-x + y; add(x, y); torch.add(x, y); x - (-y); sub(x, -y); rsub(-y, x); sum([x, y]); mean([x, y])*2; cumsum([x, y])[1];
-dot([x, y], [1, 1]); [x, y] @ [1, 1]; einsum('i,i', [x, y], [1, 1]); diff([-y, x])[0]; trace([[x, 0], [0, y]])
-"""
 SIZE = """
 abs(x); absolute(x); fabs(x); np.abs(x); torch.abs(x); norm([x]); maximum(x, -x); max([x, -x]); fmax(x, -x); where(x > 0, x, -x);
 relu(x) + relu(-x); clip(x, 0, None) - clip(x, None, 0); x*sign(x)
@@ -36,68 +23,13 @@ ROOT_OF_SQUARE = (
     "sqrt(x**2); sqrt(x*x); math.sqrt(square(x)); (x**2)**0.5; pow(x*x, 0.5); "
     "float_power(x*x, 0.5); hypot(x, 0)"
 )
-LARGER = (
-    "maximum(x, y); torch.maximum(x, y); max(x, y); max([x, y]); amax([x, y]); fmax(x, y); "
-    "where(x >= y, x, y); clip(x, y, None)"
-)
-FALL = (
-    "1 - cos(x); subtract(1, cos(x)); 1 - np.cos(x); add(1, -cos(x)); -(cos(x) - 1); sum([1, "
-    "-cos(x)])"
-)
-LOST = "log(exp(x) + exp(y)); ln(sum(exp([x, y]))); np.log(np.exp(x) + np.exp(y))"
-KEPT = (
-    "logaddexp(x, y); np.logaddexp(x, y); logsumexp([x, y]); torch.logsumexp([x, y], 0); "
-    "scipy.special.logsumexp([x, y])"
-)
-
-VERDICTS: list[tuple[str, str, dict[str, float], str, dict[str, str]]] = [
-    # what is around the function, its spellings, where, the verdict on the value, and those on the
-    # slopes
-    (
-        "an underflow",
-        PRODUCT.replace("x/(1/y);", ""),
-        {"x": 1e-200, "y": 1e-200},
-        "ILL_CONDITIONED",
-        {"x": "AGREE", "y": "AGREE"},
-    ),
-    (
-        "1e300*",
-        PRODUCT.replace("x/(1/y);", ""),
-        {"x": 1e-200, "y": 1e-200},
-        "ILL_CONDITIONED",
-        {"x": "AGREE", "y": "AGREE"},
-    ),
-    ("1e300*", SQUARE, {"x": 1e-170}, "ILL_CONDITIONED", {"x": "AGREE"}),
-    (
-        "whole numbers",
-        SUM,
-        {"x": 2.0**52, "y": 1.0 - 2.0**52},
-        "AGREE",
-        {"x": "AGREE", "y": "AGREE"},
-    ),
-    ("kinks", SIZE, {"x": 0.0}, "AGREE", {"x": "KINK"}),
-    ("kinks", LARGER, {"x": 1.0, "y": 1.0}, "AGREE", {"x": "KINK", "y": "KINK"}),
-    ("roots", ROOT_OF_SQUARE, {"x": 0.0}, "AGREE", {"x": "UNDEFINED"}),
-    ("cancellation", FALL, {"x": 1e-9}, "ILL_CONDITIONED", {"x": "AGREE"}),
-    ("overflow", LOST, {"x": -800.0, "y": -801.0}, "MISMATCH", {"x": "MISMATCH", "y": "MISMATCH"}),
-    ("no overflow", KEPT, {"x": -800.0, "y": -801.0}, "AGREE", {"x": "AGREE", "y": "AGREE"}),
-]
 
 
 def spellings(texts: str) -> list[str]:
     return [text.strip() for text in texts.replace("\n", " ").split(";")]
 
 
-CASES = [
-    pytest.param(
-        f"{around}({text})" if "*" in around else text, at, value, slopes, id=f"{around}: {text}"
-    )
-    for around, texts, at, value, slopes in VERDICTS
-    for text in spellings(texts)
-]
-
-
-@pytest.mark.parametrize(("text", "at", "value", "slopes"), thinned(CASES))
+@over("spellings", "verdicts", "text", "at", "value", "slopes")
 def test_every_spelling_gets_the_verdict_of_the_function(
     text: str, at: dict[str, float], value: str, slopes: dict[str, str]
 ) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import EVERY
-from cases.case import Case
+from cases import Case, over_cases
 from helpers import lowered, number, swept
 
 import gradcli as torch
@@ -20,16 +19,6 @@ from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
 from gradcli.tensors.core.trace import NOT_KEPT
 from gradcli.tensors.dispatch.apply import apply
-
-over_cases = pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(
-            c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()
-        )
-        for c in EVERY
-    ],
-)
 
 
 def on_tensors(scope: Scope, root: Expr, tensors: dict[str, Any], dtype: str = "float64") -> Any:

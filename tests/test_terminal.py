@@ -181,48 +181,6 @@ def test_colours_where_they_are_asked_for(call_cli, tmp_path):
     ]  # fmt: skip
 
 
-def test_quiet_checks_of_folders(call_cli, tmp_path):
-    for name in ("b/c.grad", "a.grad", ".hidden/no.grad", "b/notes.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("assert 1 == 1\n" if "no" not in name else "assert 1 == 2\n")
-    done = call_cli("check", ".", "-q")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    (tmp_path / "b" / "r.jsonl").write_text(
-        '{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}\n'
-    )
-    done = call_cli("check", ".", "-q")
-    assert (done.returncode, timeless(done.stdout).splitlines()[-1]) == (
-        1,
-        "1 failed, 2 passed in # s",
-    )
-    assert "b/r.jsonl:1" in done.stdout
-    lines = call_cli("check", ".", "-v").stdout.splitlines()[:3]
-    assert [line.split()[1] for line in lines] == ["a.grad:1:1", "b/c.grad:1:1", "b/r.jsonl:1"]
-
-
-REFUSED = {
-    "quiet json": (["-q", "--format", "json"],
-        ["--quiet is about the text report, which is not asked for", " = help: add --report "
-        "text=-, or leave --quiet out"]),
-    "coloured json": (["--color", "always", "--report", "json=-"],
-        ["--color always is about the text report, which is not asked for", " = help: add "
-        "--report text=-, or leave --color always out"]),
-    "quiet and verbose": (["-q", "-v"], ["--verbose and --quiet exclude each other", " = help: "
-    "leave one of them out"]),
-    "another colour": (["--color", "blue"], ["--color must be one of auto, always, never, not "
-    "'blue'"]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("options", "lines"), REFUSED.values(), ids=REFUSED)
-def test_options_without_effect(call_cli, options, lines):
-    done = call_cli("check", "-e", "1", *options)
-    assert (done.returncode, done.stderr.splitlines()) == (
-        2,
-        [f"error[usage]: {lines[0]}", *lines[1:]],
-    )
-
-
 def test_lines_are_edited_at_the_prompt(on_a_terminal):
     pytest.importorskip("readline")
     typed = [

@@ -4,14 +4,11 @@ suggestions can be read.
 
 from __future__ import annotations
 
-import json
 import math
 from random import Random
 
 import pytest
 from helpers import thinned
-from test_language_errors import ARGUMENTS, BINDINGS, NAMES, SHAPES, SYNTAX, TWO_READINGS
-from test_masks import REFUSED as MASKS
 from textbook_refusals import REFUSED
 from textbook_texts import READ
 
@@ -151,25 +148,6 @@ def test_no_note_without_a_reason():
 # ------------------------------------------------------------------------------------------------------
 
 
-def _refused() -> list[str]:
-    return [
-        str(parameter.values[0])
-        for part in (TWO_READINGS, SYNTAX, NAMES, ARGUMENTS, SHAPES)
-        for parameter in part
-    ] + [*MASKS]
-
-
-@pytest.mark.parametrize("text", [*dict.fromkeys(_refused())])
-def test_suggestions_of_errors_can_be_read(text):
-    with pytest.raises(GradcliError) as caught:
-        gradcli.evaluate(text, at=BINDINGS)
-    for suggestion in offers(caught.value.help or ""):
-        for statement in parse_statements(Source(suggestion), 10_000):
-            assert not isinstance(statement, GradcliError), (
-                f"{text}: {suggestion!r} of {caught.value.help!r} cannot be read"
-            )
-
-
 _WORDS = (
     "x", "y", "n", "2", "3", "1", "½", "π", "e", "sin", "cos", "ln", "sqrt", "f", "d", "/", "dx", "^", "**", "²", "⁻¹", "-1", "+", "-", "*",
     "(", ")", "|", "|", "√", "°", " ", " ", " ", "[", "]", ",", "'", ".", "<", "&", "~", "not ", "if ", "else ", "2x", "∂", "∂x", "exp",
@@ -238,16 +216,6 @@ def test_depth_is_limited(opening, inner, closing):
     assert "5,000 levels" in refused.message
 
 
-def test_the_record_and_the_text_say_how_it_was_read(call_cli):
-    done = call_cli("eval", "x^2 sin 3x", "x=2", "--no-check", "--no-formula")
-    assert done.stdout.splitlines()[:2] == ["x^2 sin 3x", "  read as  x**2*sin(3*x)"]
-    record = json.loads(call_cli("eval", "ln|x|", "x=2", "--no-check", "--format", "jsonl").stdout)
-    assert (record["expr"], record["read_as"]) == ("ln|x|", "ln(abs(x))")
-    assert "read_as" not in json.loads(
-        call_cli("eval", "log(x)", "x=2", "--no-check", "--format", "jsonl").stdout
-    )
-
-
 def test_an_assert_says_how_it_was_read(evaluate_all):
     (record,) = evaluate_all("x = 3\nassert 2x sin x == 2*x*sin(x) and |x| > 0")
     assert record.value is True
@@ -255,13 +223,3 @@ def test_an_assert_says_how_it_was_read(evaluate_all):
 
 
 # Without values: names that stand alone or are listed.
-
-WITHOUT_VALUES = {
-    "x(x + 1)": "1 passed", "x^2 sin 3x": "1 passed", "d/dx x^2": "1 passed", "xy + x + y": "write x*y", "xe^(-x)": "write x*e",
-    "a(x + 1)": "unknown function 'a'",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "shown"), WITHOUT_VALUES.items(), ids=WITHOUT_VALUES)
-def test_without_values_names_that_stand_alone_are_factors(call_cli, text, shown):
-    assert shown in call_cli("check", "-e", text).stdout

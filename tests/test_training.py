@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorded import over
 
 import gradcli
 from gradcli.errors import GradcliError
@@ -94,7 +95,7 @@ DRAWN: dict[str, Any] = {  # after torch.manual_seed(42)
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", DRAWN)
+@over("training", "drawn", "text")
 def test_a_seed_draws_pytorchs_numbers(text: str) -> None:
     # one unit of float32 in blocks of sixteen, whose sines PyTorch takes from vector registers
     seeded = f"np.random.seed(1)\ntorch.manual_seed(42)\nnp.random.seed(2)\n{text}"

@@ -4,7 +4,6 @@ every help can be followed.
 
 from __future__ import annotations
 
-import json
 import re
 from random import Random
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.special
 import sympy
+from recorded import over
 from sympy.parsing.sympy_parser import (
     convert_xor,
     function_exponentiation,
@@ -43,7 +43,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize(("text", "reading"), GLUED.items(), ids=GLUED)
-def test_glued_letters_are_refused_with_both_readings(call_cli, text, reading):
+def test_glued_letters_are_refused_with_both_readings(text, reading):
     with pytest.raises(AmbiguousError) as caught:
         gradcli.differentiate(text, check=False)
     assert reading in offers(caught.value.help or ""), caught.value.help
@@ -53,9 +53,6 @@ def test_glued_letters_are_refused_with_both_readings(call_cli, text, reading):
     assert name[1] in {
         path[-1] for path in gradcli.differentiate(text, name[1], check=False).formulas
     }
-    done = call_cli("check", "-e", text)
-    assert done.returncode == 2
-    assert "has two readings" in done.stdout
 
 
 @pytest.mark.parametrize("text", NAMES)
@@ -128,20 +125,8 @@ def test_what_is_read_without_values_is_what_sympy_reads():
 # -- logarithms to a base, and textbook names of functions
 # ---------------------------------------------------------------------
 
-MEANINGS = {
-    "log_3 x": np.log(1.25) / np.log(3), "log_3(x)": np.log(1.25) / np.log(3), "log_b(x)": np.log(1.25) / np.log(2.5),
-    "log_b x": np.log(1.25) / np.log(2.5), "log₃ x": np.log(1.25) / np.log(3), "log_2(x)": np.log2(1.25), "log_10 x": np.log10(1.25),
-    "log(x, 2)": np.log2(1.25), "log(x, b)": np.log(1.25) / np.log(2.5), "lg x": np.log10(1.25), "lg(x)": np.log10(1.25),
-    "tg x": np.tan(1.25), "ctg(x)": 1 / np.tan(1.25), "cosec x": 1 / np.sin(1.25), "arctg x": np.arctan(1.25),
-    "arcctg x": np.pi / 2 - np.arctan(1.25), "sh x": np.sinh(1.25), "ch 2x": np.cosh(2.5), "th(x)": np.tanh(1.25),
-    "tg^2 x": np.tan(1.25) ** 2, "1/log_3 x": np.log(3) / np.log(1.25), "x lg x": 1.25 * np.log10(1.25),
-    "sh x ch x": np.sinh(2.5) / 2, "log_3(x)^2": (np.log(1.25) / np.log(3)) ** 2, "log_5(x^2 + 1)": np.log(2.5625) / np.log(5),
-    "th = 3; th x": 3.75, "th = 3; th(x + 1)": 6.75, "tg = 2; tg*x": 2.5, "sh(u) = u + 1; sh(x)": 2.25,
-    "log_p(u) = 2*u; log_p(x)": 2.5, "math.log(x, 2)": np.log2(1.25),
-}  # fmt: skip
 
-
-@pytest.mark.parametrize(("text", "wanted"), MEANINGS.items(), ids=MEANINGS)
+@over("readings", "textbook functions", "text", "wanted")
 def test_textbook_functions(text, wanted):
     record = gradcli.evaluate(f"x = 1.25; b = 2.5\n{text}", check=False)
     assert float(record.value) == pytest.approx(wanted, rel=1e-13)
@@ -164,17 +149,13 @@ MEASURED = {
 
 
 @pytest.mark.parametrize(("text", "readings"), MEASURED.items(), ids=MEASURED)
-def test_short_forms_of_measured_values_are_refused_with_both_readings(call_cli, text, readings):
+def test_short_forms_of_measured_values_are_refused_with_both_readings(text, readings):
     for program in (f"V = {text}\nV^2", f"const V = {text}\nV^2"):
         with pytest.raises(AmbiguousError) as caught:
             gradcli.evaluate(program)
         assert offers(caught.value.help) == readings
     with pytest.raises(AmbiguousError):
         gradcli.evaluate("V^2", V=text)
-    help = f"write {' or '.join(readings)}"
-    assert help in call_cli("eval", "V^2", f"V={text}").stderr
-    record = json.dumps({"expr": "V^2", "at": {"V": text}})
-    assert help in call_cli("eval", "--input", "jsonl", "-f", "-", stdin=record + "\n").stderr
     deviation, value = (
         gradcli.evaluate(f"V = {reading}\nsum(V*1)").uncertainty for reading in readings
     )
@@ -189,13 +170,6 @@ DEVIATIONS = {"2 ± 5%": 0.4, r"2 \pm 0.1": 0.4, "2 +/- 0.1": 0.4, "-2 ± 5 %": 
 def test_deviations_are_read_however_they_are_written(text, wanted):
     for record in (gradcli.evaluate("x^2", x=text), gradcli.evaluate(f"x = {text}\nx^2")):
         assert float(record.uncertainty.std) == pytest.approx(wanted, rel=1e-12)
-
-
-def test_data_files_have_deviations(call_cli, tmp_path):
-    np.save(tmp_path / "d.npy", np.array([1.0, 2.0]))
-    for words in (["sum(x)", "x=@d.npy ± 10%"], ["x = @d.npy ± 10%; sum(x)"]):
-        record = json.loads(call_cli("eval", *words, "--format", "jsonl").stdout)
-        assert record["uncertainty"]["std"] == pytest.approx(np.hypot(0.1, 0.2), rel=1e-12)
 
 
 def test_a_product_in_an_expression_stays_one():
@@ -229,23 +203,11 @@ def test_functions_along_an_axis_need_one(name):
         )
 
 
-def test_formulas_write_the_axis(call_cli):
-    assert (
-        "x*logsumexp(m, axis=None)"
-        in call_cli("eval", "x**2*logsumexp(m, axis=None)/2", "x=2", "m=[[1,2],[3,4]]").stdout
-    )
-
-
 @pytest.mark.parametrize("dialect", ["torch", "numpy", "jax"])
-def test_an_asked_dialect_is_as_good_as_a_prefix(call_cli, dialect):
+def test_an_asked_dialect_is_as_good_as_a_prefix(dialect):
     for text, options in (("sum(X)", {"dialect": dialect}), (f"# dialect: {dialect}\nsum(X)", {})):
         with pytest.raises(AmbiguousError, match="Python's is over the rows"):
             gradcli.evaluate(text, X=MATRIX, **options)
-    line = json.dumps({"expr": "sum(X)", "at": {"X": MATRIX.tolist()}, "dialect": dialect})
-    assert (
-        "two readings" in call_cli("eval", "--input", "jsonl", "-f", "-", stdin=line + "\n").stderr
-    )
-    assert float(gradcli.evaluate("sum(X)", X=MATRIX).value) == 11.0
 
 
 @pytest.mark.parametrize("name", ["F", "np", "torch", "special", "nn", "jnp"])
@@ -261,18 +223,8 @@ def test_piecewise_in_lower_case():
 # -- helps
 # ---------------------------------------------------------------------------------------------------------------------
 
-HELPS = {
-    "45deg + x": "write 45° or 45*pi/180", "x degrees": "write x° or x*pi/180", "derivative(x^2)": "write grad(x^2, x)",
-    "diff(x^2, x)": "write grad(x^2, x)", "Derivative(x**2, x)": "write grad(x**2, x)", "gradient(x^2)": "write grad(x^2, x)",
-    "struve(x)": "define it before, or write * to multiply", "xsin(x)": "write x*sin(x)",
-    "Sin[x]": "write sin(x): functions have round brackets",
-    "Math.sin(x)": "leave 'Math.' out: 'Math' is no library here", "let z = x": "leave 'let' out", "=SIN(A1)": "leave it out",
-    "sum(t**2 for t in x)": "write sum(x**2) for a sum over all entries", "def g(q, k, mask): pass": "write f(x) = x**2 for a function",
-    "def g(q, k): return q*k": "write g(q, k) = q*k", "x mod 2": "it is % here",
-}  # fmt: skip
 
-
-@pytest.mark.parametrize(("text", "help"), HELPS.items(), ids=HELPS)
+@over("readings", "helps", "text", "help")
 def test_helps_lead_to_what_was_meant(text, help):
     with pytest.raises(GradcliError) as caught:
         gradcli.evaluate(f"x = 1.5\n{text}")
@@ -290,17 +242,6 @@ def test_differences_of_entries_stay(evaluate_all):
     assert record.value == 5.0
     with pytest.raises(ArgumentError, match="neighbouring"):
         gradcli.differentiate("diff(x^2, x)")
-
-
-def test_commands_that_are_none(call_cli):
-    assert "did you mean gradcli diff 'x^3'?" in call_cli("deriv", "x^3").stderr
-    assert "did you mean gradcli eval 'x^3' x=2?" in call_cli("gradient", "x^3", "x=2").stderr
-
-
-def test_exports_name_what_was_written(call_cli):
-    said = call_cli("export", "torch.median(x)", "x=1,2,3", "--to", "torch").stderr
-    assert "torch.median cannot be written in torch here" in said
-    assert "lower_median" not in said
 
 
 _MISSPELT = ["sinus", "tang", "SIN", "Sqrt", "log_1p", "model", "derivative", "vmap", "sorted"]

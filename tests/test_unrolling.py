@@ -8,29 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorded import over
 from test_plan import compare
 
 import gradcli
 from gradcli.plans import plan
 
 ROSENBROCK = "sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
-SMALL = [
-    ("sum(3*a**3 - b**2)", {"a": (2,), "b": (2,)}),
-    ("(1 - x[0])**2 + 100*(x[1] - x[0]**2)**2", {"x": (2,)}),
-    (ROSENBROCK, {"x": (8,)}),
-    ("mean((A @ x - b)**2)", {"A": (3, 2), "x": (2,), "b": (3,)}),
-    ("x @ A @ x", {"x": (3,), "A": (3, 3)}),
-    ("sum((A @ B).T * c)", {"A": (2, 2), "B": (2, 3), "c": (1, 2)}),
-    ("x @ y * s", {"x": (4,), "y": (4,), "s": ()}),
-    ("sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))", {"x": (4,)}),
-    ("sum(x**p)", {"x": (3,), "p": ()}),
-    ("sum(where(x > y, x*y, tan(x)))", {"x": (2,), "y": (2,)}),
-    ("sum([x[0], x[1]**2, s]*[1, 2, 3])", {"x": (2,), "s": ()}),
-    ("sum(x[[0, 0, 1]]**2)", {"x": (2,)}),
-    ("sum(sqrt(sum(A**2, axis=1)))", {"A": (2, 2)}),
-    ("sum(x) + 0*sum(y)", {"x": (1,), "y": (1, 1)}),
-    ("sum(sum(A, axis=0, keepdims=True)*A)", {"A": (2, 2)}),
-]
 
 
 def positive(shapes: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +26,7 @@ def unrolled(function: Any) -> bool:
     return any(compiled.plan.is_unrolled for compiled, _ in function._planned.values())
 
 
-@pytest.mark.parametrize(("text", "shapes"), SMALL, ids=[text for text, _ in SMALL])
+@over("unrolling", "small", "text", "shapes")
 def test_small_arrays_are_unrolled(
     text: str, shapes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,36 +44,9 @@ def test_small_arrays_are_unrolled(
         np.testing.assert_allclose(gradient, other_grads[name], rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("text", "values", "dtype"),
-    [
-        (ROSENBROCK, {"x": np.linspace(0.0, 1.0, 65)}, "float64"),
-        ("sum(exp(x)*sin(x))", {"x": np.linspace(0.0, 1.0, 64)}, "float64"),
-        (ROSENBROCK, {"x": np.linspace(0.0, 1.0, 4)}, "float32"),
-        ("sum(logsumexp(x, 0)*x)", {"x": np.linspace(0.0, 1.0, 4)}, "float64"),
-        ("sum(x)", {"x": np.zeros(0)}, "float64"),
-        ("x*y", {"x": np.array(2.0), "y": np.array(3.0)}, "float64"),
-        ("x > 1", {"x": np.array([0.0, 2.0])}, "float64"),
-        # most of the work has no axes, and is done on floats in any case
-        (
-            "*".join(f"(s - {i}.5)" for i in range(40)) + " + sum(A @ A)",
-            {"A": np.ones((8, 8)), "s": np.array(1.0)},
-            "float64",
-        ),
-        # a program that would take too long to compile
-        (
-            "+".join(f"sum((x - {i})**2*x)" for i in range(300)),
-            {"x": np.linspace(0.0, 1.0, 12)},
-            "float64",
-        ),
-        (
-            "\n".join(["h0 = A", *(f"h{i + 1} = A @ h{i}" for i in range(100)), "sum(h100)"]),
-            {"A": np.full((8, 8), 0.1)},
-            "float64",
-        ),
-    ],
-)
+@over("unrolling", "whole", "text", "values", "dtype")
 def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> None:
+    values = {name: np.array(value) for name, value in values.items()}
     for function in (gradcli.value_and_grad(text, dtype=dtype), gradcli.compile(text, dtype=dtype)):
         function(
             values,
@@ -102,21 +59,7 @@ def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> 
         assert not unrolled(function)
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("sum(log(x))", {"x": [0.0, 1.0]}),
-        ("sum(log(x))", {"x": [-1.0, 1.0]}),
-        ("sum(1/x)", {"x": [0.0, -0.0, 1.0]}),
-        ("sum(exp(x))", {"x": [1000.0, 1.0]}),
-        ("sum(x**0.5)", {"x": [0.0, -1.0]}),
-        ("sum(x**3)", {"x": [1e200, 1.0]}),
-        ("sum(x*y)", {"x": [np.inf, 1.0], "y": [0.0, 2.0]}),
-        ("sum(x*y)", {"x": [np.nan, 1.0], "y": [0.0, 2.0]}),
-        ("sum(where(x > 0, x*log(x), 0*x))", {"x": [0.0, 2.0]}),
-        ("sum(x) + sum(y)", {"x": [1.7e308, 1e307], "y": [-1.7e308, 5.0]}),
-    ],
-)
+@over("unrolling", "not finite", "text", "values")
 def test_where_floats_raise_or_are_not_finite_the_result_is_that_of_numpy(
     text: str, values: dict[str, Any]
 ) -> None:
@@ -153,19 +96,7 @@ def test_inputs_of_any_layout() -> None:
         np.testing.assert_array_equal(function(A=A)[1]["A"], wanted)
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("sum(-x)", {"x": [0.0, 0.0]}),
-        ("mean(x)", {"x": [-0.0, -0.0]}),
-        ("sum(A, axis=1) @ x", {"A": [[-0.0, -0.0], [0.0, -0.0]], "x": [1.0, -0.0]}),
-        ("x @ y", {"x": [-0.0, 0.0], "y": [1.0, -1.0]}),
-        ("sum(x*y)", {"x": [0.0, 0.0], "y": -1.0}),
-        ("sum(x*y + z)", {"x": [-0.0, 0.0], "y": [[0.0], [-0.0]], "z": -0.0}),
-        ("sum(x*-where(x > 1, y > 0, 2.0))", {"x": [3.0, 0.0], "y": [-1.0, 1.0]}),
-        ("sum(x[[0, 0, 1]]*-y)", {"x": [0.0, 1.0], "y": [0.0, -0.0, 0.0]}),
-    ],
-)
+@over("unrolling", "zeros", "text", "values")
 def test_zeros_have_the_signs_that_numpy_gives_them(
     text: str, values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,15 +165,9 @@ def decide_assert(
         for sides, told in zip(lowered.relations, relations, strict=True)
     ]
     gravest = max(checks, key=lambda check: check.worst)
-    for check, told in zip(checks, relations, strict=True):
-        for claim in check.claims:
-            claim.relation, claim.text = told.relation, told.text or None
     gravest.claims = [claim for check in checks for claim in check.claims]
-    gravest.value = max(
-        (check.value for check in checks if check.value is not None),
-        key=lambda part: part.verdict,
-        default=None,
-    )
+    values = [check.value for check in checks if check.value is not None]
+    gravest.value = max(values, key=lambda part: part.verdict, default=None)
     gravest.verdict = max(check.verdict for check in checks)
     return gravest
 
@@ -193,41 +187,34 @@ def _relation(
         except OutOfTime as passed:
             if passed is not limit:
                 raise
-            claim = Claim("assert", "assert", Verdict.UNDETERMINED, told.worst, REACHED)
-        told.holds = (
-            None if claim.verdict is Verdict.UNDETERMINED else claim.verdict is not Verdict.MISMATCH
-        )
+            claim = _claim(told, Verdict.UNDETERMINED, REACHED)
+        told.holds = claim.verdict is not Verdict.MISMATCH
+        if claim.verdict is Verdict.UNDETERMINED:
+            told.holds = None
         if claim.verdict is Verdict.AGREE:
             told.worst = None
         return Check(Verdict.SKIPPED, claims=[claim])
-    given = _equality(sides, told, rounding, how)
-    if given is None:
+    left, right = sides.left, sides.right
+    comparable = left.kind == "float" and right.shape in (left.shape, ())
+    if comparable and how.everywhere and rounding is not None:
+        given = Given("value", right)
+    elif comparable and (how.convention is not None or (told.holds and rounding is not None)):
+        said = np.broadcast_to(told.right, left.shape)
+        given = Given("value", None, said, rounding or 0.0, told.within)
+    else:  # the numbers alone decide
         verdict = Verdict.AGREE if told.holds else Verdict.MISMATCH
-        return Check(verdict, claims=[Claim("assert", "assert", verdict, swap_sides(told.worst))])
+        return Check(verdict, claims=[_claim(told, verdict)])
     shown = Record(record.expr, value=told.left, grad={}, seed=np.ones(sides.left.shape)[()])
     check = cross_check(
         scope, sides.left, {}, shown, how.timeout, [given], None, how.remembering, how.convention
     )
     for claim in check.claims:
         claim.kind = claim.of = "assert"
+        claim.relation, claim.text = told.relation, told.text or None
         claim.reason = None if how.everywhere else claim.reason
     if (how.everywhere or how.convention is not None) and check.worst is not Verdict.UNDETERMINED:
         told.holds = check.worst is not Verdict.MISMATCH
     return check
-
-
-def _equality(sides: Sides, told: Asserted, rounding: float | None, how: Deciding) -> Given | None:
-    """An equality as a claim about its left side; None where the numbers alone decide."""
-    left, right = sides.left, sides.right
-    if left.kind != "float" or right.shape not in (left.shape, ()):
-        return None
-    if how.everywhere and rounding is not None:
-        return Given("value", right)
-    if how.convention is not None or (told.holds and rounding is not None):
-        return Given(
-            "value", None, np.broadcast_to(told.right, left.shape), rounding or 0.0, told.within
-        )
-    return None
 
 
 # -- Asserts over a box: proved, refuted by a point at which floats refute them, too, or open in a
@@ -246,21 +233,18 @@ def decide_over(
     """
     with deadline(timeout):
         relations = [_relation_over(scope, lowered, sides, proving) for sides in lowered.relations]
-    claims = [_claim(told) for told in relations]
+    words = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
+    claims = [_claim(told, words[told.holds], told.open_box or None) for told in relations]
     return relations, Check(max(claim.verdict for claim in claims), claims=claims)
 
 
-def _claim(told: Asserted) -> Claim:
-    verdict = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}[told.holds]
-    return Claim(
-        "assert",
-        "assert",
-        verdict,
-        swap_sides(told.worst),
-        told.open_box or None,
-        relation=told.relation,
-        text=told.text or None,
-    )
+def _claim(told: Asserted, verdict: Verdict, reason: str | None = None) -> Claim:
+    """A relation as a claim: the right side is what is claimed."""
+    worst = told.worst
+    if worst is not None:
+        worst = Worst(worst.index, worst.reference, worst.engine, worst.at)
+    text = told.text or None
+    return Claim("assert", "assert", verdict, worst, reason, relation=told.relation, text=text)
 
 
 def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) -> Asserted:
@@ -272,28 +256,21 @@ def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) 
     over = {name: (q.low, q.high) for name, q in lowered.ranges.items()}
     told = _outcome_of(lowered, sides, holds=None, left=None, right=None, over=over)
     floats = Floats(scope, lowered, sides, ranges)
-    if not ranges or not proving:
-        _by_points(told, floats, bool(ranges))
+    if ranges and proving:
+        _prove(scope, told, sides, floats)
         return told
-    _prove(scope, told, sides, floats)
-    return told
-
-
-def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
-    """Points alone refute a relation and never prove it, but for one that depends on nothing that
-    has a range.
-    """
-    shares = (0.5, 0.0, 1.0, 0.25, 0.75) if ranged else (0.5,)
-    points = [
-        [q.low + (q.high - q.low) * share for q in floats.ranges.values()] for share in shares
-    ]
+    # points alone refute a relation and never prove it, but for one that depends on nothing that
+    # has a range
+    shares = (0.5, 0.0, 1.0, 0.25, 0.75) if ranges else (0.5,)
+    points = ([q.low + (q.high - q.low) * share for q in ranges.values()] for share in shares)
     wrong = next(filter(floats.refute, points), None)
     if wrong is not None:
         vars(told).update(floats.outcome(wrong))
-    elif ranged:
+    elif ranges:
         told.reason = "it is not proved without the cross-check"
     else:
         told.holds = True
+    return told
 
 
 def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
@@ -347,12 +324,7 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been
     computed.
     """
-    claim = Claim(
-        "assert",
-        "assert",
-        Verdict.AGREE if told.holds else Verdict.MISMATCH,
-        swap_sides(told.worst),
-    )
+    claim = _claim(told, Verdict.AGREE if told.holds else Verdict.MISMATCH)
     if sides.left.kind != "float" or sides.right.kind != "float":
         return claim  # booleans are what they are
     low, high = (
@@ -389,18 +361,13 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
         )
     off = np.abs(np.asarray(told.left, float) - np.asarray(told.right, float))
     told.worst = _worst_of(told.left, told.right, np.where(wrong, off, -1.0))
-    claim.worst, claim.wrong = swap_sides(told.worst), (int(wrong.sum()), off.size)
+    claim.worst, claim.wrong = _claim(told, claim.verdict).worst, (int(wrong.sum()), off.size)
     return claim
 
 
 def _worst_of(left: Any, right: Any, off: np.ndarray) -> Worst:
     place = index_of(int(np.argmax(off)), off.shape)
     return Worst(place, float(np.asarray(left)[place]), float(np.asarray(right)[place]))
-
-
-def swap_sides(worst: Worst | None) -> Worst | None:
-    """The right side is the claim."""
-    return None if worst is None else Worst(worst.index, worst.reference, worst.engine, worst.at)
 
 
 def _signs(
@@ -418,9 +385,8 @@ def _signs(
         and not told.within
         and not np.isnan(floats).any()
     ):
-        return np.asarray(
-            np.sign(floats)
-        )  # floats as they are: the sign of a difference is never rounded
+        # floats as they are: the sign of a difference is never rounded
+        return np.asarray(np.sign(floats))
     signs = np.full(floats.shape, _UNKNOWN)
     if part is not None and part.verdict in _REACHED and part.max_abs_error is not None:
         with np.errstate(all="ignore"):
@@ -456,17 +422,11 @@ def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -
     signs = np.array(
         [int(m.sign(x)) if known else _UNKNOWN for x, known in zip(found, told_apart, strict=True)]
     ).reshape(margin.shape)
-    if not told.within and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
-        signs[signs == _UNKNOWN] = 0
+    if not told.within and (signs == _UNKNOWN).any() and has_flint():
+        from gradcli.reference.fields.identity import Decision, Question, decide
+
+        given = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
+        left, right = rebuild([sides.left, sides.right], given, scope.graph)
+        if decide(Question(left, None, right, 1.0, {}, scope.precision)) is Decision.SAME:
+            signs[signs == _UNKNOWN] = 0
     return signs
-
-
-def _are_equal(scope: Scope, sides: Sides, leaves: Mapping[Expr, Any]) -> bool:
-    """Return whether algebra proves that the sides are the same number."""
-    from gradcli.reference.fields.identity import Decision, Question, decide
-
-    if not has_flint():
-        return False
-    numbers = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
-    left, right = rebuild([sides.left, sides.right], numbers, scope.graph)
-    return decide(Question(left, None, right, 1.0, {}, scope.precision)) is Decision.SAME

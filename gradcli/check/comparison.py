@@ -31,7 +31,6 @@ _FAINT = (
     2.0**-1000
 )  # a bound beneath says that floats end here, and nothing of how well a number is known
 _TOLD = 400_000  # bits beneath 1 to which a number is told
-_AT_ONCE = 256  # entries between two looks at the time
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
 ENOUGH = {"float32": 3, "float16": 1}
@@ -59,29 +58,27 @@ class Comparison:
         self, m: Any, reference: np.ndarray, engine: np.ndarray, computed: np.ndarray, bounds: np.ndarray,
         sides: Mapping[int, Sides] | None, troubles: Troubles = NO_TROUBLES, radii: Sequence[Any] = (),
     ) -> None:  # fmt: skip
-        self.m = m
+        self.m, self.radii, self.troubles, self.sides = m, radii, troubles, sides or {}
         self.shape = np.shape(computed)
-        self.reference, self.engine = _flat_list(reference), _flat_list(engine)
-        self.computed = [float(v) for v in np.ravel(computed)]
-        self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
-        self.sides = sides or {}
-        self.troubles = troubles
+        self.reference, self.engine = (np.ravel(part).tolist() for part in (reference, engine))
+        self.computed = np.ravel(computed).astype(float).tolist()
+        self.bounds = np.ravel(np.broadcast_to(bounds, self.shape)).astype(float).tolist()
         self._share = m.mpf(10) ** -_RULE
         self._grain = (
             m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
         )  # what the working precision leaves open, as a share of a bound
         self.dtype = np.asarray(computed).dtype
-        self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
+        self.floats: np.dtype[Any] = self.dtype if self.dtype.kind == "f" else np.dtype(float)
+        self.epsilon = float(np.finfo(self.floats).eps)
         self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
-        self.radii = radii
-        told = [self._entry(i) for i in in_time(range(len(self.computed)), _AT_ONCE)]
+        told = list(map(self._entry, in_time(range(len(self.computed)))))
         self.verdicts = [verdict for verdict, _ in told]
-        self.reasons = {i: reason for i, (_, reason) in enumerate(told) if reason is not None}
+        self.reasons = {i: reason for i, (_, reason) in enumerate(told) if reason}
 
     @property
     def mismatches(self) -> list[int]:
         """The entries that are wrong."""
-        return [i for i, verdict in enumerate(self.verdicts) if verdict is Verdict.MISMATCH]
+        return self.with_verdict(Verdict.MISMATCH)
 
     def excuse(self, entries: Sequence[int], reason: str) -> None:
         """Call none of some entries wrong: there is at most a limit, which nothing is obliged to
@@ -170,9 +167,7 @@ class Comparison:
     def _nearest_float(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
         with np.errstate(all="ignore"):
-            return float(
-                np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float)
-            )
+            return float(np.asarray(float(exact)).astype(self.floats))
 
     def _edge(self, i: int, sides: Sides) -> Told:
         """At the edge of the domain there is a derivative from one side only; a rule that gives it
@@ -234,62 +229,58 @@ class Comparison:
         trouble = self.troubles.of(i)
         return None if trouble is None else trouble.words(self.m)
 
-    def result(self, source: str, entries: int) -> VariableCheck:
+    def with_verdict(self, verdict: Verdict) -> list[int]:
+        """The entries of a verdict."""
+        return [i for i, v in enumerate(self.verdicts) if v is verdict]
+
+    def result(self, source: str) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors."""
-        compared = [
-            i
-            for i, v in enumerate(self.verdicts)
-            if v in _COMPARED and not isinstance(self.reference[i], bool)
-        ]
         errors = {
             i: self._errors(i)
-            for i in compared
-            if i not in self.sides or self.sides[i].limit is not None
+            for i, (v, r) in enumerate(zip(self.verdicts, self.reference, strict=True))
+            if v in _COMPARED
+            and not isinstance(r, bool)
+            and (i not in self.sides or self.sides[i].limit is not None)
         }
         enough = ENOUGH.get(str(self.dtype), _ENOUGH)
         for i, (_, relative) in errors.items():  # each by itself, however large its neighbours are
             if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
                 self.verdicts[i] = Verdict.ILL_CONDITIONED
-                self.reasons[i] = right_digits(
-                    digits, _beneath(self.m, self.reference[i]) if self._underflows(i) else None
-                )
-        verdict = max(self.verdicts, default=Verdict.AGREE)
-        check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
-        check.wrong = self.verdicts.count(Verdict.MISMATCH)
+                count = f"{digits} {'digit is' if digits == 1 else 'digits are'} right"
+                self.reasons[i] = f"{count}, rounding costs the rest"
+                if self._underflows(i):
+                    true = self.reference[i]
+                    is_told = self.m.mag(true) > -_TOLD
+                    words = self.m.nstr(true, 6) if is_told else f"below 1e-{_TOLD // 4}"
+                    self.reasons[i] = f"{count}: it underflows, the true value is {words}"
+        verdict, size = max(self.verdicts, default=Verdict.AGREE), len(self.verdicts)
+        check = VariableCheck(verdict, source, entries=(size, size) if size else None)
         if errors:
-            check.max_abs_error = max(e[0] for e in errors.values())
-            check.max_rel_error = max(e[1] for e in errors.values())
+            check.max_abs_error, check.max_rel_error = map(max, zip(*errors.values(), strict=True))
             check.digits = 0 if self.zeros else digits_of(check.max_rel_error)
-        check.lost = self._lost_bits(
-            max(
-                (relative for i, (_, relative) in errors.items() if not self._underflows(i)),
-                default=0.0,
-            )
-        )
-        ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
+        lost = max((e[1] for i, e in errors.items() if not self._underflows(i)), default=0.0)
+        if lost > 0:  # by the worst entry
+            bits = round(math.log2(min(lost, 1.0) / self.epsilon)) + (lost >= 1)
+            check.lost = bits if bits >= LOST else None
+        ill = self.with_verdict(Verdict.ILL_CONDITIONED)
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
-        check.mask = (
-            np.array([v is Verdict.MISMATCH for v in self.verdicts]).reshape(self.shape)
-            if check.wrong
-            else None
-        )
-        gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
-        if gravest:
+        if wrong := self.mismatches:
+            check.wrong, check.mask = len(wrong), np.zeros(self.shape, bool)
+            check.mask.flat[wrong] = True
+        if gravest := self.with_verdict(verdict):
             worst = max(
                 gravest,
                 key=lambda i: (
                     self.troubles.own.get(i) is not None,
                     i in self.zeros,
-                    errors.get(i, (0.0, 0.0))[1],
+                    errors.get(i, (0, 0.0))[1],
                 ),
             )
             check.worst = Worst(
                 index_of(worst, self.shape), self.computed[worst], float(self.reference[worst])
             )
-            check.reason = next(
-                (self.reasons[i] for i in [worst, *gravest] if i in self.reasons), None
-            )
+            check.reason = next(filter(None, map(self.reasons.get, [worst, *gravest])), None)
         check.kinks = [
             OneSided(
                 index_of(i, self.shape),
@@ -303,13 +294,6 @@ class Comparison:
             if self.verdicts[i] is Verdict.KINK and s.probed
         ]
         return check
-
-    def _lost_bits(self, relative: float) -> int | None:
-        """The bits that the worst entry has lost, if they are many."""
-        if not relative > 0:
-            return None
-        bits = round(math.log2(min(relative, 1.0) / self.epsilon)) + (relative >= 1)
-        return bits if bits >= LOST else None
 
     @property
     def exact(self) -> list[Any]:
@@ -347,8 +331,7 @@ class Comparison:
 
     def _underflows(self, i: int) -> bool:
         """Return True if the truth is too small for a float to have all its digits."""
-        least = np.finfo(self.dtype).smallest_normal if self.dtype.kind == "f" else 0.0
-        return bool(0 < abs(self.reference[i]) < float(least))
+        return bool(0 < abs(self.reference[i]) < float(np.finfo(self.floats).smallest_normal))
 
 
 def _leave_unexamined(sides: Sides) -> Told:
@@ -407,14 +390,9 @@ def compare_arrays(
     m = context()
     m.dps = 2 * _RULE
     exact = Algebra.map(lambda x: m.mpf(str(x)), np.where(size == 0, 0, right)[places])
-    check = Comparison(m, exact, exact, found[places], allowed[places], None).result(
-        source, found.size
-    )
-    check.lost, check.wrong, check.bound = (
-        None,
-        int(wrong.sum()),
-        loosest(allowed, np.where(finite, size, 0)),
-    )
+    check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
+    check.lost, check.wrong = None, int(wrong.sum())
+    check.entries, check.bound = (found.size,) * 2, loosest(allowed, np.where(finite, size, 0))
     check.mask = wrong.reshape(shape) if check.wrong else None
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
@@ -459,30 +437,9 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     return check
 
 
-def _flat_list(array: Any) -> list[Any]:
-    return [v.item() if isinstance(v, np.ndarray) else v for v in np.ravel(array)]
-
-
 def index_of(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the index of the i-th entry of an array."""
     return tuple(map(int, np.unravel_index(i, shape)))
-
-
-def _beneath(m: Any, x: Any) -> str:
-    """A number that is too small for floats, in a few digits."""
-    return m.nstr(x, 6) if m.mag(x) > -_TOLD else f"below 1e-{_TOLD // 4}"
-
-
-def right_digits(digits: int, beneath: str | None) -> str:
-    """The reason of an ill-conditioned entry with so many right digits; ``beneath`` is its true
-    value, where that underflows.
-    """
-    count = f"{digits} {'digit is' if digits == 1 else 'digits are'} right"
-    return (
-        f"{count}, rounding costs the rest"
-        if beneath is None
-        else f"{count}: it underflows, the true value is {beneath}"
-    )
 
 
 def digits_of(relative: float) -> int:

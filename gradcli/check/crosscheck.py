@@ -4,30 +4,42 @@ within a time limit, or remembered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.claims import Given, decide
+from gradcli.check import verdict_cache
+from gradcli.check.claims import Conventions, Given
 from gradcli.check.comparison import index_of
-from gradcli.check.conventions import Conventions
-from gradcli.check.judge import Judge, reference_at
-from gradcli.check.points import critical_point, limits_beside
+from gradcli.check.formula_claims import decide
+from gradcli.check.judge import Judge, are_finite, reference_at, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
+from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Unsupported
-from gradcli.reference.contexts import context, has_flint
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
+from gradcli.reference.digits import by_balls
+from gradcli.reference.kinks import active_kinks, limits_of_value
 from gradcli.reference.scalars import plain
+from gradcli.reference.tape import ReferenceTape, exact_array
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Departure, VariableCheck, Verdict, honest
+from gradcli.report.verdicts import (
+    Check,
+    CriticalPoint,
+    Departure,
+    Limit,
+    VariableCheck,
+    Verdict,
+    honest,
+)
 
 NOBODY: Mapping[str, str] = {}
 _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
@@ -79,23 +91,13 @@ def cross_check(
     ]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
     asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
-    check = (
-        _recall_or_decide(asked, timeout)
-        if remembering and record.mode == "grad"
-        else _decide(asked, timeout)
-    )
+    key = verdict_cache.key_of(asked) if remembering and record.mode == "grad" else ""
+    check = verdict_cache.recall(key) if key else None
+    if check is None:
+        check = _decide(asked, timeout)
+        if key:
+            verdict_cache.remember(key, check)
     return _with_excused(check, _keys(wrt, record.mode), excused) if excused else check
-
-
-def _recall_or_decide(asked: _Asked, timeout: float | None) -> Check:
-    from gradcli.check import verdict_cache
-
-    key = verdict_cache.key_of(asked)
-    known = verdict_cache.recall(key)
-    if known is None:
-        known = _decide(asked, timeout)
-        verdict_cache.remember(key, known)
-    return known
 
 
 def _with_excused(check: Check, keys: Sequence[str], excused: Mapping[str, str]) -> Check:
@@ -123,22 +125,13 @@ def _decide(asked: _Asked, timeout: float | None) -> Check:
     try:
         with deadline(timeout) as limit:
             check, judge = _judge(asked)
-            finite = all(
-                np.isfinite(scope.values[node]).all()
-                for node in reachable([asked.root])
-                if node.is_leaf
-            )
-            if (
-                finite
-                and has_flint()
-                and not scope.in_passing
-                and (check.loses or check.verdict in _LACKING)
-            ):
+            lacks = check.loses or check.verdict in _LACKING
+            if lacks and has_flint() and not scope.in_passing:
                 from gradcli.check.repairs import repair
 
                 seed = np.ones(asked.root.shape)[()] if record.seed is None else record.seed
                 with suppress(Undecided, *_WITHOUT_REFERENCE):
-                    repair(check, judge or Judge.of(scope, asked.root, asked.wrt, seed))
+                    repair(check, judge or Judge(scope, asked.root, asked.wrt, seed))
     except OutOfTime as passed:
         if passed is not limit:
             raise
@@ -175,9 +168,9 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
             check.critical_point = critical_point(asked.scope, asked.root, asked.wrt)
         return check, None
     assert record.grad is not None
-    judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad, asked.remembering)
-    judge.seed_leaf = asked.seed_leaf
-    check = _combine(judge.decide(record.value, bool(asked.claims)))
+    scope, root, wrt, _, claims, seed_leaf, convention, remembering = asked
+    judge = Judge(scope, root, wrt, record.seed, record.grad, remembering, seed_leaf)
+    check = _combine(judge.decide(record.value, bool(claims)))
     check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         _name_branches(judge, check)
@@ -187,11 +180,8 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         check.overflows = judge.decided and judge.overflown and judge.rules_hold
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         check.departs = departure(judge)
-    check.claims = decide(
-        judge,
-        asked.claims,
-        None if asked.convention is None else Conventions(judge, asked.convention),
-    )
+    conventions = None if convention is None else Conventions(judge, convention)
+    check.claims = decide(judge, claims, conventions)
     return check, judge
 
 
@@ -242,21 +232,18 @@ def _by_mode(asked: _Asked) -> tuple[VariableCheck | None, dict[str, VariableChe
         for name, x in asked.wrt.items()
     }
     if record.hessian is not None:
-        rows = {
-            name: _rows(asked, gradient, record.hessian[name], None)[1]
-            for name, gradient in gradients.items()
-        }
         return None, {
-            f"{name},{other}": check for name, row in rows.items() for other, check in row.items()
+            f"{name},{other}": check
+            for name, gradient in gradients.items()
+            for other, check in _rows(asked, gradient, record.hessian[name], None)[1].items()
         }
     assert record.hvp is not None
-    checks = {
-        name: asked.of_value(_jvp_node(asked, gradient), record.hvp[name])
-        for name, gradient in gradients.items()
-    }
-    return asked.of_value(root, record.value), {
-        name: check for name, check in checks.items() if check is not None
-    }
+    value, checks = asked.of_value(root, record.value), dict[str, VariableCheck]()
+    for name, gradient in gradients.items():
+        check = asked.of_value(_jvp_node(asked, gradient), record.hvp[name])
+        if check is not None:
+            checks[name] = check
+    return value, checks
 
 
 def _jvp_node(asked: _Asked, root: Expr) -> Expr:
@@ -293,11 +280,8 @@ def _gravest(checks: list[VariableCheck]) -> VariableCheck:
         checks,
         key=lambda c: (c.verdict, -(17 if c.digits is None else c.digits), c.max_rel_error or 0.0),
     )
-    worst.entries = (
-        sum((c.entries or (0, 0))[0] for c in checks),
-        sum((c.entries or (0, 0))[1] for c in checks),
-    )
-    worst.wrong = sum(c.wrong for c in checks)
+    looked_at, entries = map(sum, zip(*(c.entries or (0, 0) for c in checks), strict=True))
+    worst.entries, worst.wrong = (looked_at, entries), sum(c.wrong for c in checks)
     worst.kinks = [k for c in checks for k in c.kinks]
     return worst
 
@@ -316,29 +300,24 @@ def departure(judge: Judge) -> Departure | None:
     nodes = [
         node
         for node in order
-        if node.kind == "float"
-        and (node.op is None or node.op.outputs == 1)
-        and not node.is_constant
+        if node.kind == "float" and not node.is_constant and getattr(node.op, "outputs", 1) == 1
     ]
     m = context()
     m.dps = 50
     try:
         *_, right = reference_at(m, judge.root, nodes, judge.seed, judge.leaves, judge.precision)
-    except (Unsupported, GradcliError, ValueError, ArithmeticError):
+    except _WITHOUT_REFERENCE:
         return None
     with np.errstate(all="ignore"):
         values = forward([judge.root], judge.scope.values, judge.precision)
         found = backward(order, {judge.root: judge.seed}, nodes, values.__getitem__)
     for node, truth in reversed(list(zip(nodes, right, strict=True))):
-        exact = list(map(plain, truth.ravel()))
-        true = np.array(list(map(float, exact)))
+        exact, true = truth.ravel(), truth.ravel().astype(float)
         said = np.broadcast_to(np.asarray(found.get(node, 0.0), float), node.shape).ravel()
+        size = np.abs(true)
+        room = _DEPARTS * np.maximum(size, 1e-6 * np.max(size, initial=0, where=np.isfinite(size)))
         with np.errstate(all="ignore"):
-            size = np.abs(true)
-            room = _DEPARTS * np.maximum(
-                size, 1e-6 * np.max(size, initial=0.0, where=np.isfinite(true))
-            )
-            wrong = np.array(list(map(m.isfinite, exact)), bool) & ~(np.abs(said - true) <= room)
+            wrong = np.array([*map(m.isfinite, exact)], bool) & ~(np.abs(said - true) <= room)
         if node is judge.root or not wrong.any():
             continue
         i = int(np.argmax(wrong))
@@ -347,32 +326,145 @@ def departure(judge: Judge) -> Departure | None:
             other for other in reversed(order) if node in other.operands and other in found
         ] or [judge.root]
         made_by = "' or '".join(dict.fromkeys(_text(judge, consumer) for consumer in consumers[:3]))
-        place = next(
-            (
-                GradcliError("").at(span, source).place()
-                for source, span in judge.scope.spans(consumers[0])
-            ),
-            None,
-        )
-        return Departure(
-            _text(judge, node),
-            made_by,
-            index_of(i, node.shape),
-            float(said[i]),
-            float(true[i]),
-            place,
-            beyond,
-        )
+        spans = judge.scope.spans(consumers[0])
+        place = next((GradcliError("").at(span, source).place() for source, span in spans), None)
+        numbers = float(said[i]), float(true[i])
+        index = index_of(i, node.shape)
+        return Departure(_text(judge, node), made_by, index, *numbers, place, beyond)
     return None
 
 
 def _text(judge: Judge, node: Expr) -> str:
-    spans: Sequence[Any] = judge.scope.spans(node)
-    if spans:
-        source, span = spans[0]
+    for source, span in judge.scope.spans(node)[:1]:
         text = " ".join(source.text[span.start : span.end].split())
         if len(text) <= 60:
             return text
     if node.is_leaf:
         return str(node.payload.name)
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
+
+
+# -- Limits beside a point without a value: one entry of a name moves, all others stay.
+
+
+_MOST_MOVES = 2  # entries that are moved: each costs some forty values of hundreds of digits
+_MOST_LIMITED = 400  # of the function, on numbers
+
+
+def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
+    """The limits of the entries of a value that the reference has no finite number for, as one
+    entry of a name, whose gradient is not finite either, goes to where it is.
+    """
+    value, found = judge.value_comparison, list[Limit]()
+    lost = [i for i, y in enumerate(value.reference) if not value.m.isfinite(y)]
+    is_small = lost and judge.size < _MOST_LIMITED
+    moves = [
+        (name, x, tuple(map(int, index)))
+        for name, x in (judge.wrt.items() if is_small else ())
+        for index in np.argwhere(~np.isfinite(gradients[name]))
+    ]
+    for name, x, index in moves[:_MOST_MOVES]:
+        at = float(np.asarray(judge.leaves.get(x, np.nan))[index])
+        if not np.isfinite(at):
+            continue
+        sides = limits_of_value(
+            value.m, judge.root, judge.leaves, judge.precision, judge.zeros, (x, index)
+        )
+        for i in lost:
+            left, right = (float(side[i]) for side in sides)
+            if left == left or right == right:
+                found.append(Limit(name, at, left, right, index, index_of(i, judge.root.shape)))
+    return found
+
+
+# -- Critical points. The gradient is zero there, or within a few units in the last place, which a
+# step of the interval Newton method proves (R. Krawczyk, Computing 4, 1969).
+
+
+_DIGITS_OF_A_POINT = 100
+_ULPS, _LEAST = 4, 1e-80  # around a number, and around zero
+_MOST_WORK = 40_000  # scalar operations of all rows of the Hessian
+
+
+def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> CriticalPoint | None:
+    """The kind of the point for all names together; None where the gradient is not zero."""
+    nodes, order = [*wrt.values()], definition_order(root, [*wrt.values()])
+    leaves = {x: scope.values[x] for x in order if x.is_leaf}
+    given = {x: scope.values.get(x, np.full(x.shape, np.nan)) for x in nodes}  # NaN: no leaf
+    radii = {x: np.maximum(_ULPS * np.spacing(np.abs(v)), _LEAST) for x, v in given.items()}
+    room = np.concatenate([np.ravel(radius) for radius in radii.values()])
+
+    def derivatives(balls: Any, values: Mapping[Expr, Any]) -> tuple[Any, Any, bool]:
+        """The gradient and the Hessian, and whether the function has a kink here."""
+        tape = ReferenceTape(balls, values, scope.precision)
+        y = tape.run(root, nodes)
+        xs = np.concatenate([np.ravel(tape.table[x]) for x in nodes])
+        slopes = tape.gradient(y, [balls.one] * y.size, xs, traced=True)
+        on_kink = any(active_kinks(tape, nodes).values())
+        first, second = (
+            Algebra.map(lambda v: balls.mpf(plain(v)), part)
+            for part in (slopes, tape.rows(slopes, xs))
+        )
+        return first, second, on_kink
+
+    def around(balls: Any, gradient: Any) -> Any:
+        """The Hessian all over a box around the point, if a critical point is proved to be in it;
+        else None.
+        """
+        unit = balls.mpf("0 +/- 1")
+        boxes = {
+            x: exact_array(balls, given[x], "float") + exact_array(balls, radius, "float") * unit
+            for x, radius in radii.items()
+        }
+        with suppress(Undecidable, np.linalg.LinAlgError):
+            _, hessian, _ = derivatives(balls, {**leaves, **boxes})
+            inverse = np.linalg.pinv(hessian.astype(float))
+            reach = abs(inverse @ gradient) + abs(np.eye(len(room)) - inverse @ hessian) @ room
+            if all(far.ball < radius for far, radius in zip(reach, room, strict=True)):
+                return hessian
+        return None
+
+    def decide(balls: Any) -> CriticalPoint:
+        gradient, hessian, on_kink = derivatives(balls, leaves)
+        if on_kink:
+            return CriticalPoint("undecided", "the function has a kink here")
+        said = "the gradient is zero"
+        if not all(slope.is_zero for slope in gradient):
+            box = around(balls, gradient)
+            if box is None:
+                if any(slope.ball != 0 for slope in gradient):
+                    return CriticalPoint("regular", "the gradient is not zero")
+                return CriticalPoint(
+                    "undecided", f"the gradient is zero to {_DIGITS_OF_A_POINT} digits"
+                )
+            hessian, said = box, f"{said} within {room.max():.1e} of the point"
+        if balls.uncertified or not are_finite(balls, [hessian]):
+            return CriticalPoint("undecided", f"{said}, second derivatives have no certain bounds")
+        signs = {*_signs_of_eigenvalues(hessian)}
+        if signs >= {1, -1}:
+            return CriticalPoint("saddle", f"{said}, eigenvalues of the Hessian have both signs")
+        if 0 in signs:
+            return CriticalPoint(
+                "undecided", f"{said}, an eigenvalue of the Hessian is zero or small"
+            )
+        kind, sign = ("minimum", "positive") if 1 in signs else ("maximum", "negative")
+        return CriticalPoint(kind, f"{said}, all eigenvalues of the Hessian are {sign}")
+
+    is_small = scalar_operations(order) * len(room) < _MOST_WORK
+    found = by_balls([_DIGITS_OF_A_POINT] * is_small, decide)
+    if found is None:
+        return CriticalPoint("undecided", "the derivatives have no bounds within the limits")
+    return None if found.kind == "regular" else found
+
+
+def _signs_of_eigenvalues(hessian: Any) -> Iterator[int]:
+    """The signs of the eigenvalues, 0 where one is not certain.
+
+    In the directions of the eigenvectors, which by Sylvester's law of inertia change no sign, they
+    are those of Gershgorin's discs.
+    """
+    _, vectors = np.linalg.eigh(hessian.astype(float))
+    turned = vectors.T @ hessian @ vectors
+    for row, middle in zip(turned, turned.diagonal(), strict=True):
+        radius = abs(row).sum() - abs(middle)
+        yield int((middle - radius).ball > 0) - int((middle + radius).ball < 0)

@@ -8,7 +8,7 @@ arithmetic alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
 from itertools import islice, starmap
@@ -57,8 +57,9 @@ def shares(node: Expr, kind: str) -> tuple[int, ...]:
     other node.
     """
     if kind == "product" and role(node) == "power":
-        exponent = _whole_exponent(node)
-        return (exponent,) if exponent else ()
+        exponent = number(node.operands[1])
+        is_whole = exponent and exponent.denominator == 1 and abs(exponent) <= _HIGHEST
+        return (int(exponent),) if exponent and is_whole else ()
     return _SHARES[kind].get(role(node), ())
 
 
@@ -79,16 +80,6 @@ def number(node: Expr | None) -> Fraction | None:
     payload = node.payload
     finite = isinstance(payload, int) or (isinstance(payload, float) and payload - payload == 0)
     return Fraction(payload) if finite else None
-
-
-def _whole_exponent(node: Expr) -> int:
-    """The whole exponent of a power; 0 where it has none."""
-    exponent = number(node.operands[1])
-    return (
-        int(exponent)
-        if exponent is not None and exponent.denominator == 1 and abs(exponent) <= _HIGHEST
-        else 0
-    )
 
 
 def _root_degree(node: Expr) -> int:
@@ -248,6 +239,9 @@ def constant(graph: Graph, value: Fraction) -> Expr:
     return quotient
 
 
+NOTHING_KNOWN: Mapping[Expr, Expr] = {}
+
+
 class Standard(Rebuilding):
     """The same expressions with like terms and like factors put together, signs drawn out, and
     powers written in one way.
@@ -288,6 +282,12 @@ class Standard(Rebuilding):
         if found.joined or not found.parts or not found.number or alone:
             return found.build()
         return node
+
+
+def standardize(graph: Graph, node: Expr, known: Mapping[Expr, Expr] = NOTHING_KNOWN) -> Expr:
+    """A node in that form, with other nodes in the place of those that are known."""
+    found: Expr = interpret(reachable([node]), Standard(graph), dict(known))[node]
+    return found
 
 
 def opposite(node: Expr) -> Expr | None:
@@ -544,7 +544,7 @@ def rules(identities: tuple[Identity, ...] = IDENTITIES) -> Table:
         axes = 2 if "det(" in pattern else int(any(word in pattern for word in _OF_VECTORS))
         wanted, result = (programs[axes].read(text, "<identity>") for text in (pattern, equal))
         only = programs[axes].read(condition, "<identity>") if condition else None
-        standard: Expr = interpret(reachable([wanted]), Standard(wanted.graph))[wanted]
+        standard = standardize(wanted.graph, wanted)
         found.setdefault(kind_of(standard) or standard.op, []).append(
             Rule(_operations(standard), standard, result, only)
         )
@@ -572,13 +572,14 @@ def apply_identities(
         for rule in rules(identities).get(kind, ()):
             if not rule.operations <= operations:
                 continue
-            for bound, times, rest in islice(_ways_to_match(rule.pattern, node), _MOST_MATCHES):
-                if rule.condition is not None and not _holds(rule.condition, bound, value_of):
-                    continue
+            ways = _matches(rule.pattern, node, {}, part=True)
+            for bound, times, rest in islice(ways, _MOST_MATCHES):
+                if rule.condition is not None:
+                    values = {letter: value_of(x) for letter, x in bound.items()}
+                    if not np.all(forward([rule.condition], values)[rule.condition]):
+                        continue
                 try:
-                    equal: Expr = interpret(reachable([rule.equal]), Standard(graph), dict(bound))[
-                        rule.equal
-                    ]
+                    equal = standardize(graph, rule.equal, bound)
                     if times != 1 or rest.parts or rest.number != 1:
                         found = Normal(graph, rest.kind, [(equal, times)], rest.number)
                         for part, weight in rest.parts.items():
@@ -607,63 +608,52 @@ def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
                     yield rebuild([start], {node: better}, graph)[0]
 
 
-def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) -> bool:
-    values = {letter: value_of(node) for letter, node in bound.items()}
-    return bool(np.all(forward([condition], values)[condition]))
-
-
 # -- matching
 # -------------------------------------------------------------------------------------------------
 
 
-def _ways_to_match(pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Fraction, Normal]]:
-    """The ways in which a pattern matches a node or parts of it: what is bound, the pattern's
-    factor or exponent, and what is left.
+def is_same_operation(x: Expr, y: Expr) -> bool:
+    """Return whether two nodes differ in their operands alone."""
+    return (
+        x.op is not None
+        and x.op is y.op
+        and dict(x.static) == dict(y.static)
+        and len(x.operands) == len(y.operands)
+    )
+
+
+def _matches(
+    pattern: Expr, node: Expr, bound: Bound, *, part: bool = False
+) -> Iterator[tuple[Bound, Fraction, Normal]]:
+    """The ways in which a pattern is a node, or parts of it, with what is bound already: what is
+    bound then, the pattern's factor or exponent, and what is left.
     """
     kind = kind_of(pattern)
-    if not kind:
-        yield from (
-            (bound, Fraction(1), Normal(node.graph, "product"))
-            for bound in _matches(pattern, node, {})
-        )
+    if kind:
+        wanted, given = Normal.of(pattern, kind), Normal.of(node, kind)
+        if not part:
+            given.number, wanted.number = given.number / wanted.number, Fraction(1)
+        if len(given.parts) <= _MOST_PARTS:
+            yield from _some(wanted, given, None if part else Fraction(1), bound, part=part)
         return
-    given = Normal.of(node, kind)
-    if len(given.parts) <= _MOST_PARTS:
-        yield from _some(Normal.of(pattern, kind), given, None, {}, part=True)
-
-
-def _matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
-    """The ways in which a pattern is a node as a whole, with what is bound already."""
-    kind = kind_of(pattern)
     if pattern.is_leaf:
-        if bound.setdefault(pattern, node) is node:
-            yield bound
+        same = bound.setdefault(pattern, node) is node
     elif pattern.is_constant:
-        if (
+        same = (
             node.is_constant
             and not node.shape
             and node.payload == pattern.payload
             and number(node) == number(pattern)
-        ):
-            yield bound
-    elif kind:
-        wanted, given = Normal.of(pattern, kind), Normal.of(node, kind)
-        if len(given.parts) <= _MOST_PARTS:
-            given.number, wanted.number = given.number / wanted.number, Fraction(1)
-            for further, _, _ in _some(wanted, given, Fraction(1), bound, part=False):
-                yield further
-    elif (
-        pattern.op is node.op
-        and dict(pattern.static) == dict(node.static)
-        and len(pattern.operands) == len(node.operands)
-    ):
-        found = [bound]
-        for x, y in zip(pattern.operands, node.operands, strict=True):
-            if x is not None and y is not None:
-                found = [further for one in found for further in _matches(x, y, dict(one))]
-            elif x is not y:
-                return
-        yield from found
+        )
+    else:
+        same = is_same_operation(pattern, node)
+    found = [bound] if same else []
+    for x, y in zip(pattern.operands, node.operands if same else (), strict=False):
+        if x is not None and y is not None:
+            found = [further for one in found for further, *_ in _matches(x, y, dict(one))]
+        elif x is not y:
+            return
+    yield from ((one, Fraction(1), Normal(node.graph, "product")) for one in found)
 
 
 def _some(
@@ -679,7 +669,7 @@ def _some(
     pattern = min(wanted.parts, key=lambda one: _looseness(one, bound))
     weight, others = wanted.parts[pattern], wanted.without(pattern)
     if times is not None and all(hole in bound for hole in _holes(pattern)):
-        known: Expr = interpret(reachable([pattern]), Standard(given.graph), dict(bound))[pattern]
+        known = standardize(given.graph, pattern, bound)
         rest = Normal(given.graph, given.kind, given.parts.items(), given.number)
         rest.put(known, -weight * times)
         less = all(0 <= w / given.parts.get(one, -w) <= 1 for one, w in rest.parts.items())
@@ -689,7 +679,7 @@ def _some(
         for node, own in given.parts.items():
             ratio = own / weight
             if times in (None, ratio) and (given.kind == "sum" or ratio.denominator == 1):
-                for further in _matches(pattern, node, dict(bound)):
+                for further, *_ in _matches(pattern, node, dict(bound)):
                     yield from _some(others, given.without(node), ratio, further, part=part)
     else:
         times = times or Fraction(1)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,23 +23,30 @@ from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays
 from gradcli.check.rounding import branches, error_bounds
 from gradcli.errors import GradcliError
 from gradcli.graph.indeterminate import gradients
-from gradcli.graph.interpret import bytes_of, bytes_of_sweep, forward, held_by, interpret
+from gradcli.graph.interpret import (
+    bytes_of,
+    bytes_of_sweep,
+    forward,
+    held_by,
+    interpret,
+    shapes_of,
+)
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
-from gradcli.ops.operands import Opened, Operand
+from gradcli.ops.operands import Opened
+from gradcli.ops.structure import output
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settle, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
-from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
-from gradcli.reference.digits import by_balls
+from gradcli.reference.deadline import LARGEST, Budget, Undecided
+from gradcli.reference.digits import by_balls, of_flint
 from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.tape import NO_ZEROS, ReferenceTape, Zeros, exact_array, signed_zeros
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:
-    from gradcli.reference.ball import Ball
     from gradcli.reference.stand_ins import StandIns
 
 # -- E-infinity: the engine's own rules, run by the engine's own sweep on multi-precision numbers.
@@ -52,10 +61,6 @@ class Reals(Opened):
 
     def is_zero(self) -> bool:
         return all(map(surely_zero, self.array.ravel()))
-
-    def _entries(self, operand: Any) -> Any:
-        whole = not isinstance(operand, Operand) and np.asarray(operand).dtype.kind in "iu"
-        return super()._entries(np.asarray(operand, float) if whole else operand)
 
 
 class _Expanded(ReferenceTape):
@@ -96,20 +101,9 @@ def gradients_exact(
     start = Reals(table[root].m, exact_array(m, seed, "float"))
     found = gradients(reachable([root]), {root: start}, wrt, table.__getitem__)
     return [
-        found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float")
+        exact_array(m, np.zeros(x.shape), "float") if (part := found.get(x)) is None else part.array
         for x in wrt
     ]
-
-
-def float_results(
-    root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str
-) -> list[Any]:
-    """Return the value of a function and its gradients, as floats compute them."""
-    order = reachable([root])
-    table = forward([root], values, precision, order)
-    with np.errstate(all="ignore"):
-        found = gradients(order, {root: seed}, wrt, table.__getitem__) if wrt else {}
-    return [table[root], *(found.get(x, 0.0) for x in wrt)]
 
 
 def reference_at(
@@ -148,7 +142,6 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 # -- Numbers enclosed in balls: the digits are raised until they are narrow.
 
 
-_AT_ONCE = 1024  # entries between two looks at the time
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure has
 NOTHING = (
@@ -156,34 +149,21 @@ NOTHING = (
 )  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
-def _prove(check: VariableCheck, balls: np.ndarray, by_mpmath: list[str]) -> None:
-    """Write into a verdict whether it is proved, and the enclosure of the worst entry."""
-    from gradcli.reference.ball import ends, width
-
-    check.certified, check.by_mpmath = not by_mpmath, by_mpmath
-    check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
-    if check.worst is not None:
-        worst: Any = balls[check.worst.index]
-        check.enclosure = None if isinstance(worst, bool) else ends(worst)
-
-
 def _compare(
     m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray
 ) -> Comparison:
-    radii = [
-        _radius(m, x) + _radius(m, y)
-        for x, y in in_time(zip(np.ravel(right), np.ravel(rules), strict=True), _AT_ONCE)
-    ]
-    reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
+    (reference, off), (engine, more) = (
+        [_parts(m, array, part) for part in ("mid", "rad")] for array in (right, rules)
+    )
+    radii = [*map(add, np.ravel(off), np.ravel(more))]
     return Comparison(m, reference, engine, floats, bound, None, radii=radii)
 
 
-def _midpoint(m: Any, x: Ball | bool) -> Any:
-    return x if isinstance(x, bool) else m.ldexp(*map(int, x.ball.mid().man_exp()))
-
-
-def _radius(m: Any, x: Ball | bool) -> Any:
-    return m.zero if isinstance(x, bool) else m.ldexp(*map(int, x.ball.rad().man_exp()))
+def _parts(m: Any, array: np.ndarray, part: str) -> np.ndarray:
+    """Return the midpoints or radii of balls as numbers of mpmath's; truths are what they are."""
+    return Algebra.map(
+        lambda x: x if isinstance(x, bool) else of_flint(m, getattr(x.ball, part)()), array
+    )
 
 
 def numbers(
@@ -203,11 +183,11 @@ def numbers(
             return None
         if not all(_narrow(x) for array in arrays for x in np.ravel(array)):
             raise Undecidable
-        known = partial(
-            Algebra.map,
-            lambda x: x if isinstance(x, bool) else settle(m, _midpoint(m, x) or _radius(m, x)),
-        )
-        return list(map(known, arrays))
+        return [
+            Algebra.map(partial(settle, m), np.where(middle == 0, _parts(m, array, "rad"), middle))
+            for array in arrays
+            for middle in [_parts(m, array, "mid")]
+        ]
 
     return by_balls(_DIGITS, narrow)
 
@@ -237,8 +217,6 @@ _PASSES = (
 _SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
 _STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
 _ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
-# digits by which a number may be smaller than the largest, and not be what cancellation left
-_FAR = 40
 _TIMES = 2  # as long as doubles are those of the reference for large arrays
 _ADJOINTS = 3  # arrays that stand for an adjoint there: the slope, its error, and where it lives
 
@@ -247,76 +225,73 @@ Decision = tuple[
 ]  # on the value and on each gradient
 
 
+@dataclass(eq=False)
 class Judge:
-    """Decides one gradient: a root, a seed, and what the engine computed."""
+    """Decides one gradient: a root, a seed, and what the engine computed.
 
-    def __init__(
-        self,
-        scope: Scope,
-        root: Expr,
-        wrt: dict[str, Expr],
-        seed: Any,
-        gradients: Mapping[str, Any],
-        remembering: bool = False,
-    ) -> None:
-        self.remembering = remembering  # whether sympy's derivative is kept between runs
-        self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
-        self.precision, self.nodes = scope.precision, list(wrt.values())
-        self.gradients = [np.asarray(gradients[name]) for name in wrt]
-        orders = (
-            definition_order(root, self.nodes),
-            reachable([root]),
-        )  # of the function, and of what the engine has expanded it to
+    given        the engine's gradients; None for those that its rules have in floats
+    remembering  whether sympy's derivative is kept between runs
+    seed_leaf    what the name ``seed`` stands for inside of claims
+    decided      whether every entry was compared by itself, with an exact number
+    events       the kinks that the function was evaluated on
+    missing      what the reference for large arrays lacks
+    overflown    whether something on the way is not finite, though what it is made of is
+    """
+
+    scope: Scope
+    root: Expr
+    wrt: dict[str, Expr]
+    seed: Any
+    given: Mapping[str, Any] | None = None
+    remembering: bool = False
+    seed_leaf: Expr | None = None
+    decided: bool = False
+    events: Sequence[Event] = ()
+    missing: str = ""
+    overflown: bool = False
+    _sides: tuple[Any, list[dict[int, Sides]]] | None = (
+        None  # of the entries on a kink or without a finite derivative, and which
+    )
+    # of every entry of the gradients, and of the value at last, where they have decided
+    _enclosures: Sequence[np.ndarray] = ()
+    # the functions in them that FLINT lacks: with any of them, nothing is proved
+    _by_mpmath: Any = ()
+
+    def __post_init__(self) -> None:
+        self.precision, self.nodes = self.scope.precision, list(self.wrt.values())
+        given = self.given
+        if given is None:
+            given = dict(zip(self.wrt, self.float_results(self.root)[1:], strict=True))
+        self.gradients = [np.broadcast_to(given[name], x.shape) for name, x in self.wrt.items()]
+        # of the function, and of what the engine has expanded it to
+        orders = definition_order(self.root, self.nodes), reachable([self.root])
         self.leaves = {
-            node: scope.values[node] for order in orders for node in order if node.is_leaf
+            node: self.scope.values[node] for order in orders for node in order if node.is_leaf
         }
         self.size = sum(map(scalar_operations, orders))
-        self.entries = sum(math.prod(x.shape) for x in self.leaves)
+        sizes = [math.prod(x.shape) for x in self.leaves]
+        self.entries = sum(sizes)
         ops = [node.op for node in orders[1] if node.op is not None]
         smooth = not any(
             op.kinks or op.algebra == "comparison" for op in ops if op.elementwise
         )  # else entries may be on kinks
-        self.is_large = self.size > _MANY or (
-            smooth and max((math.prod(x.shape) for x in self.leaves), default=0) > _LARGE
-        )
+        self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
-        self.decided = False  # every entry was compared by itself, with an exact number
-        self.seed_leaf: Expr | None = None
-        self.zeros = NO_ZEROS
-        self.events: list[Event] = []  # the kinks that the function was evaluated on
-        self.budget = Budget()
-        self.missing = ""  # what the reference for large arrays lacks
-        self.wide: dict[
-            str, tuple[Any, Any]
-        ] = {}  # reference and bounds of large arrays, for claims
+        self.zeros, self.budget = NO_ZEROS, Budget()
+        # reference and bounds of large arrays, for claims
+        self.wide: dict[str, tuple[Any, Any]] = {}
+        self.question = self.root, self.nodes, self.leaves, self.seed, self.precision
         # the ways between which rounding decides, in a precision; None where it decides nothing
-        self.branches = cache(partial(branches, root, self.nodes, self.leaves, seed))
-        self._sides: tuple[Any, list[dict[int, Sides]]] | None = (
-            None  # of the entries on a kink or without a finite derivative, and which
-        )
-        self._enclosures: list[
-            np.ndarray
-        ] = []  # of every entry of the gradients, and of the value at last, where they have decided
-        self._by_mpmath: list[
-            str
-        ] = []  # the functions in them that FLINT lacks: with any of them, nothing is proved
-        self.overflown = (
-            False  # whether something on the way is not finite, though what it is made of is
-        )
+        self.branches = cache(partial(branches, *self.question[:-1]))
 
-    @classmethod
-    def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
-        """Return the judge of what the engine computes for a root."""
-        _, *found = float_results(root, list(wrt.values()), seed, scope.values, scope.precision)
-        parts = zip(wrt.items(), found, strict=True)
-        return cls(
-            scope,
-            root,
-            wrt,
-            seed,
-            {name: np.broadcast_to(np.asarray(part), x.shape) for (name, x), part in parts},
-        )
+    def float_results(self, root: Expr, wrt: Sequence[Expr] | None = None) -> list[Any]:
+        """Return the value of a function and its gradients, as floats compute them."""
+        order, wrt = reachable([root]), self.nodes if wrt is None else wrt
+        table = forward([root], self.scope.values, self.precision, order)
+        with np.errstate(all="ignore"):
+            found = gradients(order, {root: self.seed}, wrt, table.__getitem__) if wrt else {}
+        return [table[root], *(found.get(x, 0.0) for x in wrt)]
 
     @property
     def rules_hold(self) -> bool:
@@ -330,6 +305,12 @@ class Judge:
             for m, r, e in wrong
         )
 
+    def comparison(self, of: str) -> Comparison:
+        """The comparison of the value, or of the gradient by a name."""
+        if of == "value":
+            return self.value_comparison
+        return self.comparisons[list(self.wrt).index(of)]
+
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
         order = definition_order(other)
@@ -341,11 +322,10 @@ class Judge:
         claimed  whether claims are held to the reference afterwards, which then has to be as fine
                  as it can be
         """
+        found = None
         if self.is_large and has_flint():
             found = (None if claimed else self._clearly(value)) or self.decide_arrays(value)
-            if found is not None:
-                return found
-        return self._decide_scalars(value)
+        return found or self._decide_scalars(value)
 
     # -- Each entry a number of any precision
     # ------------------------------------------------------------------
@@ -358,30 +338,27 @@ class Judge:
             )
         m = _context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
-        reached = (
-            forward([self.root], self.scope.values, self.precision)[self.root]
-            if value is None
-            else value
-        )
-        value_bound, bounds, self.overflown = error_bounds(
-            self.root, self.nodes, self.leaves, self.seed, self.precision
-        )
-        floats = list(
-            zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True)
-        )
-        source, (*self.comparisons, self.value_comparison) = self._by_balls(
-            m, floats
-        ) or self._by_numbers(m, floats)
+        reached = self.float_results(self.root, [])[0] if value is None else value
+        value_bound, bounds, self.overflown = error_bounds(*self.question)
+        found = [*self.gradients, np.asarray(reached)]
+        floats = [*zip(found, [*bounds, value_bound], strict=True)]
+        decided = self._by_balls(m, floats) or self._by_numbers(m, floats)
+        source, (*self.comparisons, self.value_comparison) = decided
         self.decided = True
         results = {
-            name: c.result(source, math.prod(x.shape))
-            for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)
+            name: c.result(source) for name, c in zip(self.wrt, self.comparisons, strict=True)
         }
-        checked = self.value_comparison.result(source, 0) if value is not None else None
+        checked = self.value_comparison.result(source)
         for check, balls in zip([*results.values(), checked], self._enclosures, strict=False):
-            if check is not None:
-                _prove(check, balls, self._by_mpmath)
-        return checked, results
+            from gradcli.reference.ball import ends, width
+
+            check.certified, check.by_mpmath = not self._by_mpmath, self._by_mpmath
+            check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
+            if check.worst is not None:
+                worst: Any = balls[check.worst.index]
+                check.enclosure = None if isinstance(worst, bool) else ends(worst)
+        checked.entries = None
+        return None if value is None else checked, results
 
     def _pass(self, m: Any, probing: bool = True) -> Pass:
         """Return a pass in a context.
@@ -397,15 +374,13 @@ class Judge:
         )
         y = tape.run(self.root, self.nodes)
         chosen: Mapping[int, Sides] = {}
-        expanded = (
-            forward_exact(m, self.root, self.leaves, self.precision, self.zeros) if inner else None
+        table = (
+            forward_exact(m, self.root, self.leaves, self.precision, self.zeros)
+            if inner
+            else _as_reals(m, self.precision, tape.table)
         )
-        table = expanded or _as_reals(m, self.precision, tape.table)
-        if (
-            probing
-            and inner
-            and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)]))
-        ):
+        unsure = tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])
+        if probing and inner and unsure:
             tape, y, chosen = with_inner_choices(
                 m, self.leaves, self.precision, self.size, self.root, self.nodes, table
             )
@@ -432,9 +407,7 @@ class Judge:
 
         kept = verdict_cache.steps if self.remembering else lambda key, make: make()
         try:
-            return WholeDerivative(
-                _context(), self.root, self.nodes, self.leaves, self.seed, self.precision, kept
-            )
+            return WholeDerivative(_context(), *self.question, kept)
         except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return None
 
@@ -457,10 +430,9 @@ class Judge:
                 return None
             self.budget.spend(work)
             found = self._pass(balls, probing=False)
-            inner = found.tape.scalars.events and has_inner(self.root)
             if (
                 not are_finite(balls, [*found.reference, *found.engine])
-                or inner
+                or (found.tape.scalars.events and has_inner(self.root))
                 or any(active_kinks(found.tape, self.nodes).values())
             ):
                 return None
@@ -480,17 +452,15 @@ class Judge:
         """
         if self._whole is None:
             return "composed"
-        near = m.mpf(10) ** -20
+
+        def same(x: Any, y: Any) -> Any:
+            if hasattr(x, "ball"):
+                return m.isfinite(x) and x.ball.overlaps(y.ball)
+            return m.isfinite(x) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))
+
         pairs = zip(self._whole.evaluate(m), composed, strict=True)
-        for x, y in (pair for two in pairs for pair in zip(*map(np.ravel, two), strict=True)):
-            same = m.isfinite(x) and (
-                x.ball.overlaps(y.ball)
-                if hasattr(x, "ball")
-                else abs(x - y) <= near * max(abs(x), abs(y))
-            )
-            if not same:
-                return "composed"
-        return "symbolic"
+        agreed = (same(x, y) for two in pairs for x, y in zip(*map(np.ravel, two), strict=True))
+        return "symbolic" if all(agreed) else "composed"
 
     def _by_numbers(
         self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]
@@ -507,15 +477,13 @@ class Judge:
                 [i for i in now.mismatches if not _stands(i, then, now)]
                 for then, now in zip(before, compared, strict=True)
             ]
-            ended = not any(c.mismatches for c in compared) or (
-                m.dps >= _ALL_FLOATS and not any(moving)
-            )
-            if (ended and not any(c.is_unsettled for c in compared)) or not self.budget.allows(
-                _PASSES * self.size
-            ):
+            wrong = any(c.mismatches for c in compared)
+            ended = not wrong or (m.dps >= _ALL_FLOATS and not any(moving))
+            settled = ended and not any(c.is_unsettled for c in compared)
+            if settled or not self.budget.allows(_PASSES * self.size):
                 break
             before = [*compared]
-            if any(c.mismatches for c in compared):
+            if wrong:
                 self._sides = None  # else more digits show the same from both sides
         for comparison, places in zip(compared, moving, strict=True):
             for i in places:
@@ -541,37 +509,25 @@ class Judge:
             prober = Prober(self, tape, value, kinks)
             self._sides = (
                 looked_at,
-                [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)],
+                [*map(prober.of, self.nodes, reference)],
             )
         sides = self._sides[1]
         smooth = not tape.scalars.events and are_finite(m, reference)
         source = self._source(m, reference) if smooth else "composed"
-        columns = zip(
-            reference,
-            found.engine[:-1],
-            floats[:-1],
-            sides,
-            tape.troubles(found.y, self.nodes),
-            strict=True,
-        )
+        *engine, rules = found.engine
+        columns = reference, engine, floats[:-1], sides, tape.troubles(found.y, self.nodes)
         comparisons = [
             Comparison(m, right, rules, *given, side, trouble)
-            for right, rules, given, side, trouble in columns
+            for right, rules, given, side, trouble in zip(*columns, strict=True)
         ]
         no_number = any(y != y for y in np.ravel(value))
         for x, comparison in zip(self.nodes, comparisons, strict=True):
-            infinite = [
-                i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))
-            ]
+            entries = enumerate(Algebra.map(plain, np.ravel(tape.table[x])))
+            infinite = [i for i, entry in entries if not m.isfinite(entry)]
             comparison.excuse(infinite, "a value that was given is not finite")
-            lost = [
-                i for i, found in enumerate(comparison.computed) if no_number and math.isnan(found)
-            ]
+            lost = [i for i, y in enumerate(comparison.computed) if no_number and math.isnan(y)]
             comparison.excuse(lost, "what it is the derivative of is not a number")
-        return source, [
-            *comparisons,
-            Comparison(m, value, found.engine[-1], *floats[-1], found.chosen),
-        ]
+        return source, [*comparisons, Comparison(m, value, rules, *floats[-1], found.chosen)]
 
     # -- Arrays that are too large for scalars: every entry against a reference in long double,
     # which may be off by its own share of the rounding of doubles, by the same analysis, and by the
@@ -584,43 +540,25 @@ class Judge:
         Raises LimitError where the reference, whose arrays are held all, needs more memory than the
         limits allow.
         """
-        from gradcli.reference.long_double import hold_derivatives, reference
+        from gradcli.reference.long_double import hold_derivatives
         from gradcli.reference.stand_ins import StandIns
 
-        held, order = StandIns(), reachable([self.root])
+        held = StandIns()
         try:
             hold_derivatives(self.root, self.leaves, self.precision, held)
-            value_bound, bounds, _ = error_bounds(
-                self.root, self.nodes, self.leaves, self.seed, self.precision
-            )
-            self._check_memory(order, _TIMES, "the reference in long double")
-            found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+            value_bound, bounds, _ = error_bounds(*self.question)
+            found = self._reference(held, _TIMES, "the reference in long double")
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
-        truths: list[Any] = [found.value, *found.slopes]
-        errors: list[Any] = [0.0, *found.errors]
-        columns = zip(
-            ["value", *self.wrt],
-            truths,
-            errors,
-            [value, *self.gradients],
-            [value_bound, *bounds],
-            strict=True,
-        )
+        computed = [found.value if value is None else value, *self.gradients]
+        allowed, errors = [value_bound, *bounds], [0.0, *found.errors]
+        rights = zip(["value", *self.wrt], [found.value, *found.slopes], strict=True)
         parts, wide = [], {}
-        for name, right, error, computed, bound in columns:
-            own = found.share * bound + 4 * error
-            wide[name] = right, bound + own
-            parts.append(
-                compare_arrays(
-                    found.source,
-                    right,
-                    np.asarray(right if computed is None else computed),
-                    bound,
-                    own,
-                )
-            )
+        for i, (name, right) in enumerate(rights):
+            own, said = found.share * allowed[i] + 4 * errors[i], np.asarray(computed[i])
+            wide[name] = right, allowed[i] + own
+            parts.append(compare_arrays(found.source, right, said, allowed[i], own))
         for part in parts[1:]:
             part.directions = held.directions or None
             if held.wrong:
@@ -629,31 +567,30 @@ class Judge:
                 part.verdict, part.reason = Verdict.UNDETERMINED, held.doubt
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
-        smooth = not any(
-            node.op is not None and (node.op.kinks or node.op.algebra == "comparison")
-            for node in order
-        )
+        ops = [node.op for node in reachable([self.root]) if node.op is not None]
+        smooth = not any(op.kinks or op.algebra == "comparison" for op in ops)
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
         if not certain and not fine and self.size <= LARGEST:  # scalars may tell more, as of kinks
             with suppress(Undecided):
                 checked, results = self._decide_scalars(value)
-                if all(
-                    part is None or part.verdict is not Verdict.UNDETERMINED
-                    for part in [checked, *results.values()]
-                ):
+                told = [*results.values(), *filter(None, [checked])]
+                if all(part.verdict is not Verdict.UNDETERMINED for part in told):
                     return checked, results
         self.wide = wide
         return self._decision(value, parts, held)
 
-    def _check_memory(self, order: Sequence[Expr], times: int, what: str) -> None:
-        """Raise LimitError where a reference needs more memory than the limits allow; its floats
-        are so many times as long as doubles.
+    def _reference(self, held: StandIns, times: int, what: str) -> Any:
+        """The reference on whole arrays, whose floats are so many times as long as doubles.
+
+        Raises LimitError where it needs more memory than the limits allow.
         """
-        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * bytes_of_sweep(
-            order, self.nodes
-        )
+        from gradcli.reference.long_double import reference
+
+        order = reachable([self.root])
+        arrays = sum(map(bytes_of, order)) + _ADJOINTS * bytes_of_sweep(order, self.nodes)
         self.root.graph.limits.check_memory(times * arrays + held_by(self.leaves.values()), what)
+        return reference(*self.question, held)
 
     def _decision(self, value: Any, parts: Sequence[VariableCheck], held: StandIns) -> Decision:
         """The verdicts on the value and the gradients, with the number of entries at which
@@ -669,25 +606,21 @@ class Judge:
         """Return that everything agrees with the reference in doubles, where rounding is seen to
         have no say; else None.
         """
-        from gradcli.reference.long_double import reference
         from gradcli.reference.stand_ins import StandIns
 
         held = StandIns(np.float64)
         if self.precision != "float64" or has_inner(self.root):
             return None
-        self._check_memory(reachable([self.root]), 1, "the reference in doubles")
         try:
-            found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+            found = self._reference(held, 1, "the reference in doubles")
         except Unsupported:
             return None
         if held.directions or held.wrong or held.wrong_value or held.doubt:
             return None
         with np.errstate(all="ignore"):
             computed = [found.value if value is None else value, *self.gradients]
-            parts = [
-                clear_agreement(found.source, *pair)
-                for pair in zip([found.value, *found.slopes], computed, strict=True)
-            ]
+            rights = [found.value, *found.slopes]
+            parts = [*map(partial(clear_agreement, found.source), rights, computed)]
         certain = [part for part in parts if part is not None]
         return self._decision(value, certain, held) if len(certain) == len(parts) else None
 
@@ -700,12 +633,10 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
         return False
     m, numbers = now.m, (now.reference[i], now.engine[i])
     near = m.mpf(10) ** -(_STABLE if i not in now.sides else _STABLE_LIMIT)
-    for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True):
-        if not (x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))):
-            return False
-    least = m.mpf(10) ** -_FAR * (1 + now.largest)
-    return m.dps >= _ALL_FLOATS or any(
-        not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers
+    pairs = zip((before.reference[i], before.engine[i]), numbers, strict=True)
+    return all(
+        x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))
+        for x, y in pairs
     )
 
 
@@ -717,16 +648,9 @@ def _context() -> Any:
 
 def scalar_operations(order: Sequence[Expr]) -> int:
     """About how many scalar operations the nodes take."""
-    total = 0
-    for node in order:
-        if node.op is None:
-            total += 1
-            continue
-        parts = [part for part in (node, *node.operands) if part is not None]
-        shapes = [
-            () if part.op is not None and part.op.outputs > 1 else part.shape for part in parts
-        ]
-        total += max(
-            1, steps_of(node.op, shapes[:1] if node.op.outputs > 1 else shapes[0], shapes[1:])
-        )
-    return total
+    return sum(
+        1
+        if node.op is None or node.op is output
+        else max(1, steps_of(node.op, node.shape, shapes_of(node)))
+        for node in order
+    )

@@ -1,25 +1,305 @@
 """Rewrites that keep digits or finite values where the formula as it is written loses them.
 
 Where the true value and gradient are known, ways to write the function are searched for one that
-loses less of them (`check.search`); where there is none, such as that of ``sin(x)/x`` at 0, what
-has a value there is proposed if it gets a better verdict. What is told is the smallest parts that
-are written otherwise, as text of the language.
+loses less of them: best first, each way measured where the function was evaluated. Where there is
+no true value, such as that of ``sin(x)/x`` at 0, what has a value there is proposed if it gets a
+better verdict. What is told is the smallest parts that are written otherwise, as text of the
+language.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, takewhile
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import methodcaller
 from typing import Any
 
+import flint
 import numpy as np
 
-from gradcli.check.identities import wider
+from gradcli.check.identities import (
+    NO_NUMBER,
+    Inexact,
+    Normal,
+    apply_identities,
+    is_same_operation,
+    number,
+    shares,
+    standardize,
+    wider,
+)
 from gradcli.check.judge import Judge, numbers, reference_at, scalar_operations
-from gradcli.check.search import GOOD, Losses, Measure, Search, Truth
-from gradcli.formulas.printing import formula
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.errors import GradcliError
+from gradcli.formulas.printing import formula, tree_size
+from gradcli.formulas.textbook import Textbook
+from gradcli.graph.interpret import Domain, forward, interpret
+from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.ops.spec import Op
+from gradcli.reference.deadline import still_in_time
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
+
+# -- Nodes as power series over FLINT's ring, cut off where they may be. A series is equal near a
+# point only: it is held against the function in balls, like any other way to write it.
+
+
+_POWERS = 48  # that are known of a series
+_MOST_TERMS = 14  # of a series that is written
+_NEAR = 0.5  # up to which size a quantity is near zero
+_SMALL = 2.0**-62  # of the first term that counts, what may be left out
+
+Pair = tuple[Any, Any]  # numerator and denominator
+
+
+class _SeriesOf:
+    """Functions of power series, by the names that references call."""
+
+    def __getattr__(self, name: str) -> Callable[[Any], Any]:
+        return methodcaller(name)
+
+
+class _Series(Domain[Pair]):
+    """Fractions of power series in one quantity."""
+
+    def __init__(self) -> None:
+        self.one, self.variable = flint.fmpq_series([1]), flint.fmpq_series([0, 1])
+
+    def constant(self, node: Expr) -> Pair:
+        value = number(node)
+        if value is None:
+            raise Inexact
+        return flint.fmpq_series([flint.fmpq(value.numerator, value.denominator)]), self.one
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Pair:
+        if weights := shares(node, "sum"):
+            above, below = 0 * self.one, self.one
+            for (a, b), weight in zip(operands, weights, strict=True):
+                above, below = above * b + weight * a * below, below * b
+            return above, below
+        if exponents := shares(node, "product"):
+            above = below = self.one
+            for fraction, exponent in zip(operands, exponents, strict=False):
+                a, b = fraction if exponent > 0 else fraction[::-1]
+                above, below = above * a ** abs(exponent), below * b ** abs(exponent)
+            return above, below
+        if len(operands) != 1 or op.static:
+            raise Inexact
+        ((above, below),) = operands
+        try:
+            return (op.symbolic or op.reference)(_SeriesOf(), above / below), self.one
+        except (AttributeError, NotImplementedError, TypeError, ValueError):
+            raise Inexact from None  # FLINT has no such function, or no rational series of it
+
+
+def expand(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
+    """Yield a node as a polynomial in the only number that it is a function of: the terms that
+    count in the value and in the slope.
+    """
+    order = reachable([node])
+    leaves = [part for part in order if part.is_leaf]
+    if node.op is None or len(leaves) != 1 or any(part.shape for part in order):
+        return
+    size = abs(float(value_of(leaves[0])))
+    if not 0 < size <= _NEAR:
+        return
+    before, flint.ctx.cap = flint.ctx.cap, _POWERS
+    try:
+        ring = _Series()
+        above, below = interpret(order, ring, {leaves[0]: (ring.variable, ring.one)})[node]
+        first = above.valuation() - below.valuation()
+        if min(above.valuation(), below.valuation()) < 0:
+            return  # nothing is known of one of them
+        found = (above * ring.variable ** max(0, -first) / below).coeffs()[max(0, first) :]
+        coefficients = [Fraction(int(c.p), int(c.q)) for c in found]
+        sizes = [abs(float(c)) * size**i for i, c in enumerate(coefficients)]
+        slopes = [abs(first + i) * s for i, s in enumerate(sizes)]
+        leading = next(filter(None, slopes), 0.0)
+        count = 1 + max(
+            i
+            for i, (s, t) in enumerate(zip(sizes, slopes, strict=True))
+            if s > _SMALL * sizes[0] or t > _SMALL * leading
+        )
+        terms = [(first + i, c) for i, c in enumerate(coefficients[:count]) if c]
+        if count < _POWERS - abs(first) - 4 and len(terms) <= _MOST_TERMS:
+            powers = [(Normal(graph, "product", [(leaves[0], e)]).build(), c) for e, c in terms]
+            yield Normal(graph, "sum", powers).build()
+    except NO_NUMBER:
+        return
+    finally:
+        flint.ctx.cap = before
+
+
+# -- The search. A way is better if less is lost in its value and in every gradient. All that is
+# tried equals the function by an identity, by algebra or by a series; the number of ways that are
+# measured is counted, not the time.
+
+
+GOOD = 4.0  # lost bits that are as good as none
+ALL = 64.0  # bits lost by what is not finite, or has nothing in common with the truth
+_SMALLEST = 2.0**-1074
+_MOST_MEASURED = 400
+_MOST_EXPANDED = 40
+_PATIENCE = 8  # ways that are gone on from without finding a better one
+_MOST_FOUND = 8  # ways of which the first that is proved is taken
+_LARGEST_WAY = 120  # nodes of a way, each time it is written
+
+Losses = tuple[float, ...]
+
+
+class Measure:
+    """The bits that a way to write a function loses: in its value, and in its gradients.
+
+    truths  exact numbers as pairs of floats: what is nearest to each, and what is left
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge, self.truths = judge, []
+        for comparison in (judge.value_comparison, *judge.comparisons):
+            exact = comparison.exact
+            near = np.array(list(map(float, exact)))
+            self.truths.append(
+                (
+                    near,
+                    [
+                        float(x - comparison.m.mpf(n)) if np.isfinite(n) else 0.0
+                        for x, n in zip(exact, near, strict=True)
+                    ],
+                )
+            )
+
+    def __call__(self, root: Expr) -> Losses:
+        still_in_time()
+        return tuple(map(self._bits_lost, self.truths, self.judge.float_results(root)))
+
+    def _bits_lost(self, truth: tuple[Any, Any], computed: Any) -> float:
+        """The most bits that an entry has lost; entries without a finite truth do not count."""
+        (near, rest), found = truth, np.ravel(np.asarray(computed, float))
+        with np.errstate(all="ignore"):
+            off = np.abs((found - near) - rest)
+            relative = np.where(off <= 2 * _SMALLEST, 0.0, off / np.abs(near))
+            bits = np.log2(np.maximum(relative / np.finfo(self.judge.precision).eps, 1.0))
+        bits = np.where(np.isfinite(found) & np.isfinite(bits), np.minimum(bits, ALL), ALL)
+        return float(np.max(bits, initial=0.0, where=np.isfinite(near)))
+
+
+class Search:
+    """Ways to write one function, and what each of them loses.
+
+    series  whether parts may be written as polynomials, which they equal nearly, and near a point
+            only
+    """
+
+    def __init__(self, measure: Measure, *, series: bool) -> None:
+        self.graph, self.measure, self.series = measure.judge.scope.graph, measure, series
+        self.textbook = Textbook(self.graph)
+        self._equal: dict[
+            Expr, list[tuple[Expr, bool]]
+        ] = {}  # to nodes: their values are always the same
+        self.known: set[Expr] = set()
+        self.approximate: set[Expr] = set()  # ways with a series in them, which are nearly equal
+
+    def best(self, root: Expr) -> list[tuple[Expr, Losses]]:
+        """The best ways that were found, the best first, with what they lose; none where the
+        function itself cannot be measured.
+        """
+        start = self._losses(root)
+        if start is None:
+            return []
+        first = best = self._key(root, start)
+        better: list[tuple[Any, int, Expr, Losses]] = []
+        queue: list[tuple[Any, int, Expr]] = [(first, root.index, root)]
+        ways: Iterator[Expr] = iter([standardize(self.graph, root)])
+        since = 0
+        for _ in range(_MOST_EXPANDED):
+            since += 1
+            for way in itertools.takewhile(lambda _: len(self.known) < _MOST_MEASURED, ways):
+                losses = self._losses(way)
+                if losses is None:
+                    continue
+                key = self._key(way, losses)
+                if max(losses) > GOOD:
+                    heapq.heappush(queue, (key, way.index, way))
+                if key < best:
+                    best, since = key, 0
+                if key < first:
+                    better.append((key, way.index, way, losses))
+            if (
+                not queue
+                or len(self.known) >= _MOST_MEASURED
+                or since >= (_PATIENCE if best[0] else 0)
+            ):
+                break
+            ways = self._from(heapq.heappop(queue)[2])
+        return [(way, losses) for *_, way, losses in heapq.nsmallest(_MOST_FOUND, better)]
+
+    def _key(self, root: Expr, losses: Losses) -> tuple[int, bool, int, int]:
+        size, approximate = tree_size(reachable([root])), root in self.approximate
+        if max(losses) <= GOOD:  # the shortest of those that lose nothing
+            return 0, approximate, round(sum(losses)) if approximate else 0, size
+        return round((max(losses) + size) / 2), approximate, round(sum(losses) / 2), size
+
+    def _losses(self, root: Expr) -> Losses | None:
+        """Bits that a way loses, measured once; None where it has no value or was measured
+        before.
+        """
+        if root in self.known:
+            return None
+        self.known.add(root)
+        try:
+            return self.measure(root)
+        except GradcliError:
+            return None
+
+    def _from(self, root: Expr) -> Iterator[Expr]:
+        """The ways that are one step from another."""
+        order, judge = reachable([root]), self.measure.judge
+        values = forward([root], judge.scope.values, judge.precision, order)
+
+        def value_of(node: Expr) -> Any:
+            known = values if node in values else judge.scope.values
+            return forward([node], known, judge.precision)[node]
+
+        for node in order:
+            if node.op is None or node.kind != "float" or node.op.outputs != 1:
+                continue
+            if node not in self._equal:
+                still_in_time()
+                self._equal[node] = list(dict.fromkeys(self._instead(node, value_of)))
+            for better, nearly in self._equal[node]:
+                still_in_time()
+                if better is node or better.shape != node.shape:
+                    continue
+                way = self._with(root, order, node, better)
+                if way is root or tree_size(reachable([way])) > _LARGEST_WAY:
+                    continue
+                if (nearly or root in self.approximate) and way not in self.known:
+                    self.approximate.add(way)
+                yield way
+
+    def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[tuple[Expr, bool]]:
+        """Yield what equals a node, and whether it does so only nearly."""
+        try:
+            for way in apply_identities(self.graph, node, value_of):
+                yield way, False
+            for way in self.textbook.ways(node):
+                yield way, False
+            for way in expand(self.graph, node, value_of) if self.series else ():
+                yield way, True
+        except GradcliError:
+            return
+
+    def _with(self, root: Expr, order: list[Expr], node: Expr, better: Expr) -> Expr:
+        known = {node: better}
+        moved = {node}
+        for other in order:
+            if not moved.isdisjoint(other.operands):
+                moved.add(other)
+            elif other is not node:
+                known[other] = other
+        return standardize(self.graph, root, known)
+
 
 _LARGEST = 5_000  # scalar operations of a function whose ways are measured
 _MOST_NODES = 80
@@ -34,7 +314,8 @@ _WORSE = 2.0  # bits that a part may lose by it
 def repair(check: Check, judge: Judge) -> None:
     """Put into a verdict how to write the function otherwise, where that keeps what is lost."""
     order = reachable([judge.root])
-    if scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES:
+    finite = all(np.isfinite(value).all() for value in judge.leaves.values())
+    if not finite or scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES:
         return
     if not judge.decided:
         judge.decide(None)
@@ -61,12 +342,8 @@ class _Ways:
     """The ways to write one function that has been judged."""
 
     def __init__(self, judge: Judge) -> None:
-        self.judge, self.scope, self.equality = judge, judge.scope, Equality(judge)
-        comparisons = [judge.value_comparison, *judge.comparisons]
-        truths = [Truth(c.exact, c.m, np.dtype(judge.precision)) for c in comparisons]
-        self.measure = Measure(
-            self.scope.values, list(judge.wrt.values()), judge.seed, truths, judge.precision
-        )
+        self.judge, self.graph = judge, judge.scope.graph
+        self.equality, self.measure = Equality(judge), Measure(judge)
 
     def put(self, root: Expr, way: Expr, check: Check) -> None:
         """Put into a verdict which parts of a function to write otherwise, and what that gains."""
@@ -79,19 +356,13 @@ class _Ways:
             f"{x} as {y}{where and ' '}{where}" for (x, y), where in zip(texts, wheres, strict=True)
         ]
         text, lost = formula(way, limit=_LONGEST_WHOLE), max(self.measure(root))
-        if text is not None and lost >= LOST and self.measure.truths[0].counts.any():
+        if text is not None and lost >= LOST and np.isfinite(self.measure.truths[0][0]).any():
             bits = PRECISION.get(self.judge.precision, 53)
-            left = min(bits, round(max(self.measure(way))))
-            check.rewrite = Rewrite(
-                text,
-                min(bits, round(lost)),
-                left,
-                bits,
-                ", ".join(dict.fromkeys(filter(None, wheres))),
-            )
+            before, after = (min(bits, round(most)) for most in (lost, max(self.measure(way))))
+            where = ", ".join(dict.fromkeys(filter(None, wheres)))
+            check.rewrite = Rewrite(text, before, after, bits, where)
 
     # -- what loses less
-    # ---------------------------------------------------------------------------------------
 
     def losing_less(self, root: Expr) -> Expr:
         """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to
@@ -101,7 +372,7 @@ class _Ways:
         """
         before = self.measure(root)
         for series in (False, True) if max(before) >= LOST else ():
-            search = Search(self.scope.graph, self.measure, series=series)
+            search = Search(self.measure, series=series)
             ways = [way for way, after in search.best(root) if _gains(before, after)]
             right = (
                 way
@@ -111,7 +382,9 @@ class _Ways:
             first = next(right, None)
             if first is not None:
                 everywhere = (
-                    way for way in chain([first], right) if not self.equality.extent(root, way)
+                    way
+                    for way in itertools.chain([first], right)
+                    if not self.equality.extent(root, way)
                 )
                 return first if series else next(everywhere, first)
         return root
@@ -124,45 +397,35 @@ class _Ways:
         stack = [(before, after)]
         while stack:
             x, y = stack.pop()
-            alike = (
-                x.op is not None
-                and x.op is y.op
-                and dict(x.static) == dict(y.static)
-                and len(x.operands) == len(y.operands)
-            )
-            inner = (
+            inner: list[Any] = (
                 [(a, b) for a, b in zip(x.operands, y.operands, strict=True) if a is not b]
-                if alike
+                if is_same_operation(x, y)
                 else []
             )
-            present = [(a, b) for a, b in inner if a is not None and b is not None]
-            if (
-                inner
-                and len(present) == len(inner)
-                and all(self._comparable(a, b) for a, b in present)
-            ):
-                stack += present
+            if inner and all(self._comparable(a, b) for a, b in inner):
+                stack += inner
             elif found.setdefault(x, y) is not y:
                 return [(before, after)]  # one part is written in two ways
         return sorted(found.items(), key=lambda pair: pair[0].index)
 
-    def _comparable(self, a: Expr, b: Expr) -> bool:
+    def _comparable(self, a: Expr | None, b: Expr | None) -> bool:
         """Return whether two operands may be compared in the place of what they are operands of."""
         return (
-            a.op is not None
+            a is not None
+            and b is not None
+            and a.op is not None
             and a.kind == "float"
             and a.shape == b.shape
             and self.equality.at(a, b, {}) is not False
         )
 
     # -- what has a value
-    # --------------------------------------------------------------------------------------
 
     def with_a_value(self, root: Expr) -> Expr:
         """A way with a better verdict, of those that have values where others have none."""
         best, judged = self._count_undefined(root), 0
         for _ in range(2):
-            for way in wider(self.scope.graph, root):
+            for way in wider(self.graph, root):
                 judged += 1
                 if judged > _MOST_JUDGED:
                     return root
@@ -187,9 +450,9 @@ class _Ways:
 
     def judge_way(self, root: Expr) -> tuple[Judge, list[VariableCheck]]:
         """The judge of another way, and its verdicts on the value and the gradients."""
-        judge = Judge.of(self.scope, root, self.judge.wrt, self.judge.seed)
-        value, variables = judge.decide(self.measure.parts(root)[0])
-        return judge, [*variables.values(), *([] if value is None else [value])]
+        judge = Judge(self.judge.scope, root, self.judge.wrt, self.judge.seed)
+        value, variables = judge.decide(judge.float_results(root)[0])
+        return judge, [*variables.values(), *filter(None, [value])]
 
 
 def _gains(before: Losses, after: Losses) -> bool:
@@ -212,11 +475,11 @@ _NEAREST = -20  # power of ten from which on a series is tried
 _SHARES = (0.999, 0.5, 0.15)
 
 
+@dataclass
 class Equality:
     """Ways to write a function that was judged, which are equal to it."""
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge, self.wrt, self.values = judge, list(judge.wrt.values()), judge.scope.values
+    judge: Judge
 
     def prove(self, root: Expr, way: Expr, *, series: bool = False) -> bool:
         """Return whether a way equals a function, with all derivatives asked for, where it was
@@ -225,10 +488,9 @@ class Equality:
         Points outside of the function's domain say nothing; that at which it is evaluated, or
         another, must say something.
         """
+        enough = _SERIES if series else _EXACT
         found = [
-            self._equal(
-                root, way, self._point_beside(step), _SERIES if series else _EXACT, self.wrt
-            )
+            self._equal(root, way, self._point_beside(step), enough, self.judge.nodes)
             for step in _AROUND
         ]
         return True in found and False not in found
@@ -246,9 +508,9 @@ class Equality:
         right, found = (self._numbers(node, point, wrt) for node in (x, y))
         if right is None or found is None:
             return None if right is None else False
-        return len(found) == len(right) and all(
-            abs(a - b) <= enough * abs(a) + _NOTHING for a, b in zip(right, found, strict=True)
-        )
+        if len(found) != len(right):
+            return False
+        return all(map(lambda a, b: abs(a - b) <= enough * abs(a) + _NOTHING, right, found))
 
     def _numbers(
         self, node: Expr, point: Mapping[Expr, Any], wrt: Sequence[Expr]
@@ -256,7 +518,7 @@ class Equality:
         """The value of a node and its derivatives, as enclosures tell them."""
         judge = self.judge
         leaves = {
-            leaf: point.get(leaf, self.values[leaf])
+            leaf: point.get(leaf, judge.scope.values[leaf])
             for leaf in {*wrt, *(n for n in reachable([node]) if n.is_leaf)}
         }
 
@@ -273,18 +535,17 @@ class Equality:
         """
         point = {}
         for place, leaf in enumerate(
-            sorted({*self.judge.leaves, *self.wrt}, key=lambda node: node.index)
+            sorted({*self.judge.leaves, *self.judge.nodes}, key=lambda node: node.index)
         ):
             if step and leaf.kind == "float":
                 share, value = (
                     step * (1 + place % 3) * (-1) ** place,
-                    np.asarray(self.values[leaf], float),
+                    np.asarray(self.judge.scope.values[leaf], float),
                 )
                 point[leaf] = np.where(value == 0, share * _TINY, value * (1 + share * _STEP))
         return point
 
     # -- where
-    # -------------------------------------------------------------------------------------------------
 
     def extent(self, part: Expr, rewrite: Expr) -> str:
         """Return for which numbers a rewrite equals a part, in words; nothing where it does
@@ -309,7 +570,7 @@ class Equality:
 
     def _along(self, part: Expr, rewrite: Expr, leaf: Expr) -> str:
         """The same in one number."""
-        name, here = leaf.payload.name, float(self.values[leaf])
+        name, here = leaf.payload.name, float(self.judge.scope.values[leaf])
 
         def holds(number: float) -> bool:
             return self.at(part, rewrite, {leaf: np.float64(number)}) is not False
@@ -320,7 +581,7 @@ class Equality:
         ):
             return f"for {name} {'<' if here < 0 else '>'} 0"
         sizes = (10.0**power for power in range(_NEAREST, 1))
-        near = takewhile(
+        near = itertools.takewhile(
             lambda size: all(
                 holds(side * size * share) for share in _SHARES for side in (1.0, -1.0)
             ),

@@ -10,9 +10,11 @@ judged may give: sums in whatever order, on one thread or several, in blocks or 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,7 +31,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import still_in_time
 
 UNIT = 2.0**-53  # the rounding error of the arrays that bounds are computed in
 ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
@@ -55,6 +57,7 @@ class Carried(Operand):
         return self.arithmetic.apply(op, operands, static)
 
 
+@dataclass(eq=False, slots=True)
 class Bounded(Carried):
     """A value, and how far its entries may be from the truth.
 
@@ -63,12 +66,10 @@ class Bounded(Carried):
            indices, marks of those that are not certain
     """
 
-    __slots__ = ("among", "error")
+    value: Any
+    error: Any
     arithmetic: Arithmetic
-
-    def __init__(self, value: Any, error: Any, arithmetic: Arithmetic) -> None:
-        self.value, self.error, self.arithmetic = value, error, arithmetic
-        self.among: Any = None
+    among: Any = None
 
     def is_zero(self) -> bool:
         return self.error is None and not np.any(self.value)
@@ -161,18 +162,13 @@ class Arithmetic:
         error = plus(error, self.rounding(op, out, values, static))
         if is_float(out) and not is_finite(out):
             self.overflown = self.overflown or all(map(is_finite, filter(is_float, values)))
-            error = (
-                None
-                if error is None
-                else self._of_infinities(op, out, values, errors, static, error)
-            )
+            if error is not None:
+                error = self._of_infinities(op, out, values, errors, static, error)
         result = self._with_bound(out, error)
         if op.carries == () and not op.ulps and not op.elementwise:
             result.among = values[0]
-        elif (op.algebra == "reshaping" or op.leaves_unchanged) and isinstance(
-            operands[0], Bounded
-        ):
-            result.among = operands[0].among
+        elif op.algebra == "reshaping" or op.leaves_unchanged:
+            result.among = getattr(operands[0], "among", None)
         if op.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
         return result
@@ -185,16 +181,11 @@ class Arithmetic:
     def _told_apart(operands: Sequence[Any], values: Sequence[Any], unsure: Any) -> Any:
         """Take entries that equal one of the operands as certain, where no other is as near."""
         for x, best in zip(values, operands[::-1], strict=True):
-            if (
-                isinstance(best, Bounded)
-                and best.among is not None
-                and np.array_equal(best.among, x)
-            ):
+            among = getattr(best, "among", None)
+            if among is not None and np.array_equal(among, x):
                 shape = (1,) * (np.ndim(unsure) - best.ndim) + best.shape
-                near = np.sum(
-                    unsure, axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True
-                )
-                return unsure & (near > 1)
+                axes = tuple(i for i, n in enumerate(shape) if n == 1)
+                return unsure & (np.sum(unsure, axis=axes, keepdims=True) > 1)
         return unsure
 
     def _of_infinities(
@@ -233,10 +224,8 @@ class Arithmetic:
         ):
             # right for operands that are off: by a unit in their last place, or by rounding
             # relative to a matrix's size
-            errors = [
-                e if not is_float(x) else plus(e, self._backward(op, x))
-                for x, e in zip(values, errors, strict=True)
-            ]
+            off = [self._backward(op, x) if is_float(x) else None for x in values]
+            errors = [*map(plus, off, errors)]
         if op.outputs == 1 and all(e is None for e in errors):
             return None
         given = [0.0 if e is None else e for e in errors]
@@ -255,16 +244,14 @@ class Arithmetic:
         if kind != "f" or is_finite(found):
             return found
         if isinstance(op.carries, tuple) and np.isnan(found).any():
-            found = np.where(
-                np.isnan(found), first_order(op, (out,), values, given, static)[0], found
-            )
+            (instead,) = first_order(op, (out,), values, given, static)
+            found = np.where(np.isnan(found), instead, found)
         found = np.where(np.isnan(found), np.inf, found)
         if not op.elementwise:
             return found
         # entries all of whose operands are exact are, whatever else is infinite
-        return np.where(
-            np.any(np.broadcast_arrays(*[np.not_equal(e, 0) for e in given]), axis=0), found, 0.0
-        )
+        inexact = np.broadcast_arrays(*[np.not_equal(e, 0) for e in given])
+        return np.where(np.any(inexact, axis=0), found, 0.0)
 
     def _backward(self, op: Op, x: Any) -> Any:
         if op.core_dims is None:
@@ -310,11 +297,8 @@ class Arithmetic:
 
     def rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return the error of an operation's own rounding; None where nothing is rounded."""
-        if (
-            not (op.ulps or callable(op.rounding))
-            or not is_float(out)
-            or self._is_exact(op, out, values)
-        ):
+        rounds = (op.ulps or callable(op.rounding)) and is_float(out)
+        if not rounds or self._is_exact(op, out, values):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
         return found if found is None or op.linear else found + self.underflow(op, out, values)
@@ -352,12 +336,9 @@ class Arithmetic:
             case "partial sums":
                 return both * m.at(np.abs(out))
             case "operands":
-                sizes = sum(
-                    np.abs(x) if op.elementwise else np.max(np.abs(x))
-                    for x in values
-                    if x is not None
-                )
-                return both * ulps * (np.abs(out) + sizes)
+                sizes = [np.abs(x) for x in values if x is not None]
+                total = sum(sizes if op.elementwise else map(np.max, sizes))
+                return both * ulps * (np.abs(out) + total)
         if self.unit > UNIT and any(isinstance(v, float) for v in static.values()):
             ulps += 1  # parameters are rounded, too
         return (both * ulps) * np.abs(out)
@@ -384,26 +365,14 @@ class Arithmetic:
     def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
         """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
         compounds = op.algebra == "product of entries"
-        adds = (
-            op.integral
-            and (compounds or op.rounding in ("terms", "partial sums"))
-            and len(values) == 1
-        )
-        if (
-            not adds
-            and op is not chain
-            and not (op.integral and op.elementwise and op.algebra != "power")
-        ):
+        sums = op.rounding in ("terms", "partial sums")
+        adds = op.integral and (compounds or sums) and len(values) == 1
+        by_entries = op.integral and op.elementwise and op.algebra != "power"
+        if not (adds or by_entries or op is chain) or not all(map(_is_whole, [out, *values])):
             return False
-        if not all(map(_is_whole, [out, *values])):
-            return False
-        most = (
-            np.sum(np.abs(values[0]))
-            if adds and not compounds
-            else np.max(np.abs(out), initial=0.0)
-            if np.ndim(out)
-            else abs(out)
-        )
+        if adds and not compounds:
+            return bool(np.sum(np.abs(values[0])) < 1 / self.unit)
+        most = np.max(np.abs(out), initial=0.0) if np.ndim(out) else abs(out)
         return bool(most < 1 / self.unit)
 
 
@@ -425,11 +394,9 @@ def _at_ends(
             continue
         off = outwards(x, e)
         low, high = x - off, x + off
-        choices.append([low, high, *(np.maximum(np.minimum(high, turn), low) for turn in turns)])
-    found: Any = 0.0
-    for ends in itertools.product(*choices):
-        found = np.maximum(found, _distance(m.at(*ends), out))
-    return found
+        choices.append([low, high, *(np.clip(turn, low, high) for turn in turns)])
+    distances = (_distance(m.at(*ends), out) for ends in itertools.product(*choices))
+    return functools.reduce(np.maximum, distances, 0.0)
 
 
 def _distance(x: Any, y: Any) -> Any:
@@ -479,13 +446,7 @@ def _uncertain(out: Any, values: Sequence[Any], errors: Sequence[Any]) -> Any:
     for value, error in zip(values, errors, strict=True):
         if error is not None:
             kind = np.asarray(value).dtype.kind
-            found = found | (
-                np.asarray(error, bool)
-                if kind == "b"
-                else np.abs(value) <= error
-                if kind == "f"
-                else np.not_equal(error, 0)
-            )
+            found = found | (np.abs(value) <= error if kind == "f" else np.not_equal(error, 0))
     return np.broadcast_to(found, np.shape(out))
 
 
@@ -527,23 +488,14 @@ def first_order(
         for moved in _moves(values, [share * np.asarray(e) for e in errors]):
             found = op.forward(*moved, **static)
             parts = found if isinstance(found, tuple) else (found,)
-            farthest = [
-                np.maximum(far, _distance(part, still))
-                for far, part, still in zip(farthest, parts, out, strict=True)
-            ]
+            farthest = [*map(np.maximum, farthest, map(_distance, parts, out))]
         return farthest
 
     whole = farthest_at(1.0)
     if not op.elementwise:
-        return [
-            np.full(np.shape(still), _ESTIMATED * np.max(far, initial=0.0))
-            for far, still in zip(whole, out, strict=True)
-        ]
-    (far,), (half,), rounded = (
-        whole,
-        farthest_at(0.5),
-        _OF_THESE * np.max(np.abs(out[0]), initial=0.0),
-    )
+        return [np.full(np.shape(far), _ESTIMATED * np.max(far, initial=0.0)) for far in whole]
+    (far,), (half,) = whole, farthest_at(0.5)
+    rounded = _OF_THESE * np.max(np.abs(out[0]), initial=0.0)
     return [np.where(far > _IN_PROPORTION * half + rounded, np.inf, _ESTIMATED * far)]
 
 
@@ -553,41 +505,34 @@ def _moves(values: Sequence[Any], errors: Sequence[Any]) -> Any:
     """
     random = np.random.default_rng(20)
     for place in range(2 + _DIRECTIONS):
-        signs = [
-            random.choice([-1.0, 1.0], np.shape(x)) if place > 1 else 1.0 - 2 * place
-            for x in values
-        ]
-        yield [
-            x if x is None or not np.any(e) else x + sign * e
-            for x, e, sign in zip(values, errors, signs, strict=True)
-        ]
+        moved = []
+        for x, e in zip(values, errors, strict=True):
+            sign = random.choice([-1.0, 1.0], np.shape(x)) if place > 1 else 1.0 - 2 * place
+            moved.append(x if x is None or not np.any(e) else x + sign * e)
+        yield moved
 
 
 # -- The bounds of a function and its gradients.
 
 
+@dataclass
 class Bounds(Domain[Bounded]):
     """Floats of the precision that is judged, each with a bound of its error."""
 
-    def __init__(self, leaves: Mapping[Expr, Any], precision: str) -> None:
-        self.leaves, self.arithmetic = leaves, Arithmetic(precision)
+    leaves: Mapping[Expr, Any]
+    arithmetic: Arithmetic
 
     def leaf(self, node: Expr) -> Bounded:
         value = np.asarray(self.leaves[node])
-        return Bounded(
-            (value.astype(np.float64) if value.dtype.kind == "f" else value)[()],
-            None,
-            self.arithmetic,
-        )
+        value = value.astype(np.float64) if value.dtype.kind == "f" else value
+        return Bounded(value[()], None, self.arithmetic)
 
     def constant(self, node: Expr) -> Bounded:
         value = constant_value(node.payload, self.arithmetic.dtype, node.kind)
         value = value.astype(np.float64) if node.kind == "float" else value
-        return Bounded(
-            value,
-            self.arithmetic.unit * np.abs(value) if isinstance(node.payload, Constant) else None,
-            self.arithmetic,
-        )
+        inexact = isinstance(node.payload, Constant)
+        error = self.arithmetic.unit * np.abs(value) if inexact else None
+        return Bounded(value, error, self.arithmetic)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         return self.arithmetic.apply(op, operands, node.static)
@@ -598,7 +543,7 @@ def _values_with_bounds(
 ) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
     with np.errstate(all="ignore"):
-        return interpret(reachable(nodes), Bounds(leaves, precision))
+        return interpret(reachable(nodes), Bounds(leaves, Arithmetic(precision)))
 
 
 def error_bounds(
@@ -660,21 +605,16 @@ def branches(
         unsure, ways = _each_way(nodes, leaves, precision)
         if not unsure:
             return None
-        tables = [_values_with_bounds(way, leaves, precision) for way in ways]
-        found = list(
-            zip(
-                *[[table[x] for x in way] for way, table in zip(ways, tables, strict=True)],
-                strict=True,
-            )
-        )
-        results = [np.array([np.ravel(part.value) for part in parts]) for parts in found]
-        bounds = [
-            np.max(
-                [part.arithmetic.allowance(part, np.shape(part.value)) for part in parts], axis=0
-            ).ravel()
-            for parts in found
-        ]
-        return Branches(DECIDES.format(_words(unsure[0])), results, bounds)
+        results, bounds = list[Any](), list[Any]()
+        for way in ways:
+            table = _values_with_bounds(way, leaves, precision)
+            parts = [table[x] for x in way]
+            results.append([np.ravel(part.value) for part in parts])
+            allowed = (part.arithmetic.allowance(part, np.shape(part.value)) for part in parts)
+            bounds.append(list(map(np.ravel, allowed)))
+        columns = [np.array(column) for column in zip(*results, strict=True)]
+        rooms = [np.max(column, axis=0) for column in zip(*bounds, strict=True)]
+        return Branches(DECIDES.format(_words(unsure[0])), columns, rooms)
     except GradcliError:
         return None
     finally:
@@ -710,22 +650,21 @@ def _each_way(
     if not 0 < len(unsure) <= _ALL_WAYS:
         return [], [list(nodes)]
     ways = []
+    graph = nodes[0].graph
     for flips in itertools.product((False, True), repeat=len(unsure)):
         turned = {}
         for node, flip in zip(unsure, flips, strict=True):
-            truth = np.asarray(table[node].value, bool) ^ (
-                np.asarray(table[node].error, bool) & flip
-            )
-            turned[node] = node.graph.constant(np.broadcast_to(truth, node.shape)[()])
-        ways.append(rebuild(nodes, turned, nodes[0].graph))
+            value, error = np.asarray(table[node].value, bool), np.asarray(table[node].error, bool)
+            turned[node] = graph.constant(np.broadcast_to(value ^ (error & flip), node.shape)[()])
+        ways.append(rebuild(nodes, turned, graph))
     return unsure, ways
 
 
 def _words(node: Expr) -> str:
-    copies = (
-        part
+    names = {
+        part: part.operand.payload.name
         for part in reachable([node])
         if part.op is not None and part.op.leaves_unchanged and part.operand.is_leaf
-    )
-    text = formula(node, names={part: part.operand.payload.name for part in copies})
+    }
+    text = formula(node, names=names)
     return "a comparison" if text is None or len(text) > _LONGEST else text

@@ -9,7 +9,7 @@ never in the project under test, which could bring verdicts of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -27,11 +27,8 @@ def key_of(asked: Any) -> str:
     scope, record = asked.scope, asked.record
     formulas = [claim.formula for claim in asked.claims if claim.formula is not None]
     order = definition_order(asked.root, [*asked.wrt.values(), *formulas])
-    places: dict[Any, int] = {node: i for i, node in enumerate(order)}
-    lines = [
-        (line(node, places, scope.values), node.payload.name if node.is_leaf else None)
-        for node in order
-    ]
+    places, lines = lines_of(order, scope.values)
+    leaves = [(places[node], node.payload.name) for node in order if node.is_leaf]
     given = [
         (
             claim.of,
@@ -45,21 +42,25 @@ def key_of(asked: Any) -> str:
     ]
     names = [(name, places[x]) for name, x in asked.wrt.items()]
     how = scope.precision, asked.convention, scope.in_passing, names, places[asked.root]
-    return digest_of(
-        versions(), lines, how, content([record.value, record.seed, record.grad]), given
-    )
+    found = content([record.value, record.seed, record.grad])
+    return digest_of(versions(), lines, leaves, how, found, given)
 
 
-def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> Hashable:
-    """Return a node as an operation of nodes, by their places, or as a value."""
-    if node.op is not None:
-        static = tuple((name, _plain(value, places)) for name, value in sorted(node.static.items()))
-        return (
-            node.op.name,
-            tuple(-1 if o is None else places.get(o, -1) for o in node.operands),
-            static,
-        )
-    return content(values[node] if node.is_leaf else node.payload)
+def lines_of(
+    order: Sequence[Expr], values: Mapping[Expr, Any]
+) -> tuple[Mapping[Any, int], list[Hashable]]:
+    """Return the places of nodes, and each of them as an operation of nodes, by their places, or
+    as a value.
+    """
+    places: dict[Any, int] = {node: i for i, node in enumerate(order)}
+
+    def line(node: Expr) -> Hashable:
+        if node.op is None:
+            return content(values[node] if node.is_leaf else node.payload)
+        static = ((name, _plain(value, places)) for name, value in sorted(node.static.items()))
+        return node.op.name, tuple(places.get(o, -1) for o in node.operands), tuple(static)
+
+    return places, list(map(line, order))
 
 
 def _plain(value: Any, places: Mapping[Any, int]) -> Hashable:

@@ -475,10 +475,7 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
 # ----------------------------------------------------------------------------------------------
 
 
-Ends = tuple[float, float]
-
-
-def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
+def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
     from gradcli.query.bounds import within
 
@@ -579,6 +576,7 @@ def options_of(request: Request, command: str = "") -> Options:
         check=check,
         formula=False,
         timeout=request.timeout,
+        state=request.random_state,
     )
 
 

@@ -43,7 +43,6 @@ _MOST = 400  # lines
 _LARGEST = 4_000  # nodes of a line
 
 Product = tuple[Fraction, dict[Expr, Fraction]]  # a number, and factors with their exponents
-Powers = Sequence[int | Fraction]
 _SIGNS: dict[str, tuple[int, ...]] = {
     "sum": (1, 1),
     "difference": (1, -1),
@@ -73,7 +72,7 @@ class Tidied(Rebuilding):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         role = op.algebra
         parts = [self._parts(each) for each in operands if each is not None]
-        exponents: Powers = _EXPONENTS.get(role, ())
+        exponents: Sequence[int | Fraction] = _EXPONENTS.get(role, ())
         if role == "power" and not parts[1][1] and parts[0][0] == 1 == sum(parts[0][1].values()):
             exponents = (parts[1][0],)
         if role in ("total", "mean") and node.operand.shape and not operands[0].shape:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,52 +38,38 @@ from gradcli.report.shown_explanation import ShownExplanation
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
-    from gradcli.query.options import DType
+    from gradcli.query.options import DType, Options
 
 
 _FORMULAS = 4_000  # edges up to which each has its formulas
 
 
-@dataclass(frozen=True, eq=False)
-class AskedExplanation:
-    """Wishes for an explanation beside nodes, adjoints and paths.
-
-    why    entries whose stories are told: ``x[2]``
-    steps  whether derivatives are derived as formulas, rule by rule; in LaTeX, too
-    """
-
-    why: Sequence[str] = ()
-    steps: bool = False
-    latex: bool = False
-
-
-def make_explanation(
+def explain_record(
     program: Program,
     lowered: Lowered,
     wrt: Mapping[str, Expr],
     record: Record,
-    asked: AskedExplanation,
-) -> ShownExplanation:
-    """The explanation of a query whose record has its value and its gradient, while its graph is
-    there.
+    options: Options,
+) -> None:
+    """Put the explanation of a query into its record, which has its value and its gradient, while
+    its graph is there.
     """
-    explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(
-        program.text or ProgramText()
-    )
-    if asked.why:
+    record.explanation = explanation = _Explaining(
+        program.scope, lowered.value, wrt, record
+    ).explanation(program.text or ProgramText())
+    if options.why:
         from gradcli.explanations.why import why
 
-        explanation.why = [why(explanation, target, program.scope.leaves) for target in asked.why]
-    if asked.steps and wrt:
+        explanation.why = [why(explanation, target, program.scope.leaves) for target in options.why]
+    if options.steps and wrt:
         from gradcli.explanations.derivation import steps_of
 
         try:
             explanation.steps = steps_of(
-                program.scope, lowered.value, wrt, asked.latex, record.warnings
+                program.scope, lowered.value, wrt, options.latex, record.warnings
             )
         except (ShapeError, LimitError) as error:  # the numbers are explained all the same
             record.warnings.append(f"there are no steps: {error.message}")
-    return explanation
 
 
 class _Explaining:
@@ -105,34 +90,21 @@ class _Explaining:
         """The sweep as it is for tensors; where it has NaN that the gradient does not have, with
         zeros that stay zero.
         """
-        found = self._sweep(bare=True)
-        if not any(self._is_open(found, name) for name in self.wrt):
-            return found
-        found = self._sweep(bare=False)
-        for name in self.wrt:
-            if self._is_open(found, name):
-                self.record.warnings.append(
-                    f"on the way to {name} zero meets infinity: what the product tends to is "
-                    "known for the whole gradient, "
-                    "and not for its parts, which are nan"
-                )
+        root, given = self.root, self.record.seed
+        seed = None
+        if self.wrt:
+            seed = np.asarray(1.0 if given is None else given, self.values[root].dtype)[()]
+        for bare in (True, False):
+            found = record_sweep(self.order, seed, self.wrt.values(), self.values, bare=bare)
+            open_ = [name for name in self.wrt if self._is_open(found, name)]
+            if not open_:
+                break
+        self.record.warnings += [
+            f"on the way to {name} zero meets infinity: what the product tends to is known for the "
+            "whole gradient, and not for its parts, which are nan"
+            for name in open_
+        ]
         return found
-
-    def _sweep(self, bare: bool) -> Recorded:
-        seed = (
-            np.asarray(
-                1.0 if self.record.seed is None else self.record.seed, self.values[self.root].dtype
-            )
-            if self.wrt
-            else None
-        )
-        return record_sweep(
-            self.order,
-            None if seed is None else seed[()],
-            self.wrt.values(),
-            self.values,
-            bare=bare,
-        )
 
     def _is_open(self, found: Recorded, name: str) -> bool:
         adjoint = found.adjoints.get(self.wrt[name])
@@ -358,7 +330,7 @@ def explain(
     at: Mapping[str, Any] | None = None,
     why: str | Iterable[str] = (),
     steps: bool = False,
-    **bindings: Any,
+    **values: Any,
 ) -> ShownExplanation:
     """Return where every number of a value and its gradient comes from:
 
@@ -371,26 +343,18 @@ def explain(
     derivative as a formula. Raises a `GradcliError` with its place in the text for what cannot be
     evaluated.
     """
-    given = dict(locals())
-    from gradcli.query.bindings import option_of, texts_of
+    arguments = dict(locals())
+    from gradcli.query.bindings import texts_of
     from gradcli.query.interface import evaluate_call
     from gradcli.report.results import GradientRecord, result_of
 
-    derived = option_of("steps", given.pop("steps"))
-    why = texts_of("why", given.pop("why"), "entries", "x[2]")
-    asked = AskedExplanation(why, derived, derived)
-    found: dict[int, ShownExplanation] = {}
-
-    def observe(
-        program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
-    ) -> None:
-        found[id(record)] = make_explanation(program, lowered, wrt, record, asked)
-
+    arguments["why"] = texts_of("why", why, "entries", "x[2]")
     record = evaluate_call(
-        explain, given.pop("expression"), given.pop("bindings"), formula=False, observer=observe, **given
-    )  # fmt: skip
+        explain, arguments, formula=False, latex=bool(steps), observer=explain_record
+    )
+    explanation: ShownExplanation | None = record.explanation
+    record.explanation = None
     result = result_of(record, check)
-    explanation = found.get(id(record))
     if explanation is None or not isinstance(result, GradientRecord):
         raise UsageError(
             "an assert is held or broken: there is no gradient to explain",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from gradcli.errors import GradcliError
@@ -18,12 +19,12 @@ from gradcli.limits import Limits
 from gradcli.ops.text import Piece
 
 _LARGEST = 40  # nodes of a formula that is shown
-_Key = tuple[Any, ...]
 _Made = tuple[
     Expr | None, Expr | None, list[Expr | None]
 ]  # the partial, what is passed back, and what stands for the operands
 
 
+@dataclass(eq=False, repr=False)
 class LocalFormulas:
     """The formulas of a graph's edges; made once for each operation, and written with the texts of
     its operands.
@@ -32,9 +33,10 @@ class LocalFormulas:
     and its number.
     """
 
-    def __init__(self, limits: Limits, texts: Mapping[Expr, Piece], taken: Sequence[str]) -> None:
-        self._limits, self._texts, self._taken = limits, texts, taken
-        self._known: dict[_Key, _Made] = {}
+    limits: Limits
+    texts: Mapping[Expr, Piece]
+    taken: Sequence[str]
+    known: dict[tuple[Any, ...], _Made] = field(default_factory=dict)
 
     def of(self, passed: Passed, same: Mapping[Expr, Expr]) -> tuple[str | None, str | None]:
         """The local derivative of an edge, where it works entry by entry; and what is passed back,
@@ -42,14 +44,14 @@ class LocalFormulas:
         """
         node = passed.node
         key = (node.op, tuple(node.static.items()), passed.place, tuple(map(_kind, node.operands)))
-        if key not in self._known:
+        if key not in self.known:
             made: _Made = None, None, []
             with suppress(GradcliError, RecursionError):
-                made = edge_formulas(node, passed.place, self._limits)
-            self._known[key] = made
-        partial, rule, stand_ins = self._known[key]
+                made = edge_formulas(node, passed.place, self.limits)
+            self.known[key] = made
+        partial, rule, stand_ins = self.known[key]
         names = {
-            x: self._texts[same[o]]
+            x: self.texts[same[o]]
             for x, o in zip(stand_ins, node.operands, strict=False)
             if x is not None and o is not None and x.is_leaf
         }
@@ -57,7 +59,7 @@ class LocalFormulas:
 
     def _write(self, made: Expr | None, names: Mapping[Expr, Piece]) -> str | None:
         return (
-            None if made is None else formula(made, limit=_LARGEST, names=names, taken=self._taken)
+            None if made is None else formula(made, limit=_LARGEST, names=names, taken=self.taken)
         )
 
 

@@ -37,9 +37,6 @@ from gradcli.report.lines import short, size
 # operands.
 
 
-Table = Mapping[Expr, Any]
-
-
 @dataclass(slots=True, eq=False, repr=False)
 class Passed:
     """Part that a node passes back to one operand: before it is summed to the operand's shape, and
@@ -66,7 +63,12 @@ class Recorded:
 
 
 def record_sweep(
-    order: Sequence[Expr], seed: Any, wrt: Iterable[Expr], values: Table, *, bare: bool = True
+    order: Sequence[Expr],
+    seed: Any,
+    wrt: Iterable[Expr],
+    values: Mapping[Expr, Any],
+    *,
+    bare: bool = True,
 ) -> Recorded:
     """The sweep from the last node, with the seed as its adjoint, to what is asked for.
 
@@ -75,10 +77,19 @@ def record_sweep(
     targets = set(wrt)
     needed = depending([node for node in order if node.op is not detach], targets)
     record = Recorded(order, needed, requiring(order, targets), scale if bare else scale_guarded)
+
+    def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
+        record.adjoints[node] = cotangent
+        found = [None] * len(node.operands)
+        for passed in passed_back(node, cotangent, record, values):
+            record.passed.append(passed)
+            found[passed.place] = passed.part
+        return found
+
     root = order[-1]
     if root in needed:
         with np.errstate(all="ignore"):
-            sweep(order, {root: seed}, _Pulling(record, values))
+            sweep(order, {root: seed}, pull)
     for node in _below(order, record.requiring):
         if node not in record.adjoints and not isinstance(values[node], tuple):
             record.adjoints[node] = np.zeros_like(np.asarray(values[node], np.result_type(seed)))[
@@ -96,24 +107,9 @@ def _below(order: Sequence[Expr], requires: set[Expr]) -> set[Expr]:
     return found
 
 
-class _Pulling:
-    """Function that the sweep calls for each node: the node's contributions, which are written
-    down.
-    """
-
-    def __init__(self, record: Recorded, values: Table) -> None:
-        self.record, self.values = record, values
-
-    def __call__(self, node: Expr, cotangent: Any) -> Sequence[Any]:
-        self.record.adjoints[node] = cotangent
-        found = [None] * len(node.operands)
-        for passed in passed_back(node, cotangent, self.record, self.values):
-            self.record.passed.append(passed)
-            found[passed.place] = passed.part
-        return found
-
-
-def passed_back(node: Expr, cotangent: Any, record: Recorded, values: Table) -> Iterator[Passed]:
+def passed_back(
+    node: Expr, cotangent: Any, record: Recorded, values: Mapping[Expr, Any]
+) -> Iterator[Passed]:
     """Return what a node makes of a cotangent for each operand that is needed."""
     wanted = tuple([operand in record.needed for operand in node.operands])
     if True not in wanted:
@@ -152,18 +148,16 @@ class _Way(NamedTuple):
     length: int
 
 
-Paths = dict[Expr, tuple[list[Path], int]]  # by leaves: the largest, and how many more there are
-
-
 def paths(
     record: Recorded,
     seed: Any,
     wrt: Iterable[Expr],
-    values: Table,
+    values: Mapping[Expr, Any],
     same: Mapping[Expr, Expr],
     ids: Mapping[Expr, int],
-) -> Paths:
-    """The paths of all nodes that are asked for.
+) -> dict[Expr, tuple[list[Path], int]]:
+    """The paths of all nodes that are asked for, by leaves: the largest, and how many more there
+    are.
 
     same  what stands for each node; two edges between the same two are one path
     """
@@ -177,7 +171,7 @@ def paths(
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
     kept = ALL if len(order) <= _MANY else most
     ways: dict[Expr, list[_Way]] = {root: [_Way(size(seed), seed, root, None, 1)]} if counts else {}
-    found: Paths = {node: ([], 0) for node in targets.values()}
+    found: dict[Expr, tuple[list[Path], int]] = {node: ([], 0) for node in targets.values()}
     room = _MOST_PATHS
     with np.errstate(all="ignore"):
         for node in reversed(order):
@@ -232,7 +226,7 @@ def _along(
     node: Expr,
     operands: Iterable[Expr],
     record: Recorded,
-    values: Table,
+    values: Mapping[Expr, Any],
     same: Mapping[Expr, Expr],
 ) -> dict[Expr, Any]:
     """Return what arrives by a way at the operands of its last node."""
@@ -264,8 +258,6 @@ _SHORT = 200  # characters of a text that is always kept
 _ROOM = (
     1 << 20
 )  # those of all longer ones together: each term of a long sum has all before it in its text
-
-_Group = tuple[int, int, int]  # a call: of which text, from where to where
 
 
 class Place(NamedTuple):
@@ -383,15 +375,17 @@ def _best_origin(node: Expr, all_: Iterable[Origin]) -> Origin:
     return own[0]
 
 
-def _group(origin: Origin) -> _Group:
+def _group(origin: Origin) -> tuple[int, int, int]:
     return id(origin.source), origin.span.start, origin.span.end
 
 
-def _roots(order: Sequence[Expr], chosen: Mapping[Expr, Origin]) -> dict[_Group, Expr]:
+def _roots(
+    order: Sequence[Expr], chosen: Mapping[Expr, Origin]
+) -> dict[tuple[int, int, int], Expr]:
     """The result of each call of a built-in function: of the nodes that it was expanded to, the one
     that was made last.
     """
-    found: dict[_Group, Expr] = {}
+    found: dict[tuple[int, int, int], Expr] = {}
     for node in order:
         origin = chosen.get(node)
         if origin is not None and origin.calls:
@@ -432,14 +426,18 @@ def entry_text(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
+@dataclass(eq=False, repr=False)
 class Entries:
     """An explanation, seen from an entry of one of its nodes."""
 
-    def __init__(
-        self, explanation: Explanation, name: str, id: int, index: tuple[int, ...]
-    ) -> None:
-        self.explanation, self.name, self.id, self.index = explanation, name, id, index
-        self.arrived, self.users = explanation.contributions_by_node(), explanation.users()
+    explanation: Explanation
+    name: str
+    id: int
+    index: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        self.arrived = self.explanation.contributions_by_node()
+        self.users = self.explanation.users()
 
     @property
     def text(self) -> str:

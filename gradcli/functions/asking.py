@@ -28,7 +28,7 @@ from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL, is_operat
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.query.bindings import Programs
-from gradcli.query.options import Policy, names_of
+from gradcli.query.options import Options, names_of
 from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
@@ -145,17 +145,18 @@ def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
     return [f"{name}={text_of(value)}" for name, value in arguments.items()]
 
 
-def policy_of(policy: Policy, setting: FunctionSetting, flags: Collection[str] = ()) -> Policy:
-    """The policy of a function: that of its settings, but for what it says itself and no
+def function_options(
+    options: Options, setting: FunctionSetting, flags: Collection[str] = ()
+) -> Options:
+    """The options of a function: that of its settings, but for what it says itself and no
     flag does.
     """
-    own = {"rtol": setting.rtol, "atol": setting.atol, "timeout": setting.timeout}
     said: dict[str, Any] = {
-        name: value for name, value in own.items() if value is not None and name not in flags
+        name.removeprefix("random_"): value
+        for name in ("rtol", "atol", "timeout", "random_state")
+        if (value := getattr(setting, name)) is not None and name not in flags
     }
-    options = replace(policy.options, wrt=names_of(setting.wrt), **said)
-    own_state = None if "random_state" in flags else setting.random_state
-    return replace(policy, options=options, state=policy.state if own_state is None else own_state)
+    return replace(options, wrt=names_of(setting.wrt), **said)
 
 
 def arguments_of(
@@ -313,7 +314,7 @@ class AskedFunction:
     """
 
     def __init__(
-        self, said: Any, at: Mapping[str, str], policy: Policy, programs: Programs, folder: Path | None,
+        self, said: Any, at: Mapping[str, str], options: Options, programs: Programs, folder: Path | None,
         spelled: Callable[[str], str], alone: bool = False,
     ) -> None:  # fmt: skip
         what = questions_of(
@@ -326,23 +327,23 @@ class AskedFunction:
         )
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
-        self.said, self.at, self.policy, self.programs, self.folder = (
+        self.said, self.at, self.options, self.programs, self.folder = (
             said,
             at,
-            policy,
+            options,
             programs,
             folder,
         )
         self.is_operator = what.claim is None and said.by is None
-        arguments, options = self.draw(0), policy.options
+        arguments = self.draw(0)
         wrt = names_to_differentiate(list(arguments), options.wrt, options.freeze, said.by, spelled)
         seed = (
             None
             if said.seed is None
-            else programs.fresh(policy.state).constant(said.seed, f"<{spelled('seed')}>")
+            else programs.fresh(options.state).constant(said.seed, f"<{spelled('seed')}>")
         )
         self.question = Question(
-            arguments, wrt, options.rtol, options.atol, said.by, seed, policy.state, said.order, what.kind, what.solves,
+            arguments, wrt, options.rtol, options.atol, said.by, seed, options.state, said.order, what.kind, what.solves,
             options.wrt is None, tuple(options.freeze),
         )  # fmt: skip
         self.title = f"{said.function} with {what.title(said.by, said.order, str)}"
@@ -353,7 +354,7 @@ class AskedFunction:
         if self.is_operator and not self.at:
             return {}
         return arguments_of(
-            self.at, self.programs, self.policy.state + number, self.dtype, self.folder
+            self.at, self.programs, self.options.state + number, self.dtype, self.folder
         )
 
     def decide(

@@ -18,8 +18,8 @@ from gradcli.files.settings import FunctionSetting
 from gradcli.functions.asking import (
     AskedFunction,
     definition_of,
+    function_options,
     load_function,
-    policy_of,
     set_place,
     smallest_of,
 )
@@ -28,7 +28,7 @@ from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import outcome_of
-from gradcli.query.options import Policy
+from gradcli.query.options import Options
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.storage.whole_files import path_text
@@ -41,7 +41,7 @@ class ListedCase:
     setting: FunctionSetting
     settings: Path
     line: int
-    policy: Policy
+    options: Options
 
     @property
     def file(self) -> str:
@@ -50,13 +50,13 @@ class ListedCase:
     @property
     def seed(self) -> int:
         """Seed of what is drawn at random."""
-        return policy_of(self.policy, self.setting).state
+        return function_options(self.options, self.setting).state
 
     def outcome(self, name: str) -> Outcome:
         """Return what becomes of it; an interrupt goes through."""
-        setting, policy, folder = (
+        setting, options, folder = (
             self.setting,
-            policy_of(self.policy, self.setting),
+            function_options(self.options, self.setting),
             self.settings.parent,
         )
         record = Record(
@@ -65,7 +65,7 @@ class ListedCase:
         arguments: Arguments = {}
         try:
             at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}
-            case = AskedFunction(setting, at, policy, Programs(), folder, str)
+            case = AskedFunction(setting, at, options, Programs(), folder, str)
             record.expr, record.given = case.title, case.given
             functions: list[Any] = [
                 None if path is None else self._load(path, folder) for path in case.functions
@@ -78,7 +78,7 @@ class ListedCase:
             arguments = smallest or case.question.arguments
         except GradcliError as error:
             record.error = Failure.of(error)
-        outcome = outcome_of(record, name, fail_on=policy.fail_on)
+        outcome = outcome_of(record, name, fail_on=options.fail_on)
         if arguments and outcome.bad:
             outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
         return outcome

@@ -104,6 +104,6 @@ class Opened(Operand):
         array = np.asarray(operand)
         return (
             self.m.map(lambda x: self.m.m.mpf(float(x)), array)
-            if array.dtype.kind == "f"
+            if array.dtype.kind in "fiu"
             else array.astype(object)
         )

@@ -355,9 +355,6 @@ def in_words_of_api(
 # -- Programs in the making: each with the values that are bound from outside, whoever reads it --
 
 
-Loader = Callable[[str], Any]  # reads the data file that a program names
-
-
 @dataclass(eq=False, repr=False)
 class Programs:
     """Makes the programs of a run."""
@@ -377,7 +374,7 @@ class Programs:
     def fresh(
         self,
         state: int = 0,
-        load: Loader | None = None,
+        load: Callable[[str], Any] | None = None,
         values: Mapping[str, Any] | None = None,
         dialect: str | None = None,
         usual: str | None = None,
@@ -404,7 +401,7 @@ class Programs:
         program.text = ProgramText() if self.keeps_text else None
         return program
 
-    def loader(self, folder: Path | None = None) -> Loader:
+    def loader(self, folder: Path | None = None) -> Callable[[str], Any]:
         """Reads data files: those in or below a folder, or any."""
 
         def load(reference: str) -> Any:

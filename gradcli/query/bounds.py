@@ -6,9 +6,7 @@ Names of the box are variables; all others keep their values.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,52 +16,33 @@ from gradcli.errors import (
     GradcliError,
     ShapeError,
     TypeMismatchError,
-    UnknownNameError,
     UsageError,
-    did_you_mean,
 )
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Program
-from gradcli.query.evaluate import answers
+from gradcli.query.evaluate import Script, answers
+from gradcli.query.options import Options
 from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
+from gradcli.report.records import box_text
 
 if TYPE_CHECKING:
     from gradcli.query.bindings import Programs
     from gradcli.reference.ranges.search import Range
 
 
-@dataclass(frozen=True)
-class AskedBounds:
-    """Wishes for every query."""
-
-    ranges: Mapping[str, Ends]
-    width: float = 0.01
-    lipschitz: bool = False
-
-
-def bounds(
-    program: Program,
-    lines: Iterable[str],
-    name: str | None,
-    asked: AskedBounds,
-    *,
-    stream: bool = False,
-) -> Iterator[BoundRecord]:
+def bounds(script: Script, options: Options) -> Iterator[BoundRecord]:
     """A record for each query of a program as its lines come, and for each error."""
-    statements = program.statements(lines, name, stream=stream)
-    return answers(
-        BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.ranges)
-    )
+    return answers(BoundRecord, _ranges, script, options, box=dict(options.over))
 
 
-def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: AskedBounds) -> None:
+def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Options) -> None:
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.search import Function
 
-    scope, root = program.scope, lowered.value
+    scope, root, box = program.scope, lowered.value, options.over
     record.warnings += left_out(scope, [root], "a range")
     if root.shape:
         raise ShapeError(
@@ -72,30 +51,30 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
         )
     if root.kind != "float":
         raise TypeMismatchError("a range is that of a number; the result is a truth or an index")
-    variables = variables_of(program, lowered, asked.ranges)
+    variables = variables_of(program, lowered, box)
     try:
         function = Function(
             root,
-            {leaf: asked.ranges[name] for name, leaf in variables.items()},
+            {leaf: box[name] for name, leaf in variables.items()},
             scope.values,
             scope.precision,
         )
-        found = function.ranges(asked.width, asked.lipschitz)
+        found = function.ranges(options.width, options.lipschitz)
     except Unsupported as error:
         raise EvaluationError(f"its range is not known: {error}") from None
     if found.value is None:
-        raise EvaluationError(
-            f"the expression is defined nowhere in the box {box_text(asked.ranges)}"
-        )
+        raise EvaluationError(f"the expression is defined nowhere in the box {box_text(box)}")
     names = list(variables)
     record.value = _bound_of(found.value, names)
     grads = dict(zip(names, found.grad, strict=True))
-    for name in asked.ranges:
+    for name in box:
         slope = grads.get(name)
         none = math.nan if name in grads else 0.0
         record.grad[name] = Bound(none, none) if slope is None else _bound_of(slope, names)
     record.notes = [*place_notes(scope, function, found.places, names)]
-    if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
+    if (
+        options.lipschitz
+    ):  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
         record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
     for name, part in zip(
@@ -103,11 +82,6 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     ):
         if part is not None:
             record.notes += _of_range(name, part, names, record.notes)
-
-
-def box_text(box: Mapping[str, Ends]) -> str:
-    """Ranges as they are written on the command line."""
-    return ", ".join(f"{name}={low!r}..{high!r}" for name, (low, high) in box.items())
 
 
 def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) -> dict[str, Expr]:
@@ -162,15 +136,6 @@ def _number(name: str, text: str, calculator: Any) -> float:
     if np.ndim(found) or not math.isfinite(float(found)):
         raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
     return float(found)
-
-
-def refuse_unknown(mentioned: Collection[str], box: Mapping[str, Ends]) -> None:
-    """Raise UnknownNameError for a name of the box that no program mentions."""
-    for name in box:
-        if name not in mentioned:
-            raise UnknownNameError(
-                f"the expression has no name '{name}'", help=did_you_mean(name, sorted(mentioned))
-            )
 
 
 def _bound_of(found: Range, names: list[str]) -> Bound:

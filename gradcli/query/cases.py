@@ -42,7 +42,7 @@ from gradcli.query.evaluate import (
     run_statement,
 )
 from gradcli.query.names import UsedNames, names_among
-from gradcli.query.options import FAIL_ON, Options, Policy
+from gradcli.query.options import FAIL_ON, Options
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import (
     ERROR,
@@ -203,7 +203,7 @@ def line_of(statement: Statement | GradcliError) -> int:
 
 
 def check_statement(
-    program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None
+    program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None
 ) -> Record | None:
     """The record of one statement; what has names without values is checked at points of its
     domain.
@@ -213,14 +213,14 @@ def check_statement(
         skipped = unrun(statement, id)
         skipped.skip = skip
         return skipped
-    scope, options = program.scope, policy.options
+    scope = program.scope
     if options.over and isinstance(statement, (Query, Assertion)):
         from gradcli.query.over import with_ranges
 
         with quantify(scope, options.over if isinstance(statement, Query) else {}):
-            record = _judge(program, with_ranges(statement, options.over), policy, id)
+            record = _judge(program, with_ranges(statement, options.over), options, id)
     else:
-        record = _judge(program, statement, policy, id)
+        record = _judge(program, statement, options, id)
     if record is None or (
         not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)
     ):
@@ -230,15 +230,14 @@ def check_statement(
 
 
 def _judge(
-    program: Program, statement: Statement | GradcliError, policy: Policy, id: Any
+    program: Program, statement: Statement | GradcliError, options: Options, id: Any
 ) -> Record | None:
     """The record of a statement at the values of its names, or at points of its domain."""
     from gradcli.query.free_variables import SampledPoints, in_one_statement, lower_freely
 
-    options = policy.options
     sampled: SampledPoints | None = None
 
-    def fill(program: Program, lowered: Lowered, record: Record) -> None:
+    def fill(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
         nonlocal sampled
         found = SampledPoints(program, lowered, options, id)
         if found.leaves:
@@ -253,7 +252,7 @@ def _judge(
     ):
         lower = partial(lower_freely, program, listed=options.wrt or ())
         record = run_statement(program, statement, options, id=id, lower=lower, fill=fill)
-        return record if sampled is None else sampled.gravest(policy.points, policy.state)
+        return record if sampled is None else sampled.gravest()
 
 
 def left_undecided(record: Record, reason: str) -> Record:
@@ -292,20 +291,29 @@ class RecordLines:
     skips: ClassVar[bool] = False  # whether a record may be left out, and its claims identify it
     programs: Programs
     names: UsedNames
+    folder: Path | None = None  # of data files, if not that of each file
 
     def options(self, given: InputRecord, options: Options) -> Options:
-        """The options of a record that says more than names and a seed. Raises UsageError."""
-        return options
+        """The options of a record with names and a seed of its own; those of the command line win.
+
+        Raises UsageError.
+        """
+        if given.wrt is None and given.seed is None:
+            return options
+        if given.seed is not None and options.mode != "grad":
+            raise UsageError(f"the record has a seed, and --{options.mode} takes none")
+        seed = given.seed if options.seed is None and options.mode == "grad" else options.seed
+        return replace(options, wrt=options.wrt or given.wrt, seed=seed)
 
     def decide(
         self,
         program: Program,
         given: InputRecord,
         parsed: list[Statement | GradcliError],
-        policy: Policy,
+        options: Options,
     ) -> Any:
         """The result of the record's program, which has not begun."""
-        records = (run_statement(program, s, policy.options, id=given.id) for s in parsed)
+        records = (run_statement(program, s, options, id=given.id) for s in parsed)
         return join_records(record for record in records if record) or self._without_query(given)
 
     def _without_query(self, given: InputRecord) -> Record:
@@ -317,31 +325,28 @@ class RecordLines:
         self,
         lines: Iterable[str],
         path: str,
-        policy: Policy,
-        folder: Path | None = None,
+        options: Options,
         first: int = 1,
     ) -> Iterator[Any]:
         """The results of a file's lines, from the ``first`` on."""
         for number, line in enumerate(lines, first):
             if line.strip():
-                yield self.result(line, path, number, policy, folder)
+                yield self.result(line, path, number, options)
 
     def result(
         self,
         line: str,
         path: str,
         number: int,
-        policy: Policy,
-        folder: Path | None = None,
+        options: Options,
         unreached: str | None = None,
     ) -> Any:
-        """The result of one record, whose data files are in a ``folder``: that of the file, unless
-        another one is given.
+        """The result of one record.
 
         Of one for which no time is left it is what the record says of itself, with the reason why
         it was ``unreached``.
         """
-        folder = folder_of(path) if folder is None else folder
+        folder = self.folder or folder_of(path)
         known: dict[str, Any] = {}
         try:
             given = parse_record(line, self.programs.limits, folder)
@@ -353,7 +358,7 @@ class RecordLines:
                 record = left_undecided(Record(given.expr, given.id), unreached)
             else:
                 record = self._of_given(
-                    given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder
+                    given, options, f"{'<stdin>' if path == '-' else path}:{number}", folder
                 )
                 record.expr = given.expr
         except Exception as unforeseen:
@@ -372,13 +377,13 @@ class RecordLines:
         )
         return record
 
-    def _of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Any:
+    def _of_given(self, given: InputRecord, options: Options, where: str, folder: Path) -> Any:
         """Return the result of a record that is read; ``where`` names its text in messages."""
         programs = self.programs
         deviations: dict[str, Any] = {}
-        values = {**self._values(given, policy.state, deviations), **programs.values}
+        values = {**self._values(given, options.state, deviations), **programs.values}
         deviations |= programs.deviations
-        options = self.options(given, _options_of(given, policy.options))
+        options = self.options(given, options)
         record: Any = None
         if (
             self.kind is Record
@@ -392,15 +397,22 @@ class RecordLines:
             )
         if record is None:
             program = programs.fresh(
-                policy.state,
+                options.state,
                 programs.loader(folder),
                 values,
                 given.dialect,
-                policy.dialect,
+                options.dialect,
                 deviations,
             )
             program.scope.needed = given.wrt is not None and options.wrt is given.wrt
-            record = self._run(program, given, replace(policy, options=options), where)
+            lines = text_lines(given.expr)
+            read = lines if program.text is None else program.text.keep(lines)
+            parsed = list(statements(read, where, program.scope.limits))
+            program.foresee(lines)
+            if not parsed:
+                raise ParseError("the record's 'expr' is empty", span=None)
+            _refuse_claims_of_nothing(given, parsed, program)
+            record = self.decide(program, given, parsed, options)
             self.names.had |= program.scope.leaves.keys()
             program.end()
             mentioned = program.scope.mentioned
@@ -413,22 +425,6 @@ class RecordLines:
         ):  # names of the command line are another record's, perhaps
             record.warnings += UsedNames(mentioned=mentioned).warn_unmentioned(given.at, options)
         return record
-
-    def _run(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Any:
-        """The result of the record's program; ``where`` names the text in messages."""
-        lines = text_lines(given.expr)
-        parsed = list(
-            statements(
-                lines if program.text is None else program.text.keep(lines),
-                where,
-                program.scope.limits,
-            )
-        )
-        program.foresee(lines)
-        if not parsed:
-            raise ParseError("the record's 'expr' is empty", span=None)
-        _refuse_claims_of_nothing(given, parsed, program)
-        return self.decide(program, given, parsed, policy)
 
     def _values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
         """The values of a record that the command line does not replace; their standard deviations
@@ -480,16 +476,6 @@ def _refuse_claims_of_nothing(
             )
 
 
-def _options_of(given: InputRecord, options: Options) -> Options:
-    """The options of a record with names and a seed of its own; options of the command line win."""
-    if given.wrt is None and given.seed is None:
-        return options
-    if given.seed is not None and options.mode != "grad":
-        raise UsageError(f"the record has a seed, and --{options.mode} takes none")
-    seed = given.seed if options.seed is None and options.mode == "grad" else options.seed
-    return replace(options, wrt=options.wrt or given.wrt, seed=seed)
-
-
 @dataclass(eq=False)
 class CheckedLines(RecordLines):
     """Records as `check` takes them: with what they expect, within their own tolerances unless the
@@ -497,10 +483,11 @@ class CheckedLines(RecordLines):
     """
 
     skips = True
-    rtol: float | None
-    atol: float | None
+    rtol: float | None = None
+    atol: float | None = None
 
     def options(self, given: InputRecord, options: Options) -> Options:
+        options = super().options(given, options)
         if not given.expect and given.rtol is None and given.atol is None:
             return options
         return replace(
@@ -515,16 +502,16 @@ class CheckedLines(RecordLines):
         program: Program,
         given: InputRecord,
         parsed: list[Statement | GradcliError],
-        policy: Policy,
+        options: Options,
     ) -> Record:
         """The first that is wrong in a record's program, else its last query, else its last
         assert.
         """
         result: Record | None = None
-        for record in records_with_claims(program, parsed, given.expr, policy, given.id):
+        for record in records_with_claims(program, parsed, given.expr, options, given.id):
             if result is None or record.mode != "assert":
                 result = record
-            if outcome_of(record, "", fail_on=policy.fail_on).bad:
+            if outcome_of(record, "", fail_on=options.fail_on).bad:
                 result = record
                 break
         result = result or self._without_query(given)
@@ -533,27 +520,23 @@ class CheckedLines(RecordLines):
 
 
 def records_with_claims(
-    program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
+    program: Program, parsed: list[Statement | GradcliError], text: str, options: Options, id: Any = None,
     save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = check_statement,
 ) -> Iterator[Record]:  # fmt: skip
-    """The records of a program, the policy's claims being about its last query, whose record may be
+    """The records of a program, the claims of its options being about its last query, whose record may be
     saved, too.
     """
     last = max(
         (i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None
     )
-    unclaimed = (
-        replace(policy, options=replace(policy.options, claims=()))
-        if policy.options.claims
-        else policy
-    )
+    unclaimed = replace(options, claims=()) if options.claims else options
     for i, statement in enumerate(parsed):
-        record = decide(program, statement, policy if i == last else unclaimed, id=id)
+        record = decide(program, statement, options if i == last else unclaimed, id=id)
         if record is not None and save is not None and i == last and not record.unreached:
             save(record)
         if record is not None:
             yield record
-    if policy.options.claims and last is None:
+    if options.claims and last is None:
         yield Record.of_error(
             ParseError(
                 "the program has no query that the claims could be about", source=Source(text)
@@ -572,14 +555,14 @@ class Case:
     file: str  # as it is shown
     line: int
     records: Callable[[], Iterable[Record]]  # of its statements: of others than queries, errors
-    policy: Policy
+    options: Options
 
     def outcome(self, name: str) -> Outcome:
         """The first that is wrong, else that of the query."""
         found: Outcome | None = None
         for record in self.records():
             record.xfail = None  # which is pytest's affair
-            found = outcome_of(record, name, fail_on=self.policy.fail_on)
+            found = outcome_of(record, name, fail_on=self.options.fail_on)
             if found.bad:
                 break
         assert found is not None
@@ -595,7 +578,7 @@ class Runner:
 
     folder: Path
     statements: list[Statement | GradcliError]
-    policy: Policy
+    options: Options
     done: int = 0  # statements that the program has been through
     program: Program | None = None
 
@@ -616,7 +599,7 @@ class Runner:
         random = self.program.scope.random.bit_generator
         before = random.state
         try:
-            return check_statement(self.program, statement, self.policy)
+            return check_statement(self.program, statement, self.options)
         finally:
             if isinstance(statement, (Query, Assertion)):
                 random.state = before
@@ -624,7 +607,7 @@ class Runner:
     def _fresh(self) -> Program:
         programs = Programs()
         program = programs.fresh(
-            self.policy.state, programs.loader(self.folder), usual=self.policy.dialect
+            self.options.state, programs.loader(self.folder), usual=self.options.dialect
         )
         program.scope.dialect.foresee(
             lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None)

@@ -11,13 +11,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError
+from gradcli.errors import GradcliError, Source
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -158,21 +157,40 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
+class Script(NamedTuple):
+    """The lines of a program, or of records, which have none of their own."""
+
+    program: Program | None
+    lines: Iterable[str]
+    path: str | None = None  # of a file; None for an expression
+    stream: bool = False  # whether lines are answered as they come
+
+    @property
+    def opened(self) -> Program:
+        """Return the program, of what is one."""
+        assert self.program is not None
+        return self.program
+
+    def sources(self) -> Iterator[Source]:
+        """The logical lines of the program as its lines come."""
+        name = None if self.path == "-" else self.path
+        return self.opened.sources(self.lines, name, stream=self.stream)
+
+    def statements(self) -> Iterator[Statement | GradcliError]:
+        """The statements of the program as its lines come."""
+        for source in self.sources():
+            yield from parse_statements(source, self.opened.scope.limits.length)
+
+
 def records(
-    program: Program,
-    lines: Iterable[str],
-    name: str | None,
-    options: Options,
-    cache: CompilationCache | None,
-    stream: bool = False,
+    script: Script, options: Options, cache: CompilationCache | None = None
 ) -> Iterator[Record]:
     """The results of a program as its lines come; with a cache, queries of one template are
     compiled once.
-
-    Of a ``stream`` no line is read before the results of those before it are there.
     """
+    program = script.opened
     scope = program.scope
-    for source in program.sources(lines, name, stream=stream):
+    for source in script.sources():
         record = None
         if cache is not None and not scope.deviations:
             record = cache.in_scope(scope, source, options)
@@ -196,16 +214,17 @@ def join_records(found: Iterable[Record]) -> Record | None:
 
 
 Lower = Callable[[Any], Lowered | None]  # runs a statement
+Fill = Callable[[Program, Lowered, Kind, Options], object]  # completes an answer
 
 
 def run_statement(
     program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None, lower: Lower | None = None,
-    fill: Callable[[Program, Lowered, Record], object] | None = None,
+    fill: Fill[Record] | None = None,
 ) -> Record | None:  # fmt: skip
     """Execute one statement; a query, an assert or an error gives a record."""
     mode = "assert" if isinstance(statement, Assertion) else options.mode
-    fill = partial(fill_statement, options=options) if fill is None else fill
-    return answer(Record, fill, program, statement, lower=lower, id=id, mode=mode)
+    fill = fill or fill_statement
+    return answer(Record, fill, program, statement, options, lower=lower, id=id, mode=mode)
 
 
 def fill_statement(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
@@ -220,7 +239,7 @@ def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: A
 
 
 def answer(
-    kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statement: Statement | GradcliError, *,
+    kind: type[Kind], fill: Fill[Kind], program: Program, statement: Statement | GradcliError, options: Options, *,
     lower: Lower | None = None, id: Any = None, **known: Any,
 ) -> Kind | None:  # fmt: skip
     """Execute one statement for an answer of a kind; none to a statement that others build on, but
@@ -242,7 +261,7 @@ def answer(
             return None
         record.read_as = lowered.read_as
         record.warnings += lowered.notes
-        fill(program, lowered, record)
+        fill(program, lowered, record, options)
     except Exception as error:
         return record.fail(locate(as_gradcli_error(error), scope, statement))
     finally:
@@ -251,15 +270,14 @@ def answer(
 
 
 def answers(
-    kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statements: Iterable[Statement | GradcliError],
-    **known: Any,
-) -> Iterator[Kind]:  # fmt: skip
-    """The answers to all statements but asserts, as `answer`."""
-    for statement in statements:
+    kind: type[Kind], fill: Fill[Kind], script: Script, options: Options, **known: Any
+) -> Iterator[Kind]:
+    """The answers to all statements of a text but asserts, as `answer`."""
+    for statement in script.statements():
         record = (
             None
             if isinstance(statement, Assertion)
-            else answer(kind, fill, program, statement, **known)
+            else answer(kind, fill, script.opened, statement, options, **known)
         )
         if record is not None and not only_follows(statement, record):
             yield record
@@ -384,7 +402,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
                 scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
             )  # fmt: skip
     if options.observer is not None:
-        options.observer(program, lowered, wrt, record)
+        options.observer(program, lowered, wrt, record, options)
 
 
 def _remarks(

@@ -4,7 +4,7 @@ that its function takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
-from gradcli.query.evaluate import answers, seed_of
+from gradcli.query.evaluate import Script, answers, seed_of
 from gradcli.query.free_variables import lower_freely
 from gradcli.query.names import variables
 from gradcli.query.options import Options
@@ -34,24 +34,22 @@ class Export(Answer):
     subject: Subject | None = None
 
 
-def subjects(
-    program: Program, lines: Iterable[str], name: str | None, options: Options
-) -> Iterator[Export]:
+def subjects(script: Script, options: Options) -> Iterator[Export]:
     """Return what is exported of each query of a program; an error takes the place of a statement
     that has none.
     """
-    text: list[str] = []
+    before: list[str] = []
 
     def lower(statement: Statement) -> Lowered | None:
-        lowered = lower_freely(program, statement, options.wrt or ())
+        lowered = lower_freely(script.opened, statement, options.wrt or ())
         if lowered is None:
-            text.append(statement.text)
+            before.append(statement.text)
         return lowered
 
-    def fill(program: Program, lowered: Lowered, record: Export) -> None:
-        record.subject = subject(program, lowered, options, [*text, record.expr])
+    def fill(program: Program, lowered: Lowered, record: Export, options: Options) -> None:
+        record.subject = subject(program, lowered, options, [*before, record.expr])
 
-    return answers(Export, fill, program, program.statements(lines, name), lower=lower)
+    return answers(Export, fill, script, options, lower=lower)
 
 
 def file_of(target: Target, found: Sequence[Export]) -> str:

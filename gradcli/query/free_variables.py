@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.claims import smaller_domain
-from gradcli.check.sampling import anything
+from gradcli.check.formula_claims import anything, smaller_domain
 from gradcli.errors import (
     AmbiguousError,
     EvaluationError,
@@ -312,15 +311,16 @@ class SampledPoints:
         finally:
             self.program.scope.in_passing = False
 
-    def gravest(self, points: int, state: int) -> Record:
+    def gravest(self) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the
         simplest point found.
         """
-        best, inside = self.gravest_of(list(anywhere(self.leaves, points, state)))
+        points = self.options.trials
+        best, inside = self.gravest_of(list(anywhere(self.leaves, points, self.options.state)))
         if best is None:
-            best, inside = self.gravest_of(self.points_in_domains(points, state))
+            best, inside = self.gravest_of(self.points_in_domains())
         if best is None:
-            best = self.at(next(anywhere(self.leaves, 0, state)))
+            best = self.at(next(anywhere(self.leaves, 0, self.options.state)))
             if best.error is None:
                 names = ", ".join(self.leaves)
                 best.check = Check(
@@ -420,12 +420,15 @@ class SampledPoints:
         """A query as a function of its free names."""
         return Columns(self.program.scope, self.lowered.value, self.leaves, {})
 
-    def points_in_domains(self, points: int, state: int) -> list[Point]:
+    def points_in_domains(self) -> list[Point]:
         """Points in the domains of the operations of a query, where names of many operations are
         hardly met by chance.
         """
         found = in_domains(
-            definition_order(self.lowered.value), [*self.leaves.values()], points, state
+            definition_order(self.lowered.value),
+            [*self.leaves.values()],
+            self.options.trials,
+            self.options.state,
         )
         return [dict(zip(self.leaves, point.values(), strict=True)) for point in found]
 

@@ -405,11 +405,7 @@ class Compiled:
             names = [name for name in self._free_names if name not in keywords]
             if len(names) == 1 and not more:
                 return self._by_names({names[0]: at}, keywords)
-            shown = [
-                f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)
-            ]
-            pairs = zip(names or "x", [*shown, *["..."] * len(names)], strict=False)
-            help = f"call it by names: f({', '.join(map('='.join, pairs))})"
+            help = f"call it by names: f({', '.join(f'{name}=...' for name in names or 'x')})"
             raise InputTypeError("a compiled function takes values by names", help=help)
         given.refuse_unknown(keywords, self.words, self.options, "the function")
         return given.bind_values(at, keywords, self.words, _by_name)

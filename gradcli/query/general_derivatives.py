@@ -8,9 +8,9 @@ query has the functions that it defines, or the last name that it binds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.reading import expressions_of, mentioned_names
-from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
 from gradcli.plots.columns import Columns
@@ -38,9 +38,9 @@ from gradcli.query.free_variables import (
     in_one_statement,
     lower_freely,
 )
-from gradcli.query.general_formulas import General, general
+from gradcli.query.general_formulas import general
 from gradcli.query.names import variables
-from gradcli.query.options import POINTS, Options
+from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Record
@@ -129,7 +129,6 @@ def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
 # turn.
 
 
-Shape = tuple[int, ...]
 _TRIES = 8  # points that are tried for each one that is wanted inside of the domain
 
 
@@ -139,10 +138,10 @@ class Judging:
 
     program: Program
     record: DerivativeRecord
-    asked: Asked
+    asked: Options
     check: Check = field(default_factory=lambda: Check(Verdict.AGREE))
     least: int = 0  # the fewest points at which one was held
-    shape: Shape = ()  # of the expression
+    shape: tuple[int, ...] = ()  # of the expression
     kinks: str | None = None  # where the expression has some
 
     def judge(self, query: Query) -> None:
@@ -196,18 +195,22 @@ class Judging:
             subject = scope.subject(name)
             summed = _sum_formula(text, self.shape, () if subject is None else subject.shape)
             claims.append(ClaimInput(name, summed, formula=True))
-        options = replace(asked.options, check=True, wrt=tuple(texts), claims=tuple(claims))
+        options = Options(
+            tuple(texts), formula=False, claims=tuple(claims),
+            timeout=asked.timeout, points=asked.points, state=asked.state,
+        )  # fmt: skip
         sampled = SampledPoints(self.program, lowered, options, of_formulas=True)
         if not sampled.leaves:
             return sampled.at({}, around=0)
         if not (self.least or self.kinks or self.shape):  # of the expression itself
             with suppress(GradcliError):
                 self.kinks = kinks_of(scope, lowered.value, sampled.leaves)
-        tried = [*anywhere(sampled.leaves, _TRIES * asked.points, asked.state)]
-        inside = [tried[i] for i in np.flatnonzero(sampled.inside(tried))[: asked.points]]
+        points = asked.trials
+        tried = [*anywhere(sampled.leaves, _TRIES * points, asked.state)]
+        inside = [tried[i] for i in np.flatnonzero(sampled.inside(tried))[:points]]
         found, count = sampled.gravest_of(inside)
         if found is None:
-            return sampled.gravest(asked.points, asked.state)
+            return sampled.gravest()
         found.points = count
         return found
 
@@ -220,11 +223,7 @@ class Judging:
             )
             self._leave_open(path, reason)
             return
-        for name, part in check.variables.items():
-            self.check.variables[",".join((*path, name))] = part
-        for claim in check.claims:
-            claim.of = ",".join((*path, claim.of))
-        self.check.claims += check.claims
+        self.check.take(check, lambda name: ",".join((*path, name)))
         verdicts = [claim.verdict for claim in check.claims] or [
             check.verdict
         ]  # how well floats do is no matter of the formula
@@ -266,7 +265,7 @@ def _at(point: Mapping[str, Any]) -> str:
     )
 
 
-def _sum_formula(text: str, shape: Shape, to: Shape) -> str:
+def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:
     """A formula of the entries of a result as that of the gradient of their sum by a name of
     another shape.
     """
@@ -284,28 +283,6 @@ _ENOUGH = 3  # of them with a finite value
 _LISTED = 20  # names in a help
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Wishes for every query."""
-
-    names: Path | None = None  # to differentiate by, in this order
-    order: int = 1
-    latex: bool = False
-    check: bool = True
-    points: int = POINTS
-    state: int = 0  # of random numbers
-    timeout: float | None = None
-    observer: Callable[[General, DerivativeRecord], None] | None = (
-        None  # is shown each expression whose formulas a record has
-    )
-    # what is differentiated in place of each query, such as an equation's slope
-    related: Callable[[Program, Query, Asked, Any], DerivativeRecord] | None = None
-
-    @property
-    def options(self) -> Options:
-        return Options(formula=False, check=False, timeout=self.timeout)
-
-
 class Subject(NamedTuple):
     """An expression to differentiate: a query, and what is said to be differentiated if that is a
     function or a binding.
@@ -317,7 +294,7 @@ class Subject(NamedTuple):
 
 
 def derivatives(
-    program: Program, parsed: Iterable[Statement | GradcliError], asked: Asked, id: Any = None
+    program: Program, parsed: Iterable[Statement | GradcliError], asked: Options, id: Any = None
 ) -> Iterator[DerivativeRecord]:
     """A record for each query among the statements of a program, and for each error."""
     said: list[Binding | Definition] = []
@@ -327,12 +304,14 @@ def derivatives(
         if isinstance(statement, Query) and asked.related is not None:
             record = asked.related(program, statement, asked, id)
         elif isinstance(statement, Query):
-            record = derivative(program, Subject(statement, statement, asked.names), asked, id)
+            record = derivative(program, Subject(statement, statement, asked.wrt), asked, id)
         elif not isinstance(statement, Assertion):
             several = statement.bindings if isinstance(statement, Several) else [statement]
             said += [part for part in several if isinstance(part, (Binding, Definition))]
-            lower = partial(lower_freely, program, listed=asked.names or (), can_list=True)
-            record = answer(DerivativeRecord, _nothing, program, statement, lower=lower, id=id)
+            lower = partial(lower_freely, program, listed=asked.wrt or (), can_list=True)
+            record = answer(
+                DerivativeRecord, _nothing, program, statement, asked, lower=lower, id=id
+            )
         if record is not None:
             found = True
             yield record
@@ -342,14 +321,14 @@ def derivatives(
             text, names = part.name, None
             if isinstance(part, Definition):
                 text, names = f"{part.name}({', '.join(part.parameters)})", tuple(part.parameters)
-            names = names if asked.names is None else asked.names
+            names = names if asked.wrt is None else asked.wrt
             if asked.related is not None:
                 yield asked.related(program, query_of(text, program), asked, id)
                 continue
             yield derivative(program, Subject(query_of(text, program), part, names), asked, id)
 
 
-def _nothing(program: Program, lowered: Lowered, record: DerivativeRecord) -> None:
+def _nothing(*_: object) -> None:
     """Leave the record of a statement that asks for nothing as it is."""
 
 
@@ -361,7 +340,7 @@ def query_of(text: str, program: Program) -> Query:
 
 
 def derivative(
-    program: Program, subject: Subject, asked: Asked, id: Any = None
+    program: Program, subject: Subject, asked: Options, id: Any = None
 ) -> DerivativeRecord:
     """The derivatives of one expression, and the verdict on them; the error, if there are none."""
     said = subject.said
@@ -377,13 +356,13 @@ def derivative(
 
 
 def _differentiate(
-    program: Program, subject: Subject, asked: Asked, record: DerivativeRecord
+    program: Program, subject: Subject, asked: Options, record: DerivativeRecord
 ) -> None:
     """Put the formulas into a record, and what is to be said of the names."""
     scope = program.scope
     lowered = lower_freely(program, subject.query, subject.names or (), can_list=True)
     assert lowered is not None
-    sampled = SampledPoints(program, lowered, asked.options)
+    sampled = SampledPoints(program, lowered, asked)
     order = reachable([lowered.value])
     here = {node.payload.name for node in order if node.is_leaf}
     present = here.union(
@@ -425,7 +404,7 @@ def _differentiate(
         record.picture = made.picture()
 
 
-def _trials(sampled: SampledPoints, asked: Asked) -> list[Point]:
+def _trials(sampled: SampledPoints, asked: Options) -> list[Point]:
     """Points at which forms of a formula are compared: more of them where hardly one is in the
     domain.
     """
@@ -437,7 +416,7 @@ def _trials(sampled: SampledPoints, asked: Asked) -> list[Point]:
     ):
         points += [
             *anywhere(sampled.leaves, _MORE, asked.state),
-            *sampled.points_in_domains(asked.points, asked.state),
+            *sampled.points_in_domains(),
         ]
     return points
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,18 +12,18 @@ from gradcli.errors import GradcliError, ParseError, UsageError, text_lines
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from gradcli.language.run import Program
     from gradcli.language.tree import ParsedProgram
     from gradcli.ops.calling.prefixes import Dialect
     from gradcli.plans.backend import Backend
-    from gradcli.query.options import DType, Mode, Observer
+    from gradcli.query.evaluate import Script
+    from gradcli.query.exporting import Export
+    from gradcli.query.options import DType, Mode, Options
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.ranges import BoundRecord, PlotRecord
     from gradcli.report.records import Answer, Record
     from gradcli.report.results import Result
 
 Kind = TypeVar("Kind", bound="Answer")
-Asked = TypeVar("Asked")
 
 
 def evaluate(
@@ -47,12 +48,12 @@ def evaluate(
     threads: int | None = None,
     at: Mapping[str, Any] | None = None,
     cov: Mapping[str, Any] | None = None,
-    **bindings: Any,
+    **values: Any,
 ) -> Result[Any]:
     """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
 
     expression  a program of the language; the result is that of its last query
-    bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no
+    values      of names: numbers, nested lists or arrays; ``at`` takes names that are no
                 keywords. A keyword that is neither an option nor a name of the expression is an
                 error
     seed        the vector of the vector-Jacobian product, of exactly the output's shape; without
@@ -79,85 +80,52 @@ def evaluate(
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
-    given = dict(locals())  # all of the parameters
+    arguments = dict(locals())
     from gradcli.report.results import result_of
 
-    return result_of(
-        evaluate_call(evaluate, given.pop("expression"), given.pop("bindings"), **given), check
-    )
+    return result_of(evaluate_call(evaluate, arguments), check)
 
 
-@np.errstate(all="ignore")
-def evaluate_call(
-    function: Any,
-    expression: str,
-    bindings: Mapping[str, Any],
-    *,
-    observer: Observer | None = None,
-    **options: Any,
-) -> Record:
-    """The record that `evaluate` shows, for a function of the API with some of its options; an
-    observer is shown the queries.
+def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Record:
+    """The record that `evaluate` shows, for a function of the API with some of its options.
+
+    asked  options that are none of its parameters
     """
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import join_records, records
     from gradcli.query.names import UsedNames, refuse_unknown_in
-    from gradcli.query.options import LONG, Options
+    from gradcli.query.options import LONG
+    from gradcli.query.templates import CompilationCache
 
-    allowed, usual = {"expression", *_usual(function)}, _usual(evaluate)
-    what = function.__name__
-    known = given.words(given.text_of(expression))
-    options = {**usual, **options}
-    directions = {word: options[word] for word in ("jvp", "hvp")}
-    moving = [
-        name
-        for direction in directions.values()
-        if isinstance(direction, Mapping)
-        for name in direction
-    ]
-    with given.naming(known, **options):
-        by, frozen = (given.names_given(word, options[word], known) for word in ("wrt", "freeze"))
-        asked = {*(by or ()), *(frozen or ()), *moving}
-        given.refuse_unknown(bindings, known | asked, allowed, what)
-        values = given.bind_values(options["at"], bindings, known, _by_name)
-        read = given.options_of(options)
-        mode, tangents = given.mode_of(read["mode"], directions, known)
-        given.refuse_exclusive(read, usual)
-        covariances = given.covariances_of(read["cov"], known)
-    limits = read["limits"]
-    programs = given.programs_with(values, limits, read["dtype"], read["dialect"])
-    asking = Options(
-        wrt=by, freeze=frozen or (), seed=given.seed_of(read["seed"]), mode=mode, tangents=tangents, observer=observer,
-        covariances=covariances, **{name: read[name] for name in _OF_QUERIES},
-    )  # fmt: skip
-    programs.keeps_text = observer is not None
-    refuse_unknown_in(expression, asking, programs.values, limits)
-    program = programs.fresh(read["random_state"])
-    cache = programs.cache if asking.bare and len(expression) >= LONG else None
-    result = join_records(records(program, text_lines(expression), None, asking, cache))
-    if result is None:
-        raise ParseError("the program has no query")
-    if result.error is not None:
-        raise given.in_words_of_api(result.error.error, allowed, _by_name)
-    found = UsedNames()
-    found.add(program.scope)
-    unused = found.warn_unmentioned(programs.values, asking)
-    if unused:
-        keywords = given.bind_values(None, bindings, known | asked, _by_name)
-        given.refuse_unknown(
-            keywords, found.mentioned.union(found.bound, asking.names_asked), allowed, what
-        )
-        result.warnings += unused
-    return result
+    text, keywords = arguments["expression"], arguments["values"]
 
+    def answer(script: Script, options: Options) -> Iterator[Record]:
+        scope = script.opened.scope
+        outside, limits = scope.outside, scope.limits
+        refuse_unknown_in(text, options, outside, limits)
+        is_long = options.bare and len(text) >= LONG
+        cache = CompilationCache(limits, scope.precision) if is_long else None
+        scope.needed = False
+        result = join_records(records(script, options, cache))
+        if result is None:
+            raise ParseError("the program has no query")
+        found = UsedNames()
+        found.add(scope)
+        unused = found.warn_unmentioned(outside, options) if result.error is None else []
+        if unused:
+            known = {*given.words(text), *options.names_asked}
+            named = given.bind_values(None, keywords, known, _by_name)
+            known = found.mentioned.union(found.bound, options.names_asked)
+            given.refuse_unknown(named, known, _usual(function), function.__name__)
+            result.warnings += unused
+        yield result
 
-_OF_QUERIES = ("check", "formula", "latex", "timeout", "precision", "backend", "threads")
+    return _answers(function, arguments, answer, **asked)[-1]
 
 
 def _usual(function: Any) -> dict[str, Any]:
     """The options of a function of the API, each with its value where none is given."""
-    found: dict[str, Any] = function.__kwdefaults__
-    return found
+    return {"expression": None, **function.__kwdefaults__}
 
 
 def _by_name(name: str) -> str:
@@ -202,76 +170,93 @@ def differentiate(
     """
     arguments = dict(locals())
     from gradcli.query.bindings import as_equation, names_listed, words
-    from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
+    from gradcli.query.general_derivatives import derivatives, refuse_absent
     from gradcli.query.related import related_of
 
-    def answer(
-        program: Program, lines: list[str], _: Any, read: dict[str, Any]
-    ) -> Iterator[DerivativeRecord]:
-        listed = (*names_listed(names, words(expression)), *read.pop("wrt", ()))
-        implicit, of = read.pop("implicit", None), read.pop("of", None)
-        related = related_of(implicit, of)
-        state = program.scope.random_state
-        asked = Asked(listed or None, latex=True, state=state, related=related, **read)
-        if related is not None:
+    def answer(script: Script, options: Options) -> Iterator[DerivativeRecord]:
+        listed = (*names_listed(names, words(expression)), *(options.wrt or ()))
+        options = replace(options, wrt=listed or None, related=related_of(implicit, of))
+        if options.related is not None:
             lines = text_lines(as_equation(expression, of and implicit))
-        found = [*derivatives(program, program.statements(lines), asked)]
+            script = script._replace(lines=lines)
+        found = [*derivatives(script.opened, script.statements(), options)]
         yield from found
-        refuse_absent(asked.names, found)
+        refuse_absent(options.wrt, found)
 
-    arguments.pop("names")
-    return _answers(differentiate, arguments, answer, lambda _, **read: read)[-1]
+    for word in ("names", "implicit", "of"):
+        arguments.pop(word)
+    return _answers(differentiate, arguments, answer, latex=True)[-1]
 
 
 @np.errstate(all="ignore")
 def _answers(
     function: Any,
     arguments: dict[str, Any],
-    answer: Callable[[Program, list[str], None, Asked], Iterable[Kind]],
-    ask: Callable[..., Asked],
+    answer: Callable[[Script, Options], Iterable[Kind]],
+    **asked: Any,
 ) -> list[Kind]:
     """The answers to a call of a function of the API.
 
-    arguments  its parameters by name, of which None is not given
-    answer     takes the program, its lines, a name for it, and what is asked
-    ask        makes that of the ranges of names, and the options
+    arguments  its parameters by name, of which None is not given, unless something else is usual
+    answer     takes the program with its text, and what is asked
+    asked      options that are none of the parameters
     """
     from gradcli.query import bindings as given
-    from gradcli.query.bounds import refuse_unknown, within
+    from gradcli.query.bounds import within
+    from gradcli.query.evaluate import Script
+    from gradcli.query.names import refuse_unknown
+    from gradcli.query.options import Options
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
-    known, options, what = given.words(given.text_of(text)), _usual(function), function.__name__
-    given.refuse_unknown(keywords, known, {"expression", *options}, what)
-    values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
-    for name, value in [*values.items()] if function in (bound, plot) else ():
-        is_pair = isinstance(value, tuple) and len(value) == 2
-        text_of_range = "..".join(map(str, value)) if is_pair else value
-        if isinstance(text_of_range, str) and ".." in text_of_range:
-            ranges[name] = text_of_range
-            del values[name]
-    for word in {"wrt", "freeze"} & arguments.keys():
-        arguments[word] = given.names_given(word, arguments[word], known)
-    said = {name: value for name, value in arguments.items() if value is not None}
-    read = given.options_of(said, what)
-    given.refuse_exclusive(read, options, "diff")
-    making = [read.pop(word, None) for word in ("limits", "dtype", "dialect")]
+    known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__
+    directions = {word: arguments.get(word) for word in ("jvp", "hvp")}
+    moving = {name for each in directions.values() if isinstance(each, Mapping) for name in each}
+    with given.naming(known, at=at, **arguments):
+        for word in {"wrt", "freeze"} & arguments.keys():
+            found = given.names_given(word, arguments[word], known)
+            arguments[word] = usual[word] if found is None else found
+            moving |= {*(found or ())}
+        given.refuse_unknown(keywords, known | moving, usual, what)
+        values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
+        for name, value in [*values.items()] if function in (bound, plot) else ():
+            is_pair = isinstance(value, tuple) and len(value) == 2
+            text_of_range = "..".join(map(str, value)) if is_pair else value
+            if isinstance(text_of_range, str) and ".." in text_of_range:
+                ranges[name] = text_of_range
+                del values[name]
+        said = {
+            name: value
+            for name, value in arguments.items()
+            if value is not None or usual[name] is not None
+        }
+        read = given.options_of(said, what)
+        given.refuse_exclusive(read, usual)
+        if "mode" in read:
+            read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
+        asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
+    making = [read.pop(word, None) for word in ("limits", "dtype", "dialect", "jvp", "hvp")][:3]
     programs = given.programs_with(values, *making)
+    programs.keeps_text = "observer" in asked
+    if "seed" in read:
+        read["seed"] = given.seed_of(read["seed"])
     if function in (bound, plot) and not ranges:
         raise UsageError("no name has a range", help="write x=(0, 1)")
     try:
-        box = within(ranges, programs)
-        refuse_unknown(known, box)
-        program, found = programs.fresh(read.pop("random_state", 0)), []
-        program.scope.needed = True
-        for record in answer(program, text_lines(text), None, ask(box, **read)):
+        options = Options(
+            over=within(ranges, programs), state=read.pop("random_state", 0), **asked, **read
+        )
+        refuse_unknown(Options(over=options.over), (), known)
+        script, answers = Script(programs.fresh(options.state), text_lines(text)), []
+        script.opened.scope.needed = True
+        for record in answer(script, options):
             if record.error is not None:
                 raise record.error.error
-            found.append(record)
+            answers.append(record)
     except GradcliError as error:
-        raise given.in_words_of_api(error, options, _by_name) from None
-    if not found:
+        raise given.in_words_of_api(error, usual, _by_name) from None
+    if not answers:
         raise ParseError(f"the program has nothing to {what}")
-    return found
+    return answers
 
 
 def bound(
@@ -295,9 +280,9 @@ def bound(
     Raises a `GradcliError` for what has no range.
     """
     arguments = dict(locals())
-    from gradcli.query.bounds import AskedBounds, bounds
+    from gradcli.query.bounds import bounds
 
-    return _answers(bound, arguments, bounds, AskedBounds)[-1]
+    return _answers(bound, arguments, bounds)[-1]
 
 
 def plot(
@@ -328,9 +313,9 @@ def plot(
     Raises a `GradcliError` for what has no curve.
     """
     arguments = dict(locals())
-    from gradcli.query.plots import AskedPlot, plots
+    from gradcli.query.plots import plots
 
-    return _answers(plot, arguments, plots, AskedPlot)[-1]
+    return _answers(plot, arguments, plots)[-1]
 
 
 def export(
@@ -357,15 +342,14 @@ def export(
     """
     arguments = dict(locals())
     from gradcli.exports.python import target_of
-    from gradcli.query.bindings import seed_of
     from gradcli.query.exporting import file_of, subjects
-    from gradcli.query.options import Options
 
-    def ask(_: Any, to: str, seed: Any = None, **read: Any) -> Options:
+    def answer(script: Script, options: Options) -> Iterator[Export]:
         target_of(to)
-        return Options(seed=seed_of(seed), check=False, **read)
+        return subjects(script, options)
 
-    found = _answers(export, arguments, subjects, ask)
+    arguments.pop("to")
+    found = _answers(export, arguments, answer, check=False)
     return file_of(target_of(to), found)
 
 

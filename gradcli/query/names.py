@@ -17,6 +17,7 @@ from gradcli.errors import (
     MissingValueError,
     Source,
     TypeMismatchError,
+    UnknownNameError,
     did_you_mean,
     text_lines,
 )
@@ -122,8 +123,8 @@ def _place(line: int, file: str | None) -> str:
 
 
 def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str] = ()) -> None:
-    """Raise MissingValueError for a name in wrt, freeze, a claim or a box that no query of a run
-    has; ``words`` stand in the text, whatever they are.
+    """Raise MissingValueError for a name in wrt, freeze or a claim, and UnknownNameError for one
+    in a box, that no query of a run has; ``words`` stand in the text, whatever they are.
     """
     known = {*known}
     claimed = [claim.of for claim in options.claims if claim.of != "value"]
@@ -136,13 +137,8 @@ def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str
                 raise missing(name, known, words, what)
     for name in options.over:
         if name not in words:
-            raise MissingValueError(
-                f"nothing that is checked mentions '{name}', whose range is given by --over",
-                help=did_you_mean(
-                    name,
-                    sorted(words),
-                    f"write --over with a name of the formula, or leave {name} out",
-                ),
+            raise UnknownNameError(
+                f"the expression has no name '{name}'", help=did_you_mean(name, sorted(words))
             )
 
 

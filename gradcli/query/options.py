@@ -1,6 +1,4 @@
-"""Options of a query, and the policy by which cases are judged: plain data that every way into
-gradcli fills in.
-"""
+"""Options of a query, and of how it is judged: plain data that every way into gradcli fills in."""
 
 from __future__ import annotations
 
@@ -16,9 +14,6 @@ if TYPE_CHECKING:
 
     from gradcli.files.jsonl import ClaimInput
     from gradcli.files.settings import Settings
-    from gradcli.graph.nodes import Expr
-    from gradcli.language.run import Lowered, Program
-    from gradcli.report.records import Record
 
     _Named = Literal["float64", "float32", "double", "single", "f8", "f4"]
     DType = (
@@ -26,9 +21,6 @@ if TYPE_CHECKING:
     )
 
 Mode = Literal["grad", "jacobian", "hessian", "jvp", "hvp"]  # what is computed beside a value
-Place = Callable[
-    [str, tuple[int, ...], Any], Any
-]  # the array that takes a large result: of which name, shape and dtype
 
 
 def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -39,10 +31,14 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
     return tuple(normalize(name.strip()) for name in listed if name.strip())
 
 
-# Is shown a query: its program, what it was lowered to, what it is differentiated by, and its
-# record.
-Observer = Callable[["Program", "Lowered", "Mapping[str, Expr]", "Record"], None]
+# Is shown a query: its program, what it was lowered to, what it is differentiated by, its record,
+# and its options; of formulas the expression, and their record.
+Observer = Callable[..., object]
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
+
+
+POINTS = 16  # usual ones
+FAIL_ON = ("mismatch", "undetermined", "undefined")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +72,9 @@ class Options:
         None  # decimal digits of value and gradient from the reference, beside the floats
     )
     at: bool = False  # keep the values of the names beside their derivatives
-    place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
+    place: Callable[[str, tuple[int, ...], Any], Any] | None = (
+        None  # gives the array that takes a large result: name, shape, dtype
+    )
     backend: str = (
         "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
     )
@@ -87,6 +85,18 @@ class Options:
     observer: Observer | None = (
         None  # is shown each query when its record is complete, while its graph is there
     )
+    state: int = 0  # of random numbers
+    points: int | None = None  # to which names without values are set, or of a plot's table
+    order: int = 1  # of derivatives as formulas
+    # what is differentiated in place of each query, such as an equation's slope
+    related: Callable[..., Any] | None = None
+    log: str = ""  # the axes of a plot that are logarithmic: of x, y
+    width: float = 0.01  # of a bound, beyond the true range and relative to it
+    lipschitz: bool = False  # bound the gradient's norms, too
+    why: Sequence[str] = ()  # entries whose stories an explanation tells: ``x[2]``
+    steps: bool = False  # whether it derives derivatives as formulas, rule by rule
+    fail_on: tuple[str, ...] = FAIL_ON  # verdicts
+    dialect: str | None = None  # of programs that show none
 
     @property
     def names_asked(self) -> set[str]:
@@ -97,6 +107,11 @@ class Options:
             *self.tangents,
             *(claim.of for claim in self.claims),
         }
+
+    @property
+    def trials(self) -> int:
+        """The number of points to which names without values are set."""
+        return self.points or POINTS
 
     @cached_property
     def bare(self) -> bool:
@@ -113,31 +128,17 @@ class Options:
         return not asked and self.mode == "grad" and self.seed is None and self.wrt is None
 
 
-POINTS = 16  # to which names without values are set
-FAIL_ON = ("mismatch", "undetermined", "undefined")
 CHECKING = Options(
     formula=False, decide_asserts=True, remembering=True
 )  # what every check computes
 
 
-@dataclass(frozen=True, eq=False)
-class Policy:
-    """The way in which the cases of a file are calculated and judged."""
-
-    options: Options
-    state: int = 0  # of random numbers
-    points: int = POINTS
-    fail_on: tuple[str, ...] = FAIL_ON  # verdicts
-    dialect: str | None = None  # of programs that show none
-
-
-def policy_of(settings: Settings, options: Options = CHECKING) -> Policy:
-    """The policy of settings, or what is usual where they say nothing."""
-    options = replace(
+def checking_options(settings: Settings, options: Options = CHECKING) -> Options:
+    """The options by which settings let cases be calculated and judged, or what is usual where they
+    say nothing.
+    """
+    return replace(
         options, rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout,
-        backend=settings.backend or "auto", threads=settings.threads,
+        backend=settings.backend or "auto", threads=settings.threads, state=settings.random_state or 0, points=settings.points,
+        fail_on=FAIL_ON if settings.fail_on is None else settings.fail_on, dialect=settings.dialect,
     )  # fmt: skip
-    fail_on = FAIL_ON if settings.fail_on is None else settings.fail_on
-    return Policy(
-        options, settings.random_state or 0, settings.points or POINTS, fail_on, settings.dialect
-    )

@@ -22,7 +22,7 @@ from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
 from gradcli.query.warnings import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
-from gradcli.report.ranges import BoundNote
+from gradcli.report.ranges import BoundNote, Ends
 from gradcli.report.records import box_text
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from gradcli.reference.ranges.making import Region
     from gradcli.reference.ranges.search import Function, Place
 
-Ends = tuple[float, float]
 _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
 _VERDICTS = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +20,16 @@ from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, in_words, levels, locate_places
 from gradcli.plots.sampling import Samples, sample
-from gradcli.query.bounds import box_text, variables_of
-from gradcli.query.evaluate import answers
+from gradcli.query.bounds import variables_of
+from gradcli.query.evaluate import Script, answers
 from gradcli.query.free_variables import SampledPoints
 from gradcli.query.names import missing
 from gradcli.query.options import Options
 from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
-from gradcli.report.ranges import VALUE, BoundNote, Curve, Field, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
+from gradcli.report.records import box_text
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 # drawn through poles and jumps along a name.
 
 
-Ends = tuple[float, float]
 MOST_ENTRIES = 4_000_000  # of a table
 _SIDE, _FINE = 33, 121  # of the grid, in the table and in the picture
 _LEVELS = 7
@@ -159,71 +157,49 @@ _FEWEST, _MOST_POINTS, _MOST_SINGLE = (
 )  # points of one; single ones are computed one by one
 
 
-@dataclass(frozen=True, eq=False)
-class AskedPlot:
-    """Wishes for every query.
+def _refuse_ranges(ranges: Mapping[str, Ends], log: str) -> None:
+    """Raise UsageError for ranges that no picture has room for, and an axis without a logarithm."""
+    for third in [*ranges][2:]:
+        help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
+        message = f"'{third}' has a range, but a picture has room for two names"
+        raise UsageError(message, help=help)
+    for axis, (name, (low, high)) in zip("xy", ranges.items(), strict=False):
+        text = f"the range of '{name}'"
+        if low == high:
+            help = f"gradcli eval gives its value: {name}={low!r}"
+            raise UsageError(f"{text} is a single point", help=help)
+        if high - low > sys.float_info.max:
+            raise UsageError(f"{text} is too wide for floats")
+        if axis in log and low <= 0:
+            raise UsageError(
+                f"--log {log}: {text} begins at {low!r}, which has no logarithm",
+                help=f"{name}=0.1..10",
+            )
 
-    ranges  of one name or two
-    wrt     the names to differentiate by; those of the ranges, if None
-    points  in the table: along each name
-    log     the axes that are logarithmic: of x, y
-    check   whether the derivative is cross-checked at some points, for so many seconds at most
-            (``timeout``)
+
+def plots(script: Script, options: Options) -> Iterator[PlotRecord]:
+    """A record for each query of a program, and for each error.
+
+    Raises UsageError for ranges that cannot be drawn.
     """
-
-    ranges: Mapping[str, Ends]
-    wrt: tuple[str, ...] | None = None
-    points: int | None = None
-    log: str = ""
-    check: bool = False
-    timeout: float | None = None
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for ranges that no picture has room for, and an axis without a
-        logarithm.
-        """
-        for third in [*self.ranges][2:]:
-            help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
-            message = f"'{third}' has a range, but a picture has room for two names"
-            raise UsageError(message, help=help)
-        for axis, (name, (low, high)) in zip("xy", self.ranges.items(), strict=False):
-            text = f"the range of '{name}'"
-            if low == high:
-                help = f"gradcli eval gives its value: {name}={low!r}"
-                raise UsageError(f"{text} is a single point", help=help)
-            if high - low > sys.float_info.max:
-                raise UsageError(f"{text} is too wide for floats")
-            if axis in self.log and low <= 0:
-                raise UsageError(
-                    f"--log {self.log}: {text} begins at {low!r}, which has no logarithm",
-                    help=f"{name}=0.1..10",
-                )
-
-
-def plots(
-    program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot
-) -> Iterator[PlotRecord]:
-    """A record for each query of a program, and for each error."""
-    known = {"ranges": dict(asked.ranges), "log": asked.log}
-    return answers(
-        PlotRecord, partial(_draw, asked=asked), program, program.statements(lines, name), **known
-    )
+    _refuse_ranges(options.over, options.log)
+    return answers(PlotRecord, _draw, script, options, ranges=dict(options.over), log=options.log)
 
 
 @np.errstate(all="ignore")
-def _draw(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPlot) -> None:
-    scope, root = program.scope, lowered.value
+def _draw(program: Program, lowered: Lowered, record: PlotRecord, options: Options) -> None:
+    scope, root, ranges = program.scope, lowered.value, options.over
     record.warnings += left_out(scope, [root], "a plot")
     if root.kind != "float":
         raise TypeMismatchError(
             "a curve is that of a number; the result is a truth or an index",
             help="where(CONDITION, 1, 0) is a number",
         )
-    present = variables_of(program, lowered, asked.ranges)
-    moving = {name: present.get(name) for name in asked.ranges}
-    record.by = tuple(dict.fromkeys(asked.ranges if asked.wrt is None else asked.wrt))
+    present = variables_of(program, lowered, ranges)
+    moving = {name: present.get(name) for name in ranges}
+    record.by = tuple(dict.fromkeys(ranges if options.wrt is None else options.wrt))
     wrt = {name: moving[name] if name in moving else _by(program, name) for name in record.by}
-    for name in asked.ranges:
+    for name in ranges:
         if name not in present:
             record.notes.append(f"the expression does not depend on {name}")
     columns = Columns(scope, root, moving, wrt)
@@ -233,18 +209,13 @@ def _draw(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPl
                 f"'{name}' has the shape {leaf.shape}: a curve of d/d{name} needs a number",
                 help=f"leave {name} out of --wrt",
             )
-    if len(asked.ranges) > 1:
-        fill(program, columns, asked.points or _SIDE, record)
+    if len(ranges) > 1:
+        fill(program, columns, options.points or _SIDE, record)
     else:
-        _curves(program, columns, asked.points or POINTS, record)
-    if asked.check and record.by:
-        cross_check(
-            program,
-            lowered,
-            columns,
-            record,
-            Options(wrt=record.by, formula=False, timeout=asked.timeout),
-        )
+        _curves(program, columns, options.points or POINTS, record)
+    if options.check and record.by:
+        asked = Options(wrt=record.by, formula=False, timeout=options.timeout)
+        cross_check(program, lowered, columns, record, asked)
 
 
 def _by(program: Program, name: str) -> Expr:

@@ -17,10 +17,10 @@ from gradcli.errors import EvaluationError, GradcliError, ShapeError, UnknownNam
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Lowered, Program, statements
-from gradcli.language.tree import Binary, Binding, Expression, Node, Query, Statement, rewritten
-from gradcli.query.evaluate import record_of, run_statement
+from gradcli.language.tree import Binary, Binding, Expression, Node, Query, rewritten
+from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
-from gradcli.query.general_derivatives import Asked, Subject, derivative, query_of
+from gradcli.query.general_derivatives import Subject, derivative, query_of
 from gradcli.query.general_formulas import general
 from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord, Path
@@ -39,14 +39,14 @@ class Implicit:
     dependent: str
 
     def __call__(
-        self, program: Program, statement: Query, asked: Asked, id: object
+        self, program: Program, statement: Query, asked: Options, id: object
     ) -> DerivativeRecord:
         y = self.dependent
         record = record_of(DerivativeRecord, statement, id, order=asked.order, dependent=y)
         record.depending = (y,)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
-            slopes = self._slopes(program, text, names, asked.names)
+            slopes = self._slopes(program, text, names, asked.wrt)
             curve = self._is_curve(program)
             record.names, record.absent = tuple(slopes), ()
             record.known = () if curve else record.known
@@ -64,14 +64,12 @@ class Implicit:
 
         return _answer(program, statement, asked, record, fill)
 
-    def at_points(
-        self, program: Program, parsed: Iterable[Statement | GradcliError], options: Options
-    ) -> Iterator[Record]:
+    def at_points(self, script: Script, options: Options) -> Iterator[Record]:
         """The value of the name and its slopes where all names have values, for each query; of a
         curve without one, where the program ends.
         """
-        found = False
-        for statement in parsed:
+        found, program = False, script.opened
+        for statement in script.statements():
             if isinstance(statement, Query):
                 record: Record | None = self._at_point(program, statement, options)
             else:
@@ -169,7 +167,7 @@ class Rates:
     dependent: str | None = None
 
     def __call__(
-        self, program: Program, statement: Query, asked: Asked, id: object
+        self, program: Program, statement: Query, asked: Options, id: object
     ) -> DerivativeRecord:
         t, y = self.by, self.dependent
         record = record_of(DerivativeRecord, statement, id, names=(t,), dependent=y or "")
@@ -184,7 +182,7 @@ class Rates:
                 )
             if y is not None and y not in names:
                 raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
-            depending = [name for name in asked.names or names if name not in (t, y)]
+            depending = [name for name in asked.wrt or names if name not in (t, y)]
             terms = [f"grad({text}, {name})*d{name}_d{t}" for name in depending]
             if terms:
                 rates = [f"d{name}_d{t} is the rate of {name}" for name in depending]
@@ -216,7 +214,7 @@ def related_of(implicit: str | None, of: str | None) -> Implicit | Rates | None:
 def _answer(
     program: Program,
     statement: Query,
-    asked: Asked,
+    asked: Options,
     record: DerivativeRecord,
     fill: Callable[[str, list[str], _Formulas], None],
 ) -> DerivativeRecord:
@@ -225,16 +223,16 @@ def _answer(
     """
     try:
         said, record.read_as = _zero_of(program, statement)
-        lowered = lower_freely(program, query_of(said, program), asked.names or (), can_list=True)
+        lowered = lower_freely(program, query_of(said, program), asked.wrt or (), can_list=True)
         assert lowered is not None
         here = _names_of(lowered)
-        names = [*SampledPoints(program, lowered, asked.options).leaves]
+        names = [*SampledPoints(program, lowered, asked).leaves]
         if here and not names:
             raise UsageError(
                 "all names have values", help="gradcli eval gives the slope at a point: --implicit"
             )
         record.known = tuple(sorted({*names, *here}))
-        record.absent = tuple(name for name in asked.names or () if name not in names)
+        record.absent = tuple(name for name in asked.wrt or () if name not in names)
         fill(said, names, _Formulas(program, asked, record, _unused(said), lowered.value))
     except Exception as error:
         record.fail(_at_statement(error, statement))
@@ -289,7 +287,7 @@ class _Formulas:
     """Finds formulas of values, and gathers the verdicts on them in a record."""
 
     program: Program
-    asked: Asked
+    asked: Options
     record: DerivativeRecord
     factor: str
     root: Expr
@@ -300,8 +298,8 @@ class _Formulas:
         Raises the error that the value has, and EvaluationError where it has no short formula.
         """
         query = query_of(f"{self.factor}*({value})", self.program)
-        plain = replace(self.asked, names=(self.factor,), order=1, related=None, observer=None)
-        found = derivative(self.program, Subject(query, query, plain.names), plain)
+        plain = replace(self.asked, wrt=(self.factor,), order=1, related=None, observer=None)
+        found = derivative(self.program, Subject(query, query, plain.wrt), plain)
         if found.error is not None:
             raise found.error.error
         formula = found.formulas[found.names]
@@ -335,11 +333,7 @@ def _take(record: Answer, found: Answer, of: str, factor: str, slope: str = "") 
     if check is None:
         return
     whole = record.check = record.check or Check(Verdict.AGREE)
-    for part in check.variables.values():
-        whole.variables[of] = part
-    for claim in check.claims:
-        claim.of = of
-    whole.claims += check.claims
+    whole.take(check, lambda _: of)
     if check.verdict > whole.verdict:
         reason = check.reason or ""
         whole.verdict = check.verdict

@@ -107,12 +107,8 @@ def _number_named(name: str) -> Number | None:
 
 _WORD = re.compile(WORD)  # a text is cut at its words in a seventh of the time that its tokens take
 
-# what stands between the names and numbers of a text, and these
-Pieces = tuple[tuple[str, ...], list[str]]
-Term = tuple[bool, tuple[str, ...], list[str]]  # whether it is subtracted, and its pieces
 
-
-def pieces(text: str) -> Pieces:
+def pieces(text: str) -> tuple[tuple[str, ...], list[str]]:
     """A text without comments, taken apart at its names and numbers."""
     parts = _WORD.split(text)
     return tuple(parts[::2]), parts[1::2]
@@ -123,7 +119,7 @@ def text_of_pieces(between: Sequence[str], words: Sequence[str]) -> str:
     return "".join([part for pair in zip(between, (*words, ""), strict=True) for part in pair])
 
 
-def terms(text: str) -> Iterator[Term]:
+def terms(text: str) -> Iterator[tuple[bool, tuple[str, ...], list[str]]]:
     """The terms of a sum, in pieces; each with whether it is subtracted."""
     between, words = pieces(text)
     cut_at = cache(_cut)
@@ -423,7 +419,12 @@ class CompilationCache:
         return record
 
     def _sum(
-        self, parts: Iterable[Term], lookup: Lookup, taken: Container[str], *, at_once: bool
+        self,
+        parts: Iterable[tuple[bool, tuple[str, ...], list[str]]],
+        lookup: Lookup,
+        taken: Container[str],
+        *,
+        at_once: bool,
     ) -> tuple[Any, dict[str, Any]] | None:
         """The value of terms that are added in their order, and its gradient, by names in the order
         of their ranks.

@@ -27,10 +27,6 @@ from gradcli.query.matrices import slices_of
 from gradcli.query.warnings import hessian, jacobian
 from gradcli.report.records import JointCovariance, Record, Uncertainty
 
-Given = Sequence[
-    tuple[tuple[str, ...], Any]
-]  # names, and their covariance: a number of two, or a matrix over the entries of all
-
 # of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
 _CLOSE = 1e-9
 _FEW = 32  # entries of names up to which second order is looked at
@@ -49,7 +45,11 @@ def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
 
 
 def propagate(
-    scope: Scope, root: Expr, order: Sequence[Expr], record: Record, given: Given = ()
+    scope: Scope,
+    root: Expr,
+    order: Sequence[Expr],
+    record: Record,
+    given: Sequence[tuple[tuple[str, ...], Any]] = (),
 ) -> Uncertainty | None:
     """The standard deviation of a query's value; None where no name in it has one.
 
@@ -84,7 +84,7 @@ def propagate(
 
 
 def _joint_covariance(
-    propagation: Propagation, record: Record, given: Given
+    propagation: Propagation, record: Record, given: Sequence[tuple[tuple[str, ...], Any]]
 ) -> JointCovariance | None:
     """The covariances of the entries of a result and of those before it in its program, while they
     are few.
@@ -102,7 +102,9 @@ def _joint_covariance(
     return JointCovariance([label for label, _ in known], covariance) if len(known) > 1 else None
 
 
-def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) -> np.ndarray:
+def covariance_matrix(
+    scope: Scope, leaves: Mapping[str, Expr], given: Sequence[tuple[tuple[str, ...], Any]]
+) -> np.ndarray:
     """The covariances of all entries, names in the order of ``leaves``.
 
     Raises UsageError or ShapeError for what is no covariance.
@@ -112,6 +114,8 @@ def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) ->
         np.ravel(scope.deviations.get(leaf, np.zeros(leaf.shape))) for leaf in leaves.values()
     ]
     matrix = np.diag(np.square(np.concatenate(spreads)))
+    if len({frozenset(names) for names, _ in given}) < len(given):
+        raise UsageError("a covariance is given twice")
     for names, covariance in given:
         if any(name not in places for name in names):
             continue
@@ -181,18 +185,23 @@ class Propagation:
         with np.errstate(all="ignore"):
             own = {name: part(name, name) for name in self.leaves}
             shared = {
-                (a, b): 2 * part(a, b)
+                f"{a},{b}": 2 * part(a, b)
                 for a, b in combinations(self.leaves, 2)
                 if self.covariances[self.places[a], self.places[b]].any()
             }
             own = dict(
                 sorted(own.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf))
             )
-            return Uncertainty(
-                np.sqrt(np.maximum(np.sum([*own.values(), *shared.values()], axis=0), 0.0))[()],
-                own,
-                shared,
-            )
+            std = np.sqrt(np.maximum(np.sum([*own.values(), *shared.values()], axis=0), 0.0))[()]
+            whole = float(np.sum(np.square(std)))
+        alone, together = (
+            {
+                of: {"variance": each, "share": float(np.sum(each)) / whole if whole else 0.0}
+                for of, each in parts.items()
+            }
+            for parts in (own, shared)
+        )
+        return Uncertainty(std, alone, together)
 
     def second_order(self, found: Uncertainty) -> np.ndarray:
         """Say what the second derivatives change, and give by how much they bend the result a
@@ -218,7 +227,7 @@ class Propagation:
             return none
         bias, more = float(np.trace(scaled)) / 2, float(np.trace(scaled @ scaled)) / 2
         with_it = math.sqrt(float(found.std) ** 2 + more)
-        found.second_order = bias, with_it
+        found.second_order = {"bias": bias, "std": with_it}
         if not found.std and with_it:
             found.notes.append(
                 f"first order has no standard deviation here, second order {with_it:.2g}, for "

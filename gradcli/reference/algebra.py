@@ -18,8 +18,7 @@ from gradcli.errors import GradcliError
 from gradcli.ops.operands import Opened
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.deadline import in_time
+from gradcli.reference.deadline import in_time, still_in_time
 
 
 class Unsupported(Exception):
@@ -30,10 +29,6 @@ class Unsupported(Exception):
 # compute with.
 _LARGEST = 1 << 18
 _GUARD = 15  # digits that rounding may take from an iteration
-_AT_ONCE, _MANY_AT_ONCE = (
-    64,
-    1024,
-)  # scalars between two looks at the time: of operations, and of what is done to them beside
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
 
@@ -69,7 +64,7 @@ class Algebra:
         if not array.ndim:
             return np.array(function(array[()]), dtype=object)
         out = np.empty(array.size, dtype=object)
-        out[:] = [function(x) for x in in_time(array.ravel(), _MANY_AT_ONCE)]
+        out[:] = [function(x) for x in in_time(array.ravel())]
         return out.reshape(array.shape)
 
     def function(self, name: str, *arguments: Scalar, **static: Any) -> Scalar:
@@ -131,7 +126,7 @@ class Algebra:
             for a in arrays
         ]
         out = np.empty(math.prod(shape), dtype=object)
-        for i in in_time(range(out.size), _AT_ONCE):
+        for i in in_time(range(out.size)):
             out[i] = self.scalar(op, static, *[None if row is None else row[i] for row in rows])
         return out.reshape(shape)
 

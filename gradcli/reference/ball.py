@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -206,7 +206,6 @@ def ball_of(ball: arb) -> Ball:
 
 
 _SHOWN = 60  # significant digits of an enclosure's ends
-_DECIMALS = Context(prec=_SHOWN)
 _FAR = 100_000  # the binary exponent from which on they are powers of ten
 _NEAREST, _FARTHEST = arb(2) ** -_FAR, arb(2) ** _FAR
 
@@ -232,10 +231,10 @@ def _decimal(x: arb, sign: int) -> str:
         is_small, is_away = abs(x) < 1, x * sign > 0
         end = ("1e-30102" if is_away else "0") if is_small else "inf" if is_away else "1e30102"
         return end if x > 0 or end == "0" else f"-{end}"
-    near = Decimal(x.str(_SHOWN, radius=False))
-    if (arb(str(near)) - x) * sign < 0:
-        near = near.next_toward(Decimal(sign) * Decimal("Infinity"), _DECIMALS)
-    return str(near.normalize(_DECIMALS)).lower()
+    mantissa, exponent = map(int, x.man_exp())
+    decimals = Context(_SHOWN, ROUND_CEILING if sign > 0 else ROUND_FLOOR)
+    above, below = Decimal(mantissa << max(exponent, 0)), Decimal(1 << max(-exponent, 0))
+    return str(decimals.divide(above, below).normalize(decimals)).lower()
 
 
 # -- Functions in balls, under mpmath's names. At infinities, poles and ends of domains, where FLINT
@@ -336,10 +335,6 @@ class Real(NamedTuple):
         return NAN if x < self.low or x > self.high else enclosure(self.name, self.method, x)
 
 
-def _inverse(method: Callable[[arb], arb]) -> Callable[[arb], arb]:
-    return lambda x: method(1 / x)
-
-
 def _erfc(x: arb) -> arb:
     """Far out by the function of Tricomi, which loses no more than exp(-x**2) does."""
     if not x > _FAR_OUT:
@@ -348,19 +343,29 @@ def _erfc(x: arb) -> arb:
     return (-square).exp() * square.hypgeom_u(0.5, 0.5) / arb.const_sqrt_pi()
 
 
+def _real(name: str, method: str = "", low: str = "-inf", high: str = "inf") -> Real:
+    function = getattr(arb, method.removeprefix("1/") or name)
+    inverse = method.startswith("1/")
+    found = (lambda x: function(1 / x)) if inverse else function
+    return Real(name, found, float(low), float(high))
+
+
 _FAR_OUT = 30
-_UNDER_THE_SAME_NAME = (
-    "sin cos tan sec cot csc atan sinh cosh tanh coth sech csch asinh exp "
-    "expm1 gamma digamma erf erfi ei si shi"
-)
-REAL = {function.name: function for function in [
-    *(Real(name, getattr(arb, name)) for name in _UNDER_THE_SAME_NAME.split()),
-    Real("sinpi", arb.sin_pi), Real("cospi", arb.cos_pi), Real("sincpi", arb.sinc_pi), Real("factorial", arb.fac), Real("erfc", _erfc),
-    Real("fresnels", arb.fresnel_s), Real("fresnelc", arb.fresnel_c),
-    Real("asec", _inverse(arb.acos)), Real("acsc", _inverse(arb.asin)),
-    Real("acoth", _inverse(arb.atanh)), Real("acsch", _inverse(arb.asinh)), Real("asech", _inverse(arb.acosh), 0, 1),
-    Real("asin", arb.asin, -1, 1), Real("acos", arb.acos, -1, 1), Real("atanh", arb.atanh, -1, 1), Real("acosh", arb.acosh, 1),
-    Real("log", arb.log, 0), Real("log1p", arb.log1p, -1), Real("sqrt", arb.sqrt, 0), Real("cbrt", lambda x: x.root(3), 0),
-    Real("loggamma", arb.lgamma, 0), Real("erfinv", arb.erfinv, -1, 1), Real("ci", arb.ci, 0), Real("chi", arb.chi, 0),
-]}  # fmt: skip
+# under their names in FLINT, if these are others, or of 1/x, and between which numbers
+_TABLE = """
+sin; cos; tan; sec; cot; csc; atan; sinh; cosh; tanh; coth; sech; csch; asinh; exp; expm1
+gamma; digamma; erf; erfi; ei; si; shi; sinpi sin_pi; cospi cos_pi; sincpi sinc_pi
+factorial fac; fresnels fresnel_s; fresnelc fresnel_c
+asec 1/acos; acsc 1/asin; acoth 1/atanh; acsch 1/asinh; asech 1/acosh 0 1
+asin asin -1 1; acos acos -1 1; atanh atanh -1 1; acosh acosh 1; erfinv erfinv -1 1
+log log 0; log1p log1p -1; sqrt sqrt 0; loggamma lgamma 0; ci ci 0; chi chi 0
+"""
+REAL = {
+    function.name: function
+    for function in (
+        *(_real(*entry.split()) for entry in _TABLE.strip().replace("\n", ";").split(";")),
+        Real("erfc", _erfc),
+        Real("cbrt", lambda x: x.root(3), 0),
+    )
+}
 """Functions of one number that are real between two others."""

@@ -44,6 +44,9 @@ def _on_scalars(function: Any) -> Callable[..., Ball]:
 
 
 _LOG = _on_scalars(REAL["log"])
+_PLAIN: dict[str, Callable[..., arb]] = {
+    "floor": lambda x: whole(x, arb.floor), "ceil": lambda x: whole(x, arb.ceil), "fabs": abs, "maximum": arb.max, "power": power,
+}  # fmt: skip
 
 
 class Balls:
@@ -132,22 +135,6 @@ class Balls:
         return int(exponent) + int(mantissa).bit_length()
 
     @staticmethod
-    def floor(x: Any) -> Ball:
-        return ball_of(whole(as_arb(x), arb.floor))
-
-    @staticmethod
-    def ceil(x: Any) -> Ball:
-        return ball_of(whole(as_arb(x), arb.ceil))
-
-    @staticmethod
-    def maximum(x: Any, y: Any) -> Ball:
-        return ball_of(as_arb(x).max(as_arb(y)))
-
-    @staticmethod
-    def fabs(x: Any) -> Ball:
-        return abs(Ball(x))
-
-    @staticmethod
     def fsum(terms: Iterable[Any]) -> Ball:
         return ball_of(sum((as_arb(x) for x in terms), arb(0)))
 
@@ -162,14 +149,9 @@ class Balls:
     def make_mpf(parts: tuple[int, Any, int, int]) -> Ball:
         return ball_of(of_mpmath(parts))
 
-    @staticmethod
-    def power(x: Any, y: Any) -> Ball:
-        return ball_of(power(as_arb(x), as_arb(y)))
-
     def log(self, x: Any, base: Any = None) -> Ball:
-        if base is not None:
-            return ball_of(quotient(self.log(x).ball, self.log(base).ball))
-        return _LOG(x)
+        found = _LOG(x)
+        return found if base is None else ball_of(quotient(found.ball, _LOG(base).ball))
 
     def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes
@@ -178,17 +160,6 @@ class Balls:
         return _on_scalars(lambda *given: sharpen(partial(by_parameters, name, orders), given))(
             *numbers
         )
-
-    @staticmethod
-    def frexp(x: Any) -> tuple[Ball, int]:
-        """The mantissa, at least 1/2 and below 1 in size, and the exponent of two."""
-        ball = as_arb(x)
-        if ball.is_zero():
-            return ball_of(ball), 0
-        exponent = Balls.mag(x)
-        if Balls.mag(ball_of(ball.abs_lower())) != exponent:
-            raise Undecidable
-        return ball_of(ball * arb(2) ** -exponent), exponent
 
     @staticmethod
     def matrices(name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -204,10 +175,10 @@ class Balls:
 
     def __getattr__(self, name: str) -> Any:
         """A function that FLINT has."""
-        if name not in REAL and name not in FUNCTIONS:
+        function = REAL.get(name) or _PLAIN.get(name)
+        if name in FUNCTIONS:
+            function = partial(enclosure, name, FUNCTIONS[name])
+        if function is None:
             raise AttributeError(name)
-        function = _on_scalars(
-            REAL[name] if name in REAL else partial(enclosure, name, FUNCTIONS[name])
-        )
-        setattr(self, name, function)
-        return function
+        setattr(self, name, _on_scalars(function))
+        return getattr(self, name)

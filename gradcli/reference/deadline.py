@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import dataclass
 from typing import TypeVar
 
 REACHED = "the time limit that was given (--timeout) was reached"
@@ -37,33 +37,31 @@ class _Limits(threading.local):
 _limits = _Limits()
 
 
-def check() -> None:
+def still_in_time() -> None:
     """Raise the OutOfTime of a limit of this thread that has passed.
 
     Whatever may take long calls it between its steps, where nothing would be left half done.
     Without a limit it costs nothing to speak of.
     """
-    ends = _limits.ends
-    if ends:
+    if _limits.ends:
         now = time.monotonic()
-        for end, own in ends:
+        for end, own in _limits.ends:
             if now >= end:
                 raise own
 
 
-def in_time(things: Iterable[T], at_once: int = 1) -> Iterator[T]:
-    """The things one by one, with a look at the time before every so many of them."""
-    rest = iter(things)
-    while some := list(islice(rest, at_once)):
-        check()
-        yield from some
+def in_time(things: Iterable[T]) -> Iterator[T]:
+    """The things one by one, with a look at the time before each of them."""
+    for thing in things:
+        still_in_time()
+        yield thing
 
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[OutOfTime]:
     """A limit of some seconds on the block:
 
-    `check` in it raises the given OutOfTime after them; None is no limit.
+    `still_in_time` in it raises the given OutOfTime after them; None is no limit.
 
     Of nested limits the one that ends first counts; the exception of this limit is told from
     another's by identity. Limits are those of a thread: what is in one does not hurry the others.
@@ -89,11 +87,11 @@ class Undecided(Exception):
     """No source of truth within the limits."""
 
 
+@dataclass
 class Budget:
     """Scalar operations in multi-precision that are left."""
 
-    def __init__(self, work: int = _WORK) -> None:
-        self.left = work
+    left: int = _WORK
 
     def allows(self, work: int) -> bool:
         return work <= self.left

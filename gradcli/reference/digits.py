@@ -48,6 +48,11 @@ def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | 
     return None
 
 
+def of_flint(m: Any, x: Any) -> Any:
+    """Return an exact number of FLINT's as one of mpmath's ``m``."""
+    return m.ldexp(*map(int, x.man_exp()))
+
+
 class Digits(NamedTuple):
     """The value and the gradients as nested lists of decimal strings, and whether every digit is
     proved.
@@ -118,10 +123,7 @@ def _certain(m: Any, x: Any, digits: int) -> str:
     """
     if not x.ball.is_finite():
         raise ValueError("not a finite number")
-    low, high = (
-        m.nstr(m.ldexp(*map(int, end.man_exp())), digits)
-        for end in (x.ball.lower(), x.ball.upper())
-    )
+    low, high = (m.nstr(of_flint(m, end), digits) for end in (x.ball.lower(), x.ball.upper()))
     if low != high:
         raise Undecidable
     return str(low)

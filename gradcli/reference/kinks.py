@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
@@ -132,14 +130,9 @@ _MOST_ORDERS = 32  # in which equal entries are examined
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
-@contextmanager
-def _probing(m: Any) -> Iterator[None]:
+def _probing(m: Any) -> Any:
     """A context with digits enough to look at points beside one."""
-    before, m.dps = m.dps, max(PROBING_DIGITS, m.dps)
-    try:
-        yield
-    finally:
-        m.dps = before
+    return m.workdps(max(PROBING_DIGITS, m.dps))
 
 
 def limits_of_value(
@@ -257,17 +250,17 @@ def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, E
             continue
         reached[node.serial] = event
         stack.extend((a, event) for a in node.arguments if type(a) is Traced)
-    found: dict[Expr, dict[int, Event]] = {}
-    for x in wrt:
-        entries = np.ravel(tape.table[x])
-        found[x] = {
+    return {
+        x: {
             i: reached[v.serial]
-            for i, v in enumerate(entries)
-            if type(v) is Traced and v.serial in reached
+            for i, v in enumerate(np.ravel(tape.table[x]))
+            if getattr(v, "serial", None) in reached
         }
-    return found
+        for x in wrt
+    }
 
 
+@dataclass(eq=False)
 class Prober:
     """One-sided derivatives, by evaluating the reference at points beside the given one.
 
@@ -275,17 +268,15 @@ class Prober:
            and the budget for these
     """
 
-    def __init__(
-        self,
-        asked: Any,
-        tape: ReferenceTape,
-        value: np.ndarray,
-        found: dict[Expr, dict[int, Event]],
-    ) -> None:
-        self.asked, self.tape, self.value, self.found = asked, tape, value, found
-        self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // asked.size))
-        self.cost = _EVALUATIONS * asked.size
-        self.weights = exact_array(tape.m, asked.seed, "float")
+    asked: Any
+    tape: ReferenceTape
+    value: np.ndarray
+    found: dict[Expr, dict[int, Event]]
+
+    def __post_init__(self) -> None:
+        self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // self.asked.size))
+        self.cost = _EVALUATIONS * self.asked.size
+        self.weights = exact_array(self.tape.m, self.asked.seed, "float")
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is
@@ -399,20 +390,16 @@ class Prober:
         """
         m, asked = self.tape.m, self.asked
         here = Algebra.map(plain, self.tape.table[x])
-        other = _tape_beside(
-            m,
-            {**asked.leaves, x: (np.ravel(here) + move).reshape(here.shape)},
-            asked.precision,
-            asked.zeros,
-        )
+        there = (np.ravel(here) + move).reshape(here.shape)
+        other = _tape_beside(m, {**asked.leaves, x: there}, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
         slope = other.gradient(y, self.weights, other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weigh(Algebra.map(plain, y))
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """A value in the seed's weights."""
-        parts = [w * v for w, v in zip(np.ravel(self.weights), np.ravel(y), strict=True) if w != 0]
-        return np.array([sum(parts, self.tape.m.zero)], dtype=object)
+        pairs = zip(np.ravel(self.weights), np.ravel(y), strict=True)
+        return np.array([sum((w * v for w, v in pairs if w != 0), self.tape.m.zero)], dtype=object)
 
 
 def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = None) -> list[Sides]:
@@ -468,24 +455,16 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
 
 
 def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
-    finite = bool(m.isfinite(left) and m.isfinite(right))
-    equal = finite and is_close(m, left, right)
-    words = (
-        ("the derivatives from both sides differ", "what the chain rule gives")
-        if finite and not equal
-        else ("", "")
-    )
+    finite, words, limit = m.isfinite(left) and m.isfinite(right), ("", ""), None
+    if finite and is_close(m, left, right):
+        middle = (left + right) / 2
+        if not gap:
+            limit = middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
+    elif finite:
+        words = "the derivatives from both sides differ", "what the chain rule gives"
     if event is not None:
         words = event.kink.place, event.kink.convention
-    middle = (left + right) / 2
-    limit = (
-        None
-        if not equal or gap
-        else middle
-        if abs(middle) > m.mpf(10) ** (STEPS[0] - 1)
-        else m.zero
-    )
-    least = m.zero if not left * right > 0 else min(left, right, key=abs)
+    least = min(left, right, key=abs) if left * right > 0 else m.zero
     return Sides(*words, left, right, limit, least=least, gap=gap)
 
 
@@ -514,12 +493,8 @@ class _Choosing(ReferenceTape):
         choose: Callable[[Place, Sides], Any],
     ) -> None:  # fmt: skip
         super().__init__(m, leaves, precision)
-        self.leaves, self.most, self.known, self.choose = (
-            leaves,
-            _MOST_WORK // (4 * size),
-            known,
-            choose,
-        )
+        self.leaves, self.known, self.choose = leaves, known, choose
+        self.most = _MOST_WORK // (4 * size)
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         found = super().derivative(node, table)
@@ -527,11 +502,9 @@ class _Choosing(ReferenceTape):
         if node not in self.known:
             self.known[node] = self._sides(node, found)
         for i, sides in self.known[node].items():
-            chosen = sides.limit if sides.limit is not None else self.choose((node, i), sides)
-            if self.m.isfinite(plain(flat[i])):
-                flat[i] = flat[i] + (
-                    chosen - plain(flat[i])
-                )  # the slope stays that of the definition
+            chosen = self.choose((node, i), sides) if sides.limit is None else sides.limit
+            if self.m.isfinite(plain(flat[i])):  # the slope stays that of the definition
+                flat[i] = flat[i] + (chosen - plain(flat[i]))
             else:
                 behind = tuple(v for v in np.ravel(table[node.static["of"].x]) if type(v) is Traced)
                 flat[i] = Traced(self.scalars, chosen, Limit(), behind)
@@ -574,16 +547,11 @@ class _Choosing(ReferenceTape):
         gaps = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
         if of.vector is not None and of.kind in ("jvp", "hvp"):
             if events or gaps.any():
-                yield (
-                    Algebra.map(plain, self.table[of.vector]),
-                    ...,
-                    next(iter(events.values()), None),
-                )
+                vector = Algebra.map(plain, self.table[of.vector])
+                yield vector, ..., next(iter(events.values()), None)
             return
-        sizes, places = (
-            Algebra.map(lambda v: abs(v) or m.one, x),
-            np.arange(x.size).reshape(x.shape),
-        )
+        sizes = Algebra.map(lambda v: abs(v) or m.one, x)
+        places = np.arange(x.size).reshape(x.shape)
         for i in sorted({*events, *np.flatnonzero(gaps.reshape(-1, max(1, x.size)).any(axis=0))}):
             yield (
                 np.where(places == i, sizes, m.zero),
@@ -603,19 +571,9 @@ class Limit(Step):
         return tape.nan
 
 
-Engine = Mapping[Expr, Any]  # what the engine's rules give for every node, without rounding
-
-
 def has_inner(root: Expr) -> bool:
     """Return whether there are derivatives inside of an expression."""
     return any(node.op is derivative for node in definition_order(root))
-
-
-_ENDS: list[Callable[[Place, Sides], Any]] = [
-    lambda _, sides: sides.left,
-    lambda _, sides: sides.right,
-    lambda _, sides: sides.least,
-]
 
 
 def with_inner_choices(
@@ -625,13 +583,29 @@ def with_inner_choices(
     size: int,
     root: Expr,
     also: Sequence[Expr],
-    engine: Engine,
+    engine: Mapping[Expr, Any],
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
     """The function with the engine's choices at the kinks inside of it, its value, and the entries
     of it that are a choice.
+
+    engine  what the engine's rules give for every node, without rounding
     """
+
+    def as_engine(place: Place, sides: Sides) -> Any:
+        """Return what lies between the sides and is nearest to what the engine chose."""
+        node, i = place
+        if node not in engine:
+            return sides.left  # nothing that the engine computes depends on it
+        low, high = sorted((sides.left, sides.right))
+        return max(low, min(engine[node].array.reshape(-1)[i], high))
+
     known: dict[Expr, dict[int, Sides]] = {}
-    choices: list[Callable[[Place, Sides], Any]] = [partial(_engines, engine), *_ENDS]
+    choices: list[Callable[[Place, Sides], Any]] = [
+        as_engine,
+        lambda _, sides: sides.left,
+        lambda _, sides: sides.right,
+        lambda _, sides: sides.least,
+    ]
     chosen, *others = (_Choosing(m, leaves, precision, size, known, choose) for choose in choices)
     y = chosen.run(root, also)
     left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
@@ -642,19 +616,10 @@ def with_inner_choices(
             first is None
             or isinstance(c, bool)
             or a == b == c
-            or not all(m.isfinite(v) for v in (a, b, c))
+            or not all(map(m.isfinite, (a, b, c)))
         ):
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))
         sides[i] = Sides(first.place, first.convention, *ends, least=least[i])
     return chosen, y, sides
-
-
-def _engines(engine: Engine, place: Place, sides: Sides) -> Any:
-    """Return what lies between the sides and is nearest to what the engine chose."""
-    node, i = place
-    if node not in engine:
-        return sides.left  # nothing that the engine computes depends on it
-    low, high = sorted((sides.left, sides.right))
-    return max(low, min(engine[node].array.reshape(-1)[i], high))

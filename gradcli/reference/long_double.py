@@ -21,8 +21,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, output
 from gradcli.ops.writing import axes_of
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.deadline import Undecided
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import Undecided, still_in_time
 from gradcli.reference.scalars import accumulate
 from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, StandIns, differences
 
@@ -66,15 +65,9 @@ def back(
             and (not op.elementwise or (op.kind == "piecewise" and op.kinks))
         ):
             root, leaves, table = _slope_parts(node, op, out, operands, held)
-            found = adjoints_of(
-                reachable([root]),
-                table,
-                root,
-                [leaf for leaf in leaves if leaf is not None],
-                adjoint,
-                held,
-            )
-            return [None if leaf is None else found.get(leaf) for leaf in leaves]
+            given = [leaf for leaf in leaves if leaf is not None]
+            found: dict[Any, Any] = adjoints_of(table, root, given, adjoint, held)
+            return list(map(found.get, leaves))
         if isinstance(rule, Reduced):
             kept, slope = _slope_parts(node, op, out, operands, held)
             wide, off, live = (
@@ -86,17 +79,16 @@ def back(
             return [(wide * slope, off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise) and rule.partials:
             slopes = [
-                np.asarray(p(*operands, **static), held.dtype) if p is not None and asked else None
-                for p, asked in zip(rule.partials, wanted, strict=True)
+                (
+                    None if p is None or not w else np.asarray(p(*operands, **static), held.dtype),
+                    None,
+                )
+                for p, w in zip(rule.partials, wanted, strict=True)
             ]
-            return _by_entries(op, adjoint, slopes, [None] * len(slopes), held.follows_errors)
+            return _by_entries(op, adjoint, slopes, held.follows_errors)
         if op.elementwise:
-            return _by_entries(
-                op,
-                adjoint,
-                *held.slopes_of_entries(op, out, operands, static, wanted),
-                held.follows_errors,
-            )
+            slopes = held.slopes_of_entries(op, out, operands, static, wanted)
+            return _by_entries(op, adjoint, slopes, held.follows_errors)
         parts = adjoint
         if isinstance(adjoint, dict):
             parts = tuple(
@@ -105,7 +97,13 @@ def back(
                     strict=True,
                 )
             )
-        return _linear(*_ways_back(op, operands, static), parts, out, operands)
+        if isinstance(rule, Whole):
+            _, *ways = rule.formulas
+            pull, flows = (way and partial(way, **static) for way in ways)
+            return _linear(pull, flows, parts, out, operands)
+        _, move = move_entries(op, operands, static)
+        through: Pull = lambda part, *_: move(part)  # noqa: E731
+        return _linear(through, through, parts, out, operands)
     except (NotCovered, NoLoop, Unsupported):
         return held.pull(op, static, adjoint, out, operands)
 
@@ -118,26 +116,9 @@ def _slope_parts(node: Expr, op: Op, out: Any, operands: list[Any], held: StandI
     if value is out and value is not None:
         return made
     if isinstance(op.extended, Reduced) and _has_form(op, held):
-        return _reduce(op.extended, operands, node.static)
+        (x,) = operands
+        return op.extended.slopes(x, axes_of(node.static["axis"], x.ndim), node.static)
     return _open_body(node, op, operands, held)
-
-
-def _reduce(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
-    (x,) = operands
-    found: tuple[Any, Any] = rule.slopes(x, axes_of(static["axis"], x.ndim), static)
-    return found
-
-
-def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Pull, Pull | None]:
-    """Return how cotangents go back through an operation on whole arrays, and what of them flows;
-    None where everything does.
-    """
-    if isinstance(op.extended, Whole):
-        _, pull, flows = op.extended.formulas
-        return partial(pull, **static), None if flows is None else partial(flows, **static)
-    _, back = move_entries(op, operands, static)
-    through: Pull = lambda part, *_: back(part)  # noqa: E731
-    return through, through
 
 
 def _has_form(op: Op, held: StandIns) -> bool:
@@ -177,11 +158,14 @@ def _open_body(
     return root, leaves, table
 
 
-def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
-    """Cotangents go back as they are, errors with random signs, which add up as rounding does."""
+def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
+    """Cotangents go back as they are, errors with random signs, which add up as rounding does.
+
+    flows  how what flows goes back; None where everything does
+    """
     slope, error, live = adjoint
-    slopes = pull(slope, out, *operands)
-    random, moved, draws = np.random.default_rng(7), None, []
+    slopes, moved, draws = pull(slope, out, *operands), None, []
+    random = np.random.default_rng(7)
     if isinstance(error, tuple) or _common_entry(error) != 0:
         if flows is pull and all(
             s is None or np.max(s, initial=0) <= 1
@@ -218,7 +202,7 @@ def _rough(x: Any) -> Any:
 
 
 def _by_entries(
-    op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any], with_errors: bool
+    op: Op, adjoint: Part, slopes: Sequence[tuple[Any, Any]], with_errors: bool
 ) -> Parts:
     """Cotangent times slope.
 
@@ -228,7 +212,7 @@ def _by_entries(
     cotangent, error, live = adjoint
     error, live = _rough(error), _rough(live)
     found: list[Part | None] = []
-    for slope, size in zip(slopes, sizes, strict=True):
+    for slope, size in slopes:
         if slope is None:
             found.append(None)
             continue
@@ -244,13 +228,7 @@ def _by_entries(
             # whatever the other factor is where nothing flows; any other zero times infinity is
             # NaN, for a finer judge
             product, off = np.where(flows, product, 0.0), np.where(flows, off, 0.0)
-        found.append(
-            (
-                product,
-                off,
-                flows if flows.shape == product.shape else np.broadcast_to(flows, product.shape),
-            )
-        )
+        found.append((product, off, np.broadcast_to(flows, product.shape)))
     return found
 
 
@@ -303,10 +281,9 @@ def reference(
     A derivative inside of the expression is what the engine has expanded it to: `hold_derivatives`
     holds that against its definition.
     """
-    order = reachable([root])
     with np.errstate(all="ignore"):
-        table = interpret(order, LongDoubles(leaves, precision, held))
-        adjoints = adjoints_of(order, table, root, wrt, _start(root, seed, held), held)
+        table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
+        adjoints = adjoints_of(table, root, wrt, _start(root, seed, held), held)
     found = [adjoints.get(x, (np.zeros(x.shape),) * 3) for x in wrt]
     unit = np.finfo(np.float64 if held.narrow else held.dtype).eps
     return Reference(
@@ -319,16 +296,14 @@ def reference(
 
 
 def adjoints_of(
-    order: Sequence[Expr],
-    table: Mapping[Expr, Any],
-    root: Expr,
-    wrt: Sequence[Expr],
-    start: Part,
-    held: StandIns,
+    table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
 ) -> dict[Expr, Any]:
     """The adjoints of the nodes on the way to ``wrt``."""
-    needed = _nodes_on_way(order, wrt)
-    seeds: dict[Expr, Any] = {root: start}
+    order, needed = reachable([root]), set[Any](wrt)
+    for node in order:
+        if not needed.isdisjoint(node.operands):
+            needed.add(node)
+    value_of: Callable[[Any], Any] = table.get  # None of an operand that was left out
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
         if node.op is None or node not in needed:
@@ -337,18 +312,15 @@ def adjoints_of(
         if node.op is output:
             yield node.operand, {node.static["place"]: adjoint}
             return
-        operands = [None if o is None else table[o] for o in node.operands]
+        operands = list(map(value_of, node.operands))
         wanted = [o in needed for o in node.operands]
-        for operand, part in zip(
-            node.operands,
-            back(node, node.op, adjoint, table[node], operands, wanted, held),
-            strict=True,
-        ):
+        parts = back(node, node.op, adjoint, table[node], operands, wanted, held)
+        for operand, part in zip(node.operands, parts, strict=True):
             if operand is not None and operand in needed and part is not None:
                 slope, *rest = (sum_to_shape(p, operand.shape) for p in part)
                 yield operand, (held.round(held.widen(slope)), *rest)
 
-    return accumulate(reversed(order), seeds, pull, _plus)
+    return accumulate(reversed(order), {root: start}, pull, _plus)
 
 
 def _start(root: Expr, seed: Any, held: StandIns) -> Part:
@@ -382,14 +354,6 @@ def _rough_sum(x: Any, y: Any) -> Any:
     return x + y if a is None or b is None else np.broadcast_to(a + b, np.shape(x))
 
 
-def _nodes_on_way(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
-    needed: set[Any] = set(wrt)
-    for node in order:
-        if any(o in needed for o in node.operands):
-            needed.add(node)
-    return needed
-
-
 class LongDoubles(Domain[Any]):
     """Whole arrays in long double."""
 
@@ -402,7 +366,11 @@ class LongDoubles(Domain[Any]):
 
     def constant(self, node: Expr) -> Any:
         if isinstance(node.payload, Constant):
-            return self.held.dtype(_long(node.payload))
+            import mpmath
+
+            with mpmath.workdps(40):
+                digits = mpmath.nstr(node.payload.reference(mpmath.mp), 30)
+            return self.held.dtype(LONG_DOUBLE(digits))
         value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
         return value.astype(self.held.dtype) if node.kind == "float" else value
 
@@ -420,24 +388,22 @@ class LongDoubles(Domain[Any]):
         """An operation whose value is made together with what its slopes are made of, which is kept
         for these.
         """
-        made = _slope_parts(node, op, None, operands, self.held)
-        if _is_opened(op, self.held):
-            root, _, table = made
-            value = table[root]
-        else:
-            value = self.held.round(np.reshape(made[0], node.shape))
+        root, *_, table = made = _slope_parts(node, op, None, operands, self.held)
+        value = (
+            table[root]
+            if _is_opened(op, self.held)
+            else self.held.round(np.reshape(root, node.shape))
+        )
         self.held.made[node] = value, made
         return value
 
     def _apply(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended
         if rule is not None and rule.value is not None:
-            asked = (
-                {"epsilon": float(np.finfo(str(self.dtype)).eps)}
-                if isinstance(rule, Entrywise) and rule.epsilon
-                else {}
-            )
-            return self.held.widen(rule.value(*operands, **node.static, **asked))
+            asked = dict(node.static)
+            if isinstance(rule, Entrywise) and rule.epsilon:
+                asked["epsilon"] = float(np.finfo(str(self.dtype)).eps)
+            return self.held.widen(rule.value(*operands, **asked))
         if op.elementwise:
             return self.held.value_of_entries(op, operands, node.static)
         return (
@@ -445,13 +411,6 @@ class LongDoubles(Domain[Any]):
             if rule is not None
             else move_entries(op, operands, node.static)[0]
         )
-
-
-def _long(constant: Constant) -> Any:
-    import mpmath
-
-    with mpmath.workdps(40):
-        return LONG_DOUBLE(mpmath.nstr(constant.reference(mpmath.mp), 30))
 
 
 # -- Derivatives inside of expressions of large arrays: what the engine has expanded them to is
@@ -510,9 +469,8 @@ def _confirms(
     """Return whether a derivative is what its definition says."""
 
     def gradient(at: Mapping[Expr, Any], seed: Any) -> Any:
-        adjoints = adjoints_of(
-            reachable([of.y]), at, of.y, [of.x], _start(of.y, seed, domain.held), domain.held
-        )
+        start = _start(of.y, seed, domain.held)
+        adjoints = adjoints_of(at, of.y, [of.x], start, domain.held)
         return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
 
     value, vector = table[node], None if of.vector is None else table[of.vector]

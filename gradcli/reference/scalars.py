@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,8 +18,18 @@ import numpy as np
 from gradcli.ops.facts import SWITCH, Kink
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Algebra, Scalar, Step, number, real, surely_zero
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.algebra import (
+    Algebra,
+    Numbers,
+    Scalar,
+    Step,
+    matrices_of,
+    number,
+    real,
+    surely_zero,
+)
+from gradcli.reference.contexts import Undecidable
+from gradcli.reference.deadline import still_in_time
 
 # -- The operators of Python on scalars, whose derivatives are known to everybody -----------------
 
@@ -84,7 +94,7 @@ def dependent(
         behind[serial] = (
             frozenset((serial,))
             if node.function is None
-            else _union([behind[a.serial] for a in _traced_arguments(node)])
+            else _union([behind[a.serial] for a in node.arguments if hasattr(a, "serial")])
         )
     ahead: dict[int, frozenset[int]] = {
         root.serial: _NOTHING for root in roots
@@ -107,10 +117,6 @@ def dependent(
     for node, argument in products:
         found |= ahead[node.serial] & behind[argument.serial]
     return found
-
-
-def _traced_arguments(node: Traced) -> list[Traced]:
-    return [a for a in node.arguments if hasattr(a, "serial")]
 
 
 def _union(sets: Sequence[frozenset[int]]) -> frozenset[int]:
@@ -217,11 +223,12 @@ def _unmoving(x: Any) -> Any:
     return x.value if type(x) is Traced and x.settled else x
 
 
+@dataclass(eq=False)
 class Differentiated(Step):
     """A smooth function, by sympy."""
 
-    def __init__(self, name: str, smooth: Any) -> None:
-        self.name, self.smooth = name, smooth
+    name: str
+    smooth: Any
 
     def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
         slope = self.smooth.partial(place)
@@ -316,25 +323,14 @@ class Tracing(Algebra):
         """Return whether a result stays what it is beside an infinite constant, as x/inf or
         x**inf.
         """
-        traced = [type(a) is Traced for a in arguments]
-        if not any(traced):
+        pairs = [(plain(a), type(a) is Traced) for a in arguments]
+        if not any(moving for _, moving in pairs):
             return True
-        if all(
-            moving or a is None or self.m.isfinite(a)
-            for moving, a in zip(traced, arguments, strict=True)
+        if all(moving or v is None or self.m.isfinite(v) for v, moving in pairs) or not all(
+            self.m.isfinite(v) and v != 0 for v, moving in pairs if moving
         ):
             return False
-        values = [plain(a) for a in arguments]
-        if not all(
-            self.m.isfinite(v) and v != 0
-            for v, moving in zip(values, traced, strict=True)
-            if moving
-        ):
-            return False
-        sides = (
-            [v * factor if moving else v for v, moving in zip(values, traced, strict=True)]
-            for factor in _BESIDE
-        )
+        sides = ([v * factor if moving else v for v, moving in pairs] for factor in _BESIDE)
         return all(value_at(moved) == value for moved in sides)
 
     def plain(self, x: Scalar) -> Any:
@@ -342,7 +338,9 @@ class Tracing(Algebra):
 
     def arithmetic(self, step: Arithmetic, *arguments: Any) -> Any:
         given = tuple(
-            a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a)
+            self.m.mpf(a.item() if isinstance(a, np.integer) else a)
+            if isinstance(a, (float, int, np.integer))
+            else a
             for a in arguments
         )
         arguments = tuple(map(_unmoving, given))
@@ -362,9 +360,6 @@ class Tracing(Algebra):
         return self._record(
             value, lambda: step, given, self._is_unmoving(value_at, value, arguments)
         )
-
-    def _whole(self, x: Any) -> Any:
-        return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
     def _record(
         self, value: Any, step: Callable[[], Step], arguments: tuple[Any, ...], unmoving: bool
@@ -424,19 +419,30 @@ class Tracing(Algebra):
         unmoving = self._is_unmoving(
             lambda moved: number(self.m, op, static, *moved), value, arguments
         )
-        return self._record(value, lambda: self._step(op, static, len(arguments)), given, unmoving)
 
-    def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
-        if op.algebra == "power":
-            return Power(op)
-        from gradcli.reference.symbolic.translate import smooth_function
+        def step() -> Step:
+            if op.algebra == "power":
+                return Power(op)
+            from gradcli.reference.symbolic.translate import smooth_function
 
-        return Differentiated(op.name, smooth_function(op, operands, static))
+            return Differentiated(op.name, smooth_function(op, len(arguments), static))
+
+        return self._record(value, step, given, unmoving)
 
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        from gradcli.reference.matrix_steps import record_step
-
-        return record_step(self, Traced, name, arrays)
+        arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is Traced)
+        values = matrices_of(self.m, name, tuple(Algebra.map(plain, x) for x in arrays))
+        if values is None or not arguments:
+            return values
+        whole = Whole(name, arrays)
+        step = Traced(self, self.zero, whole, arguments)
+        for i, x in enumerate(values):
+            entries = np.empty(x.size, dtype=object)
+            entries[:] = [
+                Traced(self, v, Entry(name, (i, k)), (step,)) for k, v in enumerate(x.ravel())
+            ]
+            whole.results.append(entries.reshape(x.shape))
+        return tuple(whole.results)
 
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
         best = super().extreme(which, row)
@@ -517,3 +523,126 @@ def behind(roots: Sequence[Traced]) -> dict[int, Traced]:
                 nodes[argument.serial] = argument
                 stack.append(argument)
     return nodes
+
+
+# -- Functions of whole matrices on the tape: one step for all entries, differentiated in closed
+# form by functions of whole matrices.
+#
+# The forms are the judge's own, from the differentials that textbooks state (M. B. Giles,
+# "Collected matrix derivative results for forward and reverse mode algorithmic differentiation",
+# 2008; of the exponential, R. Mathias, "A chain rule for matrix functions", 1996).
+
+
+Array = np.ndarray
+
+
+class Cotangents(dict[tuple[int, int], Any]):
+    """Cotangents that have been passed back to a step, by result and entry: each passes back its
+    own, once, and the first one gathers them.
+    """
+
+    def __add__(self, other: Cotangents) -> Cotangents:
+        self.update(other)
+        return self
+
+
+@dataclass(eq=False)
+class Entry(Step):
+    """One entry of a result of a step."""
+
+    name: str
+    place: tuple[int, int]
+
+    def pull_back(
+        self, tape: Any, node: Any, cotangent: Any, traced: bool
+    ) -> Iterator[tuple[int, Any]]:
+        yield node.arguments[0].serial, Cotangents({self.place: cotangent})
+
+
+@dataclass(eq=False)
+class Whole(Step):
+    """A function of matrices: what it was applied to, and its results."""
+
+    name: str
+    arrays: Sequence[Array]
+    results: list[Array] = field(default_factory=list)
+
+    def pull_back(
+        self, tape: Any, node: Any, cotangent: Any, traced: bool
+    ) -> Iterator[tuple[int, Any]]:
+        algebra: Algebra = tape if traced else Numbers(tape.m, tape.precision)
+        arrays, results = self.arrays, self.results
+        if not traced:
+            arrays, results = ([Algebra.map(plain, x) for x in xs] for xs in (arrays, results))
+        back = [np.full(x.shape, tape.zero, dtype=object) for x in results]
+        for (result, entry), value in cotangent.items():
+            back[result].flat[entry] = value
+        parts = PULLS[self.name](algebra, arrays, results, back)
+        for array, part in zip(self.arrays, parts, strict=True):
+            for argument, slope in zip(array.ravel(), part.ravel(), strict=True):
+                if type(argument) is Traced:
+                    yield argument.serial, slope
+
+
+def _times(m: Algebra, x: Array, y: Array) -> Array:
+    found = m.of_matrices("product", x, y)
+    return x @ y if found is None else found[0]
+
+
+def _enclose(m: Algebra, name: str, *arrays: Array) -> Array:
+    """The one result of a function of matrices. Raises Undecidable where none is certain."""
+    found = m.of_matrices(name, *arrays)
+    if found is None:
+        raise Undecidable
+    return found[0]
+
+
+Given = Sequence[Array]
+
+
+def _matmul(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
+    x, y = arrays
+    return _times(m, back[0], y.T), _times(m, x.T, back[0])
+
+
+def _solve(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
+    by_right = _enclose(m, "solution", arrays[0].T, back[0])
+    return -_times(m, by_right, results[0].T), by_right
+
+
+def _det(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
+    (x,) = arrays
+    return (
+        _enclose(m, "solution", x.T, np.where(np.eye(len(x)) > 0, m.one, m.zero))
+        * (back[0][()] * results[0][()]),
+    )
+
+
+def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
+    n, turned = len(arrays[0]), arrays[0].T
+    block = np.block([[turned, back[0]], [np.full((n, n), m.zero), turned]])
+    return (_enclose(m, "exponential", block)[:n, n:],)
+
+
+def _eigh(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
+    """Pass cotangents back by dl = v.T dx v, and dv[i] the sum of v[j] (v[j].T dx v[i])/(l[i] -
+    l[j]) over the other vectors.
+    """
+    values, vectors = results
+    by_values, by_vectors = back
+    inner = _times(m, vectors.T, by_vectors)
+    for i in range(len(values)):
+        for j in range(len(values)):
+            slope, gap = inner[j, i], values[i] - values[j]
+            if i == j:
+                inner[j, i] = by_values[i]
+            elif m.plain(slope) is not slope or not surely_zero(
+                slope
+            ):  # else nothing flows, as to vectors of equal values
+                inner[j, i] = slope * m.nan if surely_zero(m.plain(gap)) else slope / gap
+    return (_times(m, _times(m, vectors, inner), vectors.T),)
+
+
+PULLS: dict[str, Callable[[Algebra, Given, Given, Given], Given]] = {
+    "product": _matmul, "solution": _solve, "determinant": _det, "exponential": _exp, "eigensystem": _eigh,
+}  # fmt: skip

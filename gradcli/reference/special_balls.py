@@ -151,25 +151,31 @@ def _sine_quotient(x: arb, order: arb) -> arb:
     return (value + arb(0, radius / (n + 2))).intersection(arb(0, arb(1) / (n + 1)))
 
 
+def _of_the_last(method: str) -> Callable[..., arb]:
+    """A function as a method of its last number."""
+    return lambda *given: getattr(given[-1], method)(*given[:-1])
+
+
+_METHODS = """besselj bessel_j
+bessely bessel_y
+besseli bessel_i
+besselk bessel_k
+expint expint
+polylog polylog
+hyp1f1 hypgeom_1f1
+hyp2f1 hypgeom_2f1"""
 _FIRST = arb(0)  # the branch of what is real from -1/e on
 FUNCTIONS: dict[str, Callable[..., arb]] = {
+    **{name: _of_the_last(method) for name, method in map(str.split, _METHODS.splitlines())},
     "sine_quotient": _sine_quotient,
-    "besselj": lambda order, x: x.bessel_j(order),
-    "bessely": lambda order, x: x.bessel_y(order),
-    "besseli": lambda order, x: x.bessel_i(order),
-    "besselk": lambda order, x: x.bessel_k(order),
     "lambertw": lambda x, branch=_FIRST: x.lambertw(_whole(branch)),
-    "expint": lambda order, x: x.expint(order),
     "zeta": _zeta,
     "psi": _psi,
     "beta": lambda x, y: x.gamma() * y.gamma() * (x + y).rgamma(),
     "binomial": lambda n, k: (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma(),
     "rf": lambda x, n: x.rising(n),
-    "hyp1f1": lambda a, b, x: x.hypgeom_1f1(a, b),
-    "hyp2f1": lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
     "airyai": lambda x, n: x.airy_ai(derivative=_whole(n)),
     "airybi": lambda x, n: x.airy_bi(derivative=_whole(n)),
-    "polylog": lambda s, x: x.polylog(s),
     "atan2": arb.atan2,
 }
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import numpy as np
@@ -62,13 +63,7 @@ Part = tuple[Any, Any, Any]  # as in `long_double`
 Static = Mapping[str, Any]
 
 
-class Estimate(NamedTuple):
-    """A derivative by extrapolated differences, and how far two of these are apart."""
-
-    slope: Any
-    error: Any
-
-
+@dataclass(eq=False)
 class StandIns:
     """The stand-ins for forms in one judgement.
 
@@ -82,15 +77,19 @@ class StandIns:
     doubt       the first function or derivative that could not be held, in words
     """
 
-    def __init__(self, dtype: Any = LONG_DOUBLE) -> None:
-        self.dtype, self.follows_errors = dtype, dtype is LONG_DOUBLE
+    dtype: Any = LONG_DOUBLE
+    directions: int = 0
+    entries: int | None = None
+    narrow: bool = False
+    wrong_value: str = ""
+    wrong: str = ""
+    doubt: str = ""
+
+    def __post_init__(self) -> None:
+        self.follows_errors = self.dtype is LONG_DOUBLE
         self.is_wide = WIDER and self.follows_errors
         self.made: dict[Any, Any] = {}  # values of nodes, with what their slopes are made of
         self.random = np.random.default_rng(7)
-        self.directions = 0
-        self.entries: int | None = None
-        self.narrow = False
-        self.wrong_value = self.wrong = self.doubt = ""
 
     def contradict(self, derivative_of: str) -> None:
         self.wrong = (
@@ -126,10 +125,11 @@ class StandIns:
     def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
         """The value of an elementwise operation. Raises Unsupported."""
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
-        shape = np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
+        shape = _shape_of(operands)
         size = math.prod(shape)
         count = _SOME_OF_A_LOOP if self.is_wide or op.ulps <= 1 else _SOME_OF_A_FUNCTION
-        places = _spread(size, count)
+        # from the first to the last
+        places = np.unique(np.linspace(0, size - 1, count if size else 0).astype(int))
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
@@ -150,40 +150,34 @@ class StandIns:
 
     def slopes_of_entries(
         self, op: Op, out: Any, operands: Sequence[Any], static: Static, wanted: Sequence[bool]
-    ) -> tuple[list[Any], list[Any]]:
-        """The slopes of an elementwise operation, and the size of the terms that they are computed
-        of; None where it is their own.
+    ) -> list[tuple[Any, Any]]:
+        """The slopes of an elementwise operation, each with the size of the terms that it is
+        computed of; None where it is its own.
 
         out     the value, which slopes may be made of
         wanted  the operands by which
         Raises Unsupported.
         """
         if op.kind == "flat":
-            return [None] * len(operands), [None] * len(operands)
+            return [(None, None)] * len(operands)
         if (op.kind != "smooth" and op.kinks) or any(o is None for o in operands):
             raise Unsupported(f"{op.name} of so many entries")
         from gradcli.reference.symbolic.translate import smooth_function
 
         smooth = smooth_function(op, len(operands), static)
-        found = [
+        return [
             self._slope(op, smooth, out, operands, static, place) if w else (None, None)
             for place, w in enumerate(wanted)
         ]
-        return [slope for slope, _ in found], [size for _, size in found]
 
     def _slope(
         self, op: Op, smooth: Any, out: Any, operands: Sequence[Any], static: Static, place: int
     ) -> tuple[Any, Any]:
         by_sympy = smooth.partial(place)
         try:
-            found: tuple[Any, Any] = by_sympy.on_arrays(
-                smooth,
-                out,
-                [np.asarray(x, self.dtype) for x in operands],
-                self.dtype,
-                self.follows_errors,
-            )
-            return found
+            given = [np.asarray(x, self.dtype) for x in operands]
+            slope, size = by_sympy.on_arrays(smooth, out, given, self.dtype, self.follows_errors)
+            return slope, size
         except (Unsupported, ValueError):  # the latter where a reference compares single numbers
             exact = partial(each, lambda m, *numbers: by_sympy.value(m, numbers))
         rule = (op.partials or (None,) * len(operands))[place]
@@ -261,7 +255,7 @@ class StandIns:
             lambda dtype: op.pull(wanted, *_cast([cotangent, out, *operands], dtype), **static), op
         )
         slopes = [
-            None if p is None or not w else sum_to_shape(_wide(p), np.shape(o))
+            None if p is None or not w else sum_to_shape(_cast(p, LONG_DOUBLE), np.shape(o))
             for p, w, o in zip(parts, wanted, operands, strict=True)
         ]
         self._hold(op, static, cotangent, operands, slopes)
@@ -288,15 +282,20 @@ class StandIns:
             weight = sum(np.abs(term).sum() for term in terms)
             if not np.isfinite(weight):
                 continue
-            along = partial(_along, op, static, cotangent, operands, directions)
+
+            def estimate(
+                dtype: Any, finer: float, directions: Sequence[Any] = directions
+            ) -> tuple[Any, Any]:
+                along = partial(_along, op, static, cotangent, operands, directions, dtype)
+                steps = STEPS[dtype is LONG_DOUBLE and WIDER]
+                return differences(along, [finer * step for step in steps], np.sum)
+
             for finer in _FINER:  # where a matrix is near to one that has no such factors
-                found = _in_widest(partial(_estimate, along, finer), op)
-                if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
+                slope, error = _in_widest(partial(estimate, finer=finer), op)
+                if np.isfinite(slope) and error <= _CONCLUSIVE * weight:
                     conclusive = True
-                    if (
-                        not abs(found.slope - sum(term.sum() for term in terms))
-                        <= SAFETY * found.error + TOLERANCE * weight
-                    ):
+                    off = abs(slope - sum(term.sum() for term in terms))
+                    if not off <= SAFETY * error + TOLERANCE * weight:
                         self.contradict(op.name)
                     break
             conclusive = conclusive or weight == 0
@@ -358,12 +357,6 @@ def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
     raise Unsupported(f"{op.name} of so many entries: {failure}")
 
 
-def _estimate(along: Callable[[Any, float], Any], finer: float, dtype: Any) -> Estimate:
-    return differences(
-        partial(along, dtype), [finer * step for step in STEPS[dtype is LONG_DOUBLE and WIDER]]
-    )
-
-
 def _along(
     op: Op,
     static: Static,
@@ -373,33 +366,32 @@ def _along(
     dtype: Any,
     step: float,
 ) -> Any:
-    """The results by a step along a direction, weighted by their cotangents."""
+    """The results by a step along a direction, weighted by their cotangents, one after another."""
     moved = [o if d is None else o + step * d for o, d in zip(operands, directions, strict=True)]
-    result = op.forward(*_cast(moved, dtype), **static)
-    several = isinstance(result, tuple)
-    pairs = zip(
-        result if several else (result,), cotangent if several else (cotangent,), strict=True
-    )
-    return [_wide(p) * w for p, w in pairs if w is not None]
+    found = op.forward(*_cast(moved, dtype), **static)
+    pairs = zip(found, cotangent, strict=True) if isinstance(found, tuple) else [(found, cotangent)]
+    weighted = [np.ravel(_cast(p, LONG_DOUBLE) * w) for p, w in pairs if w is not None]
+    return np.concatenate(weighted) if weighted else np.zeros(1)
 
 
-def differences(along: Callable[[float], Any], steps: Sequence[float]) -> Estimate:
-    """Central differences over three steps, extrapolated in pairs: the last pair's, and how far the
-    pairs are apart.
+def differences(
+    along: Callable[[float], Any],
+    steps: Sequence[float],
+    reduce: Callable[[Any], Any] = np.asarray,
+) -> tuple[Any, Any]:
+    """A derivative by central differences over three steps, extrapolated in pairs: the last pair's,
+    and how far the pairs are apart.
+
+    reduce  makes one number of the differences of what is many
     """
     with np.errstate(all="ignore"):
-        quotients = [_less(along(step), along(-step)) / (2 * step) for step in steps]
+        quotients = [reduce(along(step) - along(-step)) / (2 * step) for step in steps]
         ratio = (steps[0] / steps[1]) ** 2
         first, second = (
             (ratio * fine - coarse) / (ratio - 1) for coarse, fine in pairwise(quotients)
         )
-        return Estimate(
-            second, np.maximum(np.abs(second - first), np.abs(second - quotients[-1]) / ratio)
-        )
-
-
-def _less(x: Any, y: Any) -> Any:
-    return sum((a - b).sum() for a, b in zip(x, y, strict=True)) if isinstance(x, list) else x - y
+        rest = np.abs(second - quotients[-1]) / ratio
+        return second, np.maximum(np.abs(second - first), rest)
 
 
 def _is_float(x: Any) -> bool:
@@ -418,22 +410,17 @@ def _cast(x: Any, dtype: Any) -> Any:
     return np.asarray(x).astype(dtype)[()] if _is_float(x) else x
 
 
-def _wide(x: Any) -> Any:
-    return np.asarray(x).astype(LONG_DOUBLE) if _is_float(x) else np.asarray(x)
-
-
 # -- Entries in balls, one by one
 
 
 _MOST_ENTRIES = 5_000  # that are computed one by one
-_AT_ONCE = 64  # entries between two looks at the time
 _DIGITS = (25, 50, 200, 800)  # the first tells all bits of a long double
 _BITS = 70  # that have to be certain
-_LOW, _HIGH = (
-    2.0**-900,
-    2.0**1000,
-)  # a number between and what a double leaves of it are sums of two doubles
 _BEYOND = 1 << 20  # binary exponents that no long double has
+
+
+def _shape_of(operands: Sequence[Any]) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
 
 
 def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
@@ -445,18 +432,12 @@ def _flat(x: Any, shape: tuple[int, ...]) -> Any:
     return np.asarray(x if np.shape(x) == shape else np.broadcast_to(x, shape)).reshape(-1)
 
 
-@lru_cache(maxsize=64)
-def _spread(size: int, count: int) -> Any:
-    """Places of some of so many entries, from the first to the last."""
-    return np.unique(np.linspace(0, size - 1, count if size else 0).astype(int))
-
-
 def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float") -> Any:
     """Return ``function(m, *numbers)`` at every entry, exact to the last bit of long doubles.
 
     Raises Unsupported for too many.
     """
-    shape = np.broadcast_shapes(*(np.shape(o) for o in operands if o is not None))
+    shape = _shape_of(operands)
     size = math.prod(shape)
     if size > _MOST_ENTRIES:
         raise Unsupported(f"a function of {size:,} entries one by one")
@@ -469,9 +450,10 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
     for balls.dps in _DIGITS:
         undecided = []
         with balls.working():
-            for i, numbers in in_time(open_rows, _AT_ONCE):
+            for i, numbers in in_time(open_rows):
                 try:
-                    out[i] = _of_one(function, numbers, result, balls)
+                    value = function(balls, *numbers)
+                    out[i] = value if result == "bool" else _long_double(as_arb(value))
                 except Undecidable:
                     undecided.append((i, numbers))
                 except (*_FAILURES, AttributeError, Unsupported) as error:
@@ -482,23 +464,13 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
     raise Unsupported("a function of an entry that no precision decides")
 
 
-def _of_one(function: Callable[..., Any], numbers: Sequence[Any], result: str, m: Balls) -> Any:
-    value = function(m, *numbers)
-    if result == "bool":
-        return bool(value)
-    ball = as_arb(value)
-    if ball.is_finite() and not ball.is_exact() and ball.rel_accuracy_bits() < _BITS:
-        raise Undecidable
-    return _long_double(ball.mid())
-
-
 def _numbers(column: Any, count: int) -> Iterable[Any]:
     """The entries of an operand as scalars."""
-    if column is None or column.dtype.kind == "b":
-        return [None] * count if column is None else column.tolist()
-    if column.dtype.kind in "iu":
-        return map(Ball, column.tolist())
-    return map(Ball, column.tolist()) if column.dtype == np.float64 else map(_ball, column)
+    if column is None:
+        return [None] * count
+    if column.dtype == LONG_DOUBLE:
+        return map(_ball, column)
+    return column.tolist() if column.dtype.kind == "b" else map(Ball, column.tolist())
 
 
 def _ball(x: Any) -> Ball:
@@ -509,11 +481,12 @@ def _ball(x: Any) -> Ball:
 
 
 def _long_double(x: arb) -> Any:
-    high = float(x)
-    if _LOW < abs(high) < _HIGH:  # the same as below, faster
-        return LONG_DOUBLE(high) + LONG_DOUBLE(float(x - high))
-    if not x.is_finite():
-        return LONG_DOUBLE(as_float(x))
+    """The middle of a ball. Raises Undecidable for one that is too wide."""
+    if x.is_finite() and not x.is_exact() and x.rel_accuracy_bits() < _BITS:
+        raise Undecidable
+    middle = x.mid()
+    if not middle.is_finite():
+        return LONG_DOUBLE(as_float(middle))
     with flint.ctx.workprec(_BITS):
-        mantissa, exponent = map(int, (+x).mid().man_exp())
+        mantissa, exponent = map(int, (+middle).mid().man_exp())
     return np.ldexp(LONG_DOUBLE(mantissa), max(-_BEYOND, min(_BEYOND, exponent)))

@@ -18,7 +18,7 @@ from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import still_in_time
 from gradcli.reference.scalars import Event, Traced, Tracing, Trouble, behind, plain
 
 # -- Where a zero's minus sign counts: real numbers have none, and where an operation reads it,
@@ -70,19 +70,6 @@ def exact_array(m: Any, value: Any, kind: str) -> Array:
     return out.reshape(array.shape)
 
 
-def constant_array(m: Any, node: Expr, precision: str) -> Array:
-    """A constant node: pi and its like to full precision, literals as the binary numbers that the
-    engine saw.
-    """
-    if isinstance(node.payload, Constant):
-        out = np.empty((), dtype=object)
-        out[()] = node.payload.reference(m)
-        return out
-    return exact_array(
-        m, constant_value(node.payload, numpy_dtype("float", precision), node.kind), node.kind
-    )
-
-
 class Troubles(NamedTuple):
     """The first scalar operation that was not finite, and for each entry of an array the first that
     it is an origin of.
@@ -109,14 +96,10 @@ class ReferenceTape(Domain[Any]):
         self.zeros = zeros
         self.table: dict[Expr, Any] = {}
         for leaf, value in leaves.items():
-            array = (
-                value
-                if isinstance(value, np.ndarray) and value.dtype == object
-                else exact_array(m, value, leaf.kind)
-            )
-            self.table[leaf] = (
-                Algebra.map(self.scalars.variable, array) if leaf.kind == "float" else array
-            )
+            given = isinstance(value, np.ndarray) and value.dtype == object
+            array = value if given else exact_array(m, value, leaf.kind)
+            is_float = leaf.kind == "float"
+            self.table[leaf] = Algebra.map(self.scalars.variable, array) if is_float else array
 
     def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
         """The value of a node, an array of traced scalars (or of constants)."""
@@ -124,7 +107,11 @@ class ReferenceTape(Domain[Any]):
         return result
 
     def constant(self, node: Expr) -> Array:
-        return constant_array(self.m, node, self.precision)
+        """pi and its like to full precision, literals as the binary numbers that the engine saw."""
+        if isinstance(node.payload, Constant):
+            return np.array(node.payload.reference(self.m), dtype=object)
+        dtype = numpy_dtype("float", self.precision)
+        return exact_array(self.m, constant_value(node.payload, dtype, node.kind), node.kind)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
@@ -145,9 +132,9 @@ class ReferenceTape(Domain[Any]):
         return np.asarray(whole[place], dtype=object)
 
     def alias(self, node: Expr, x: Array) -> Array:
-        return Algebra.map(
-            self._name, x
-        )  # an identity of its own: something may be differentiated with respect to it
+        # an identity of its own: something may be differentiated with respect to it
+        one, variable = self.m.one, self.scalars.variable
+        return Algebra.map(lambda v: v * one if type(v) is Traced else variable(v), x)
 
     def detach(self, node: Expr, x: Array) -> Array:
         return Algebra.map(plain, x)
@@ -160,19 +147,15 @@ class ReferenceTape(Domain[Any]):
         if of.kind == "jacobian":
             return self.rows(y, x)
         if of.kind == "jvp":
-            return np.asarray(
-                (self.rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1),
-                dtype=object,
-            )
+            found = self.rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)
+            return np.asarray(found.sum(axis=-1), dtype=object)
         ones = Algebra.map(lambda _: self.m.one, y)
         if of.kind == "vjp":
             return self.gradient(y, ones if vector is None else vector, x, traced=True)
         slope = self.gradient(y, ones, x, traced=True)
-        return (
-            self.rows(slope, x)
-            if of.kind == "hessian"
-            else self.gradient(slope, vector, x, traced=True)
-        )
+        if of.kind == "hessian":
+            return self.rows(slope, x)
+        return self.gradient(slope, vector, x, traced=True)
 
     def _watch(self, op: Op, operands: list[Any], result: Any) -> None:
         """Note the kinks of norms and deviations, which their result tells; scalar operations note
@@ -182,9 +165,6 @@ class ReferenceTape(Domain[Any]):
             if any(kink.where(plain(v)) for v in np.ravel(result)):
                 reached = tuple(v for o in operands if o is not None for v in np.ravel(o))
                 self.scalars.events.append(Event(op, kink, reached))
-
-    def _name(self, x: Any) -> Any:
-        return x * self.m.one if type(x) is Traced else self.scalars.variable(x)
 
     def gradient(self, y: Any, seed: Any, x: Any, traced: bool = False) -> Array:
         """The vector-Jacobian product of arrays of scalars."""
@@ -223,18 +203,12 @@ class ReferenceTape(Domain[Any]):
             found = [trouble for trouble in found if all(map(self.m.isfinite, trouble.values))]
         if not found:
             return [Troubles()] * len(wrt)
-        made_of = [behind([trouble.node]) for trouble in found]
+        made_of = [(trouble, behind([trouble.node])) for trouble in found]
 
         def own(scalar: Any) -> Trouble | None:
             serial = getattr(scalar, "serial", None)
-            return next(
-                (
-                    trouble
-                    for trouble, serials in zip(found, made_of, strict=True)
-                    if serial in serials
-                ),
-                None,
-            )
+            origins = (trouble for trouble, nodes in made_of if serial in nodes)
+            return next(origins, None)
 
         return [Troubles(found[0], dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
 

@@ -81,11 +81,6 @@ def group_pairs(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     return found
 
 
-_DEFAULTS: dict[Any, dict[str, Any]] = {}
-Members = tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]
-_MEMBERS: dict[tuple[Any, str], Members] = {}
-
-
 class Data:
     """A data class that has a form in JSON, and shows its first field and those of the others that
     say something.
@@ -104,7 +99,8 @@ class Data:
     def to_dict(self) -> dict[str, Any]:
         """The result as ``--format jsonl`` writes it, as plain data."""
         found: dict[str, Any] = {}
-        values_of, members = _members(type(self), self._layout())
+        kind: Any = type(self)
+        values_of, members = _members(kind, self._layout())
         for (key, default, optional), value in zip(members, values_of(self), strict=True):
             if value is None:
                 if not optional:
@@ -121,36 +117,34 @@ class Data:
         return self.JSON
 
     def __repr__(self) -> str:
-        values_of, members = _members(type(self), self.SHOWN or " ".join(_defaults(type(self))))
+        kind: Any = type(self)
+        values_of, members = _members(kind, self.SHOWN or " ".join(_defaults(kind)))
         first, *others = values_of(self)
         parts = [_write(first)]
         for (key, default, _), value in zip(members[1:], others, strict=True):
             if not _is_usual(value, default):
                 parts.append(f"{key}={_write(value)}")
-        return clip_text(f"{type(self).__name__}({', '.join(parts)})", _WHOLE)
+        return clip_text(f"{kind.__name__}({', '.join(parts)})", _WHOLE)
 
 
-def _members(kind: Any, layout: str) -> Members:
+@cache
+def _members(
+    kind: Any, layout: str
+) -> tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]:
     """The members of a class in JSON: what gives their values, and of each the key, its default,
     and whether it may be left out.
     """
-    if (kind, layout) not in _MEMBERS:
-        words = [word.removesuffix("?").partition("=") for word in layout.split()]
-        names = [name or key for key, _, name in words]
-        may_lack = [word.endswith("?") for word in layout.split()]
-        defaults = [_defaults(kind).get(name, MISSING) for name in names]
-        _MEMBERS[kind, layout] = (
-            attrgetter(*names),
-            [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)],
-        )
-    return _MEMBERS[kind, layout]
+    words = [word.removesuffix("?").partition("=") for word in layout.split()]
+    names = [name or key for key, _, name in words]
+    may_lack = [word.endswith("?") for word in layout.split()]
+    defaults = [_defaults(kind).get(name, MISSING) for name in names]
+    return attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
 
 
+@cache
 def _defaults(kind: Any) -> dict[str, Any]:
     """The fields with their defaults."""
-    if kind not in _DEFAULTS:
-        _DEFAULTS[kind] = {field.name: field.default for field in fields(kind)}
-    return _DEFAULTS[kind]
+    return {field.name: field.default for field in fields(kind)}
 
 
 def _is_usual(value: Any, default: Any) -> bool:
@@ -228,8 +222,9 @@ def _of_its_own(value: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _first(value: Data) -> Any:
-    return getattr(value, next(iter(_defaults(type(value)))))
+def _first(value: Any) -> Any:
+    kind: Any = type(value)
+    return getattr(value, next(iter(_defaults(kind))))
 
 
 class _Short(Repr):

@@ -14,7 +14,7 @@ from pathlib import Path
 from gradcli.errors import text_lines
 from gradcli.inert import clip_text, inert_lines, one_line, printable, uri
 from gradcli.report.data import id_text
-from gradcli.report.outcomes import XPASSED, Outcome, Tally, identity_of
+from gradcli.report.outcomes import XPASSED, Outcome, identity_of
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import ALGEBRA
 from gradcli.storage.whole_files import absolute, here
@@ -165,21 +165,12 @@ def _holds_git(folder: Path) -> bool:
         return False
 
 
-class Fingerprints:
-    """Identities of findings: unique within a run, the same from run to run, and blind to lines
-    that move.
+def fingerprint(outcome: Outcome) -> str:
+    """The identity of a case with the rule that it breaks, the same from run to run and blind to
+    lines that move; of a case that nobody has identified, by what it says.
     """
-
-    def __init__(self) -> None:
-        self._equals = Tally()
-
-    def of(self, outcome: Outcome) -> str:
-        """The identity of a case with the rule that it breaks; of a case that nobody has
-        identified, by what it says.
-        """
-        case = outcome.identity or identity_of(outcome.record, place_of(outcome).path or "")
-        finding = hashlib.sha256(case.digest + outcome.rule.encode()).digest()[:16]
-        return hashlib.sha256(finding + str(self._equals.add(finding)).encode()).hexdigest()[:32]
+    case = outcome.identity or identity_of(outcome.record, place_of(outcome).path or "")
+    return hashlib.sha256(case.digest + outcome.rule.encode()).hexdigest()[:32]
 
 
 # -- In words: control characters and lone surrogates never pass ---------------------------------

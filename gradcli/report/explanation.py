@@ -24,9 +24,6 @@ LARGEST = 1_000  # entries of an array that is written out; of a larger one ther
 _EXACT = 1 << 53  # whole numbers up to which every reader of JSON has them exactly
 
 Span = tuple[int, int]  # of a text: begin and end, in characters
-Value = (
-    np.ndarray | np.generic | tuple[Any, ...]
-)  # of a node: numbers, or a tuple of them for an operation of several results
 
 
 def summary(value: Any, most: int = LARGEST) -> Any:

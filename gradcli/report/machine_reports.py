@@ -19,9 +19,9 @@ from typing import Any, TextIO
 from gradcli.inert import clip_text, one_line, printable, sarif_message, uri, well_formed, xml_text
 from gradcli.report.data import Data, encode, id_text
 from gradcli.report.describing import (
-    Fingerprints,
     Place,
     block,
+    fingerprint,
     id_of,
     location,
     message,
@@ -111,10 +111,7 @@ class GitLabReport(JsonReport):
     the repository.
     """
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
-        self.fingerprints = Fingerprints()
-        self.last: Outcome | None = None
+    last: Outcome | None = None
 
     def add(self, outcome: Outcome) -> None:
         self.last = outcome
@@ -129,7 +126,7 @@ class GitLabReport(JsonReport):
                 outcome,
                 description,
                 outcome.rule,
-                self.fingerprints.of(outcome),
+                fingerprint(outcome),
                 rule_of(outcome.rule).severity,
             )
 
@@ -308,14 +305,9 @@ class SarifReport(Report):
 
     MOST = 25_000  # results; GitHub refuses a file with more
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
-        self.fingerprints = Fingerprints()
-
     def add(self, outcome: Outcome) -> None:
         if outcome.bad or outcome.status == XFAILED:
-            fingerprint = self.fingerprints.of(outcome)
-            self.worst.add(outcome, lambda outcome: encode(_result(outcome, fingerprint)))
+            self.worst.add(outcome, lambda outcome: encode(_result(outcome)))
 
     def close(self, summary: Summary) -> None:
         run = {
@@ -346,7 +338,7 @@ class SarifReport(Report):
         return {"executionSuccessful": not summary.interrupted, "toolExecutionNotifications": notes}
 
 
-def _result(outcome: Outcome, fingerprint: str) -> dict[str, Any]:
+def _result(outcome: Outcome) -> dict[str, Any]:
     """``suppressions`` is on every result, as the standard wants where it is on any.
 
     The fingerprint has a name of its own: GitHub's, ``primaryLocationLineHash``, is one of the
@@ -373,7 +365,7 @@ def _result(outcome: Outcome, fingerprint: str) -> dict[str, Any]:
                 ),  # a record, by its id
             }
         ],
-        "partialFingerprints": {"finding/v1": fingerprint},
+        "partialFingerprints": {"finding/v1": fingerprint(outcome)},
         "suppressions": [suppression] if expected else [],
         "properties": {key: text for key, text in said.items() if text},
     }

@@ -155,54 +155,18 @@ class Uncertainty(Data):
     result.
     """
 
-    JSON = (
-        "std contributions covariances=contributions_of_pairs? second_order=with_second_order "
-        "results? notes"
-    )
+    JSON = "std contributions covariances? second_order results? notes"
 
     std: Any
-    variances: dict[str, Any] = field(default_factory=dict)  # of each name alone, the largest first
-    covariances: dict[tuple[str, str], Any] = field(
-        default_factory=dict
-    )  # what each pair adds to the variance, which may be less than 0
-    second_order: tuple[float, float] | None = (
+    # of each name alone, the largest first: its part of the variance, and the share of all
+    contributions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # the same of pairs of names that move together, whose part may be less than 0
+    covariances: dict[str, dict[str, Any]] = field(default_factory=dict)
+    second_order: dict[str, float] | None = (
         None  # bias and standard deviation with it, of normal distributions
     )
     results: JointCovariance | None = None  # with the results before it in its program
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def contributions(self) -> dict[str, dict[str, Any]]:
-        """The part of each name in the variance, as JSON has it."""
-        return {
-            name: {"variance": part, "share": self.share(name)}
-            for name, part in self.variances.items()
-        }
-
-    @property
-    def contributions_of_pairs(self) -> dict[str, dict[str, Any]]:
-        """The same of pairs of names."""
-        return {
-            ",".join(pair): {"variance": part, "share": self.share(pair)}
-            for pair, part in self.covariances.items()
-        }
-
-    @property
-    def with_second_order(self) -> dict[str, float] | None:
-        """The bias and the deviation of second order, as JSON has them."""
-        return (
-            None
-            if self.second_order is None
-            else dict(zip(("bias", "std"), self.second_order, strict=True))
-        )
-
-    def share(self, of: str | tuple[str, str]) -> float:
-        """The part of the variance, added up over entries, that comes from a name, or from two that
-        move together.
-        """
-        part = self.variances[of] if isinstance(of, str) else self.covariances[of]
-        whole = float(np.sum(np.square(self.std)))
-        return float(np.sum(part)) / whole if whole else 0.0
 
 
 @dataclass(eq=False, repr=False)
@@ -407,7 +371,7 @@ class Record(Answer):
         default_factory=dict
     )  # the values of the names with derivatives, where a report shows them
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
-    explanation: Any = None  # the Explanation of a case that is wrong, where a report shows it
+    explanation: Any = None  # the Explanation, where one is asked for
 
     @property
     def seed_chosen(self) -> str | None:
@@ -645,11 +609,9 @@ def _by_pairs(found: dict[str, dict[str, Any]] | None) -> dict[str, Any]:
 
 def _shares(found: Uncertainty) -> list[str]:
     """Lines about where a variance comes from."""
-    shares = [f"{name} {100 * found.share(name):.3g} %" for name in found.variances]
-    shares += [
-        f"{' with '.join(pair)} {100 * found.share(pair):.3g} %" for pair in found.covariances
-    ]
-    return [f"the variance comes from {', '.join(shares)}"] if len(found.variances) > 1 else []
+    parts = {**found.contributions, **found.covariances}.items()
+    shares = [f"{name.replace(',', ' with ')} {100 * part['share']:.3g} %" for name, part in parts]
+    return [f"the variance comes from {', '.join(shares)}"] if len(found.contributions) > 1 else []
 
 
 def _what_was_held(parts: Sequence[VariableCheck]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -366,6 +366,13 @@ class Check(Data):
     )
     limits: list[Limit] = field(default_factory=list)  # where the value is not finite
     critical_point: CriticalPoint | None = None  # of a Hessian
+
+    def take(self, other: Check, name: Callable[[str], str]) -> None:
+        """Take the parts and the claims of another check, by other names."""
+        self.variables |= {name(of): part for of, part in other.variables.items()}
+        for claim in other.claims:
+            claim.of = name(claim.of)
+        self.claims += other.claims
 
     @property
     def parts(self) -> list[VariableCheck]:

@@ -45,27 +45,7 @@ def newton(a: float) -> float:
     return y
 
 
-def recurrence(x: Any) -> Any:
-    y = x
-    for _ in range(20):
-        y = np.sin(y) + 0.5 * x
-    return y
-
-
-def recurrence_slope(x: Any) -> Any:
-    y, d = x, 1.0
-    for _ in range(20):
-        y, d = np.sin(y) + 0.5 * x, np.cos(y) * d + 0.5
-    return d
-
-
-def softmax(x: Any) -> Any:
-    e = np.exp(x - np.max(np.real(x)))
-    return e / np.sum(e)
-
-
 RIGHT: list[Checked] = [
-    Checked("polynomial", lambda x: x**3 - 2 * x, lambda x: 3 * x**2 - 2, (1.5,)),
     Checked("sum of squares", lambda x: np.sum(x**2), lambda x: 2 * x, (V,)),
     Checked(
         "two arguments",
@@ -73,32 +53,17 @@ RIGHT: list[Checked] = [
         lambda x, y: (np.exp(y), x * np.exp(y)),
         (V, W),
     ),
-    Checked("matrix", lambda x: np.sum(np.sin(x) ** 2), lambda x: np.sin(2 * x), (M,)),
     Checked(
         "(1 - cos x)/x**2",
         lambda x: (1 - np.cos(x)) / x**2,
         lambda x: -x / 12 + x**3 / 180,
         (1e-3,),
     ),
-    Checked(
-        "softmax",
-        lambda x: softmax(x)[0],
-        lambda x: softmax(x)[0] * (np.eye(5)[0] - softmax(x)),
-        (V,),
-    ),
     Checked("abs within, right", lambda x: abs(x) * x, lambda x: 2 * abs(x), (-3.0,)),
     Checked("abs of entries", lambda x: np.sum(np.abs(x)), np.sign, (V,)),
     Checked("float() within", lambda x: math.sin(float(x)), lambda x: math.cos(x), (0.7,)),
     Checked("real part taken", lambda x: x**2 + 3 * np.real(x), lambda x: 2 * x + 3, (0.7,)),
-    Checked("conjugate", lambda x: np.real(x * np.conj(x)), lambda x: 2 * x, (1.3,)),
-    Checked(
-        "norm by abs",
-        lambda x: np.sqrt(np.sum(np.abs(x) ** 2)),
-        lambda x: x / np.linalg.norm(x),
-        (V,),
-    ),
     Checked("loop", newton, lambda a: 0.5 / math.sqrt(a), (3.0,)),
-    Checked("recurrence", recurrence, recurrence_slope, (0.4,)),
     Checked("steps elsewhere", lambda x: np.floor(np.real(x)) * x, lambda x: math.floor(x), (2.5,)),
     Checked(
         "branch",
@@ -108,34 +73,10 @@ RIGHT: list[Checked] = [
     ),
     Checked("offset", lambda x: x**2 + 1e12, lambda x: 2 * x, (1e-3,)),
     Checked("tiny slope", lambda x: 1e-6 * x, lambda x: 1e-6, (0.3,)),
-    Checked("tinier slope", lambda x: 1e-200 * x, lambda x: 1e-200, (0.3,)),
-    Checked("tiny argument", lambda x: np.log(x), lambda x: 1 / x, (1e-6,)),
-    Checked("tiny argument and float()", lambda x: math.log(float(x)), lambda x: 1 / x, (1e-6,)),
-    Checked("inverse of a tiny argument", lambda x: 1 / x, lambda x: -1 / x**2, (1e-5,)),
     Checked("large argument", lambda x: math.sqrt(float(x)), lambda x: 0.5 / math.sqrt(x), (1e12,)),
-    Checked("at zero", lambda x: np.exp(x), lambda x: 1.0, (0.0,)),
-    Checked("exp of 50", lambda x: math.exp(float(x)), lambda x: math.exp(x), (50.0,)),
     Checked("oscillation", lambda x: np.sin(1e6 * x), lambda x: 1e6 * np.cos(1e6 * x), (0.3,)),
-    Checked(
-        "oscillation and float()",
-        lambda x: math.sin(1e4 * float(x)),
-        lambda x: 1e4 * math.cos(1e4 * x),
-        (0.3,),
-    ),
-    Checked("relu near its kink", lambda x: np.maximum(x, 0.0), lambda x: 1.0, (1e-7,)),
     Checked("relu near its kink and float()", lambda x: max(float(x), 0.0), lambda x: 1.0, (1e-7,)),
-    Checked(
-        "relu of float() below its kink", lambda x: max(float(x), 0.0), lambda x: 0.0, (-1e-7,)
-    ),
-    Checked("a zero slope", lambda x: math.cos(float(x)), lambda x: 0.0, (0.0,)),
-    Checked("saturated", lambda x: np.tanh(x), lambda x: 1 / np.cosh(x) ** 2, (15.0,)),
     Checked("constant", lambda x: 7.0, lambda x: 0.0, (1.0,)),
-    Checked(
-        "determinant",
-        lambda x: np.linalg.det(x),
-        lambda x: np.linalg.det(x) * np.linalg.inv(x).T,
-        (M[:, :3] + 2 * np.eye(3),),
-    ),
     Checked(
         "float32 within, at its own tolerance",
         lambda x: float(np.float32(x) ** 2),
@@ -165,17 +106,8 @@ RIGHT: list[Checked] = [
         (0.0,),
         ("agree", "kink", "undetermined"),
     ),
-    Checked(
-        "abs at its kink, from the right",
-        lambda x: abs(float(x)),
-        lambda x: 1.0,
-        (0.0,),
-        ("kink", "undetermined"),
-    ),
 ]
 MISTAKEN: list[Checked] = [
-    Checked("polynomial", lambda x: x**3 - 2 * x, lambda x: 3 * x**2, (1.5,), WRONG),
-    Checked("sign", lambda x: np.sum(x**2), lambda x: -2 * x, (V,), WRONG),
     Checked("factor 2", lambda x: np.sum(x**2), lambda x: x, (V,), WRONG),
     Checked("off by 5e-6", lambda x: np.sum(x**2), lambda x: 2 * x * (1 + 5e-6), (V,), WRONG),
     Checked(
@@ -186,43 +118,15 @@ MISTAKEN: list[Checked] = [
         WRONG,
     ),
     Checked(
-        "one entry",
-        lambda x: np.sum(np.sin(x)),
-        lambda x: np.cos(x) * (1 + 5e-4 * (np.arange(5) == 3)),
-        (V,),
-        WRONG,
-    ),
-    Checked(
         "swapped",
         lambda x, y: np.sum(x * np.exp(y)),
         lambda x, y: (x * np.exp(y), np.exp(y)),
         (V, W),
         WRONG,
     ),
-    Checked(
-        "second argument",
-        lambda x, y: np.sum(x * np.exp(y)),
-        lambda x, y: (np.exp(y), np.exp(y)),
-        (V, W),
-        WRONG,
-    ),
     Checked("complex step alone", lambda x: x**2 + 3 * np.real(x), lambda x: 2 * x, (0.7,), WRONG),
-    Checked("abs", lambda x: abs(x) * x, lambda x: 2 * x, (-3.0,), WRONG),
-    Checked("missing 1/N", lambda x: np.mean(x**2), lambda x: 2 * x, (V,), WRONG),
-    Checked(
-        "transposed",
-        lambda x: np.sum(x @ np.diag([1.0, 2.0, 3.0])),
-        lambda x: np.tile([[1.0], [2.0], [3.0]], (1, 3)),
-        (M[:, :3],),
-        WRONG,
-    ),
     Checked("missing term", lambda x: x + np.exp(-20 * x), lambda x: 1.0, (0.5,), WRONG),
-    Checked("tiny sign", lambda x: 1e-6 * x, lambda x: -1e-6, (0.3,), WRONG),
-    Checked("9e-6", lambda x: 1e-6 * x, lambda x: 9e-6, (0.3,), WRONG),
     Checked("tinier", lambda x: 1e-200 * x, lambda x: 0.0, (0.3,), WRONG),
-    Checked("offset", lambda x: x**2 + 1e12, lambda x: 0.0, (1e-3,), WRONG),
-    Checked("oscillation", lambda x: np.sin(1e6 * x), lambda x: np.cos(1e6 * x), (0.3,), WRONG),
-    Checked("relu near its kink", lambda x: np.maximum(x, 0.0), lambda x: 0.5, (1e-7,), WRONG),
     Checked(
         "relu near its kink and float()",
         lambda x: max(float(x), 0.0),
@@ -235,7 +139,6 @@ MISTAKEN: list[Checked] = [
         "steps", lambda x: np.floor(np.real(x)) * x, lambda x: math.floor(x) + x, (2.5,), WRONG
     ),
     Checked("nan", lambda x: x**2, lambda x: math.nan, (1.0,), WRONG),
-    Checked("infinite", lambda x: x**2, lambda x: math.inf, (1.0,), WRONG),
     Checked("loud and far off", lambda x: x**2 + LOUD(), lambda x: 1e6, (1.0,), WRONG),
     Checked("quiet and off", lambda x: x**2 + QUIET(), lambda x: 3 * x, (1.0,), WRONG),
 ]
@@ -308,19 +211,13 @@ CUSTOM: list[Custom] = [
     Custom("exp", np.exp, lambda g, x: g * np.exp(x), (V,)),
     Custom("exp: forgotten chain", np.exp, lambda g, x: np.exp(x), (V,), False),
     Custom("square", np.square, lambda g, x: 2 * g * x, (V,)),
-    Custom("square: factor", np.square, lambda g, x: g * x, (V,), False),
-    Custom("square: sign", np.square, lambda g, x: -2 * g * x, (V,), False),
     Custom("square: off by 5e-6", np.square, lambda g, x: 2 * g * x * (1 + 5e-6), (V,), False),
-    Custom("sigmoid", sigmoid, lambda g, x: g * sigmoid(x) * (1 - sigmoid(x)), (V,)),
-    Custom("sigmoid: square", sigmoid, lambda g, x: g * sigmoid(x), (V,), False),
     Custom(
         "sigmoid at 30",
         sigmoid,
         lambda g, x: g * np.exp(-x) / (1 + np.exp(-x)) ** 2,
         (np.array([30.0]),),
     ),
-    Custom("relu", lambda x: np.maximum(x, 0), lambda g, x: g * (x > 0), (V,)),
-    Custom("relu: all through", lambda x: np.maximum(x, 0), lambda g, x: g, (V,), False),
     Custom(
         "relu near its kink",
         lambda x: np.maximum(x, 0),
@@ -336,10 +233,6 @@ CUSTOM: list[Custom] = [
     ),
     Custom("product", np.multiply, lambda g, x, y: (g * y, g * x), (V, W)),
     Custom("product: swapped", np.multiply, lambda g, x, y: (g * x, g * y), (V, W), False),
-    Custom("matmul", np.matmul, lambda g, a, b: (g @ b.T, a.T @ g), (M, M.T.copy())),
-    Custom(
-        "matmul: order", np.matmul, lambda g, a, b: (g @ b.T, (g @ a).T), (M, M.T.copy()), False
-    ),
     Custom(
         "inverse",
         np.linalg.inv,
@@ -353,12 +246,6 @@ CUSTOM: list[Custom] = [
         (M[:, :3] + 2 * np.eye(3),),
         False,
     ),
-    Custom("logarithm at 1e-6", np.log, lambda g, x: g / x, (np.array([1e-6, 1e-3]),)),
-    Custom(
-        "logarithm at 1e-6: sign", np.log, lambda g, x: -g / x, (np.array([1e-6, 1e-3]),), False
-    ),
-    Custom("reciprocal at 1e-5", lambda x: 1 / x, lambda g, x: -g / x**2, (np.array([1e-5]),)),
-    Custom("reciprocal: power", lambda x: 1 / x, lambda g, x: -g / x, (np.array([1e-5]),), False),
     Custom("sin of 1e5 x", lambda x: np.sin(1e5 * x), lambda g, x: 1e5 * g * np.cos(1e5 * x), (V,)),
     Custom(
         "sin of 1e5 x: factor",
@@ -367,10 +254,6 @@ CUSTOM: list[Custom] = [
         (V,),
         False,
     ),
-    Custom("tiny", lambda x: 1e-6 * x, lambda g, x: 1e-6 * g, (V,)),
-    Custom("tiny: 9e-6", lambda x: 1e-6 * x, lambda g, x: 9e-6 * g, (V,), False),
-    Custom("tiny: sign", lambda x: 1e-6 * x, lambda g, x: -1e-6 * g, (V,), False),
-    Custom("offset", lambda x: x**2 + 1e6, lambda g, x: 2 * g * x, (V,)),
     Custom(
         "one entry",
         np.tanh,
@@ -378,9 +261,6 @@ CUSTOM: list[Custom] = [
         (V,),
         False,
     ),
-    Custom("missing 1/N", lambda x: np.mean(x**2), lambda g, x: 2 * g * x, (V,), False),
-    Custom("mean", lambda x: np.mean(x**2), lambda g, x: 2 * g * x / 5, (V,)),
-    Custom("abs at its kink", np.abs, lambda g, x: g * np.sign(x), (np.array([0.0, 1.0]),)),
     Custom(
         "relu at its kink",
         lambda x: np.maximum(x, 0),
@@ -400,14 +280,10 @@ CUSTOM: list[Custom] = [
 
 # Functions of tensors that are none of the user's own: right, whatever they go through
 PLAIN: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
-    ("polynomial", lambda x: x**3 - 2 * x, (V,)),
     ("cancellation", lambda x: (1 - torch.cos(x)) / x**2, (np.array([1e-4, 1e-2]),)),
     ("relu at its kink", torch.relu, (np.array([0.0, 1e-7, -1.0]),)),
     ("branch of the script", lambda x: x**2 if x.sum() > 0 else -x, (V,)),
     ("softmax", lambda x: torch.softmax(x, 0), (V,)),
-    ("solution", lambda a, b: torch.linalg.solve(a, b), (M[:, :3] + 2 * np.eye(3), V[:3])),
     ("oscillation", lambda x: torch.sin(1e10 * x), (V,)),
-    ("offset", lambda x: x**2 + 1e12, (V,)),
-    ("norm", lambda x: torch.norm(x), (V,)),
     ("several outputs", lambda x: (torch.sin(x), x.sum()), (V,)),
 ]

@@ -1,7 +1,6 @@
-"""A fuzzer: inputs made from the grammar, the registry and what stands in samples, given to the
-real entry points; and faults injected.
+"""A fuzzer of the command line; `words.json` has the words of which its inputs are made."""
 
-``python -m tests.fuzz --minutes 60`` runs it for an hour. Input number i of a seed is always the
-same. What every run must hold stands in `invariants.py`; every input that ever failed stands in
-``corpus/``, with what is wanted of it.
-"""
+import json
+from pathlib import Path
+
+WORDS = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))

@@ -11,27 +11,10 @@ from typing import Any
 
 import numpy as np
 
-WRONG = (
-    "None", "True", "'a'", "''", "'sum'", "[]", "()", "(0, 1)", "[1, 2]", "[[1, 2], [3, 4]]", "(0, (1, 2))", "-1", "0", "7", "1e400",
-    "10**6", "2**40", "-10**12", "nan", "inf", "-inf", "0.5", "-0.0", "V", "M", "T", "K", "G", "B", "U*0", "x", "...", "zeros((0,))",
-    "zeros((3, 0))", "np.float64", "[None]", "(None, 1)", "['a']", "[V, M]", "sin", "np", "V[0]", "M.shape", "2**70", "[True]", "1e308",
-    "ones((1,))", "2**31", "x > 0", "1e-320", "M[:0]", "np.newaxis", "3.0", "1.5", "x*inf", "(-1, "
-    "-1, -1)", "D",
-)  # fmt: skip
-_PREFIXES = (
-    "",
-    "",
-    "torch.",
-    "np.",
-    "F.",
-    "jnp.",
-    "scipy.special.",
-    "np.linalg.",
-    "torch.linalg.",
-    "jax.nn.",
-    "lax.",
-    "torch.special.",
-)
+from fuzz import WORDS
+
+WRONG = WORDS["wrong arguments"]
+_PREFIXES = WORDS["prefixes"]
 
 
 @cache

@@ -8,77 +8,17 @@ import re
 from random import Random
 from typing import Any
 
+from fuzz import WORDS
+
 SHAPES: dict[str, tuple[int, ...]] = {
     "x": (), "y": (), "z": (), "v": (3,), "w": (3,), "m": (2, 3), "p": (2, 3), "s": (3, 3), "e": (0,), "o": (1,), "t": (2, 2, 3),
 }  # fmt: skip
 _WORD = re.compile(r"[a-z]\w*")
-_EDGES = [
-    0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 5e-324, -5e-324, 2.2e-308, 1e-300, 1e300, -1e300, 1.7976931348623157e308, float("inf"),
-    float("-inf"), float("nan"), 3.0, 1e-8, 0.1, 709.8, -745.2, 2.0**53, 1e16, 0.9999999999999999,
-]  # fmt: skip
-_UNARY = [
-    "sin",
-    "cos",
-    "tan",
-    "exp",
-    "log",
-    "sqrt",
-    "abs",
-    "tanh",
-    "sinh",
-    "asin",
-    "acos",
-    "atan",
-    "sigmoid",
-    "relu",
-    "softplus",
-    "gamma",
-    "lgamma",
-    "erf",
-    "erfc",
-    "cbrt",
-    "log1p",
-    "expm1",
-    "square",
-    "floor",
-    "sign",
-    "digamma",
-    "sinc",
-    "gelu",
-    "silu",
-    "elu",
-    "round",
-    "ceil",
-    "i0",
-    "logit",
-    "rsqrt",
-    "selu",
-    "mish",
-    "hardtanh",
-    "nan_to_num",
-]
-_BINARY = [
-    "maximum({}, {})",
-    "minimum({}, {})",
-    "atan2({}, {})",
-    "hypot({}, {})",
-    "logaddexp({}, {})",
-    "xlogy({}, {})",
-    "fmod({}, {})",
-]
-_REDUCING = [
-    "sum({})", "mean({})", "max({})", "min({})", "prod({})", "logsumexp({}, axis=None)", "var({})", "std({})", "norm({})", "median({})",
-]  # fmt: skip
-_ALONG = [
-    "cumsum({}, 0)",
-    "softmax({}, -1)",
-    "flip({}, 0)",
-    "sort({}, -1)",
-    "cumprod({}, 0)",
-    "roll({}, 1)",
-    "tril({})",
-    "log_softmax({}, -1)",
-]
+_EDGES = WORDS["edges"]
+_UNARY = WORDS["functions of one"]
+_BINARY = WORDS["functions of two"]
+_REDUCING = WORDS["reductions"]
+_ALONG = WORDS["functions along an axis"]
 _OPERATORS = ["+", "-", "*", "/", "**", "*", "+"]
 
 

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where the tests' own modules are
+
+from recorded import read_table
 
 from fuzz.injecting import ALLOCATING, COMPUTING, IMPORTING, READING, WRITING, Fault, Raw, injected
 from fuzz.trials import Trial
@@ -187,33 +190,10 @@ FILES = {"a.json": "[1, 2, 3]", "p.grad": PROGRAM, "r.jsonl": RECORDS}
 
 def trials() -> dict[str, Trial]:
     """Commands over small inputs, with everything that they write; and the samples."""
-    table = {
-        "eval text": ("eval", "--no-check", "-f", "p.grad"),
-        "eval jsonl": ("eval", "--no-check", "-f", "r.jsonl", "--format", "jsonl"),
-        "eval stdin": ("eval", "--no-check", "-i", "jsonl", "-", "--format", "jsonl"),
-        "eval checked": ("eval", "-f", "p.grad", "--format", "jsonl"),
-        "eval csv": ("eval", "--no-check", "-f", "p.grad", "--format", "csv"),
-        "eval json": ("eval", "--no-check", "-f", "p.grad", "--format", "json"),
-        "eval latex": ("eval", "--no-check", "-f", "p.grad", "--format", "latex"),
-        "eval save": ("eval", "--no-check", "sum(x**2)", "x=@a.json", "--save", "x=g.json", "--save", "value=v.npy"),
-        "check": ("check", "p.grad", "r.jsonl"),
-        "check cache": ("check", "p.grad", "--format", "jsonl"),
-        "check reports": ("check", "p.grad", *(f"--report={kind}=r.{kind}.{end}" for kind, end in (
-            ("junit", "xml"), ("sarif", "json"), ("gitlab", "json"), ("markdown", "md"), ("github", "txt"), ("jsonl", "jsonl")))),
-        "check update": ("check", "u.jsonl", "--update"),
-        "check baseline": ("check", "p.grad", "--baseline", "b.json", "--update"),
-        "diff": ("diff", "x**3*sin(x)"),
-        "bound": ("bound", "x*(1-x)", "x=0..1"),
-        "plot": ("plot", "x*(1-x)", "x=0..1"),
-        "plot csv": ("plot", "abs(x-0.5)", "x=0..1", "--no-check", "--format", "csv"),
-        "functions": ("functions", "relu"),
-        "info": ("info",),
-        "cache": ("cache",),
-    }  # fmt: skip
     more = {**FILES, "u.jsonl": '{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}\n'}
     found = {
-        name: Trial(name, words, RECORDS if "stdin" in name else "", more)
-        for name, words in table.items()
+        name: Trial(name, tuple(shlex.split(words)), RECORDS if "stdin" in name else "", more)
+        for name, words in read_table("faulted_commands.json").items()
     }
     for path in sorted((HOME / "samples").iterdir()):
         if path.suffix in (".grad", ".jsonl"):

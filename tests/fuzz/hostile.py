@@ -12,64 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from fuzz import calls, expressions, texts
+from fuzz import WORDS, calls, expressions, texts
 
-_TEXTS = (
-    "",
-    "x",
-    "q1",
-    "=1+1",
-    "\x1b[31m",
-    "a\x00b",
-    "</testcase>",
-    "::error::x",
-    "\ud800",
-    "\u202e",
-    "@x.npy",
-    "nan",
-    "1e999",
-    "a" * 300,
-    "\r\n",
-    ',"',
-    "|x|",
-)
-_FIELDS = (
-    "id",
-    "expr",
-    "at",
-    "wrt",
-    "seed",
-    "expect",
-    "meta",
-    "skip",
-    "xfail",
-    "rtol",
-    "atol",
-    "dialect",
-    "expects",
-    "x",
-)
-_NAMES = (
-    "x",
-    "v",
-    "m",
-    "e",
-    "pi",
-    "sin",
-    "value",
-    "seed",
-    "x y",
-    "",
-    "1x",
-    "é",
-    "__x",
-    "None",
-    "lambda",
-    "grad",
-    "torch",
-    "x" * 300,
-)
-_NUMBERS = (0, 1, -1, 1.5, 1e308, 1e-320, 2**53 + 1, 2**70, -0.0, True, False, None)
+_TEXTS = WORDS["hostile texts"]
+_FIELDS = WORDS["fields of records"]
+_NAMES = WORDS["names"]
+_NUMBERS = WORDS["numbers"]
 
 
 def anything(rng: Random, depth: int = 3) -> Any:
@@ -190,60 +138,13 @@ def loading(rng: Random) -> tuple[tuple[str, ...], dict[str, str], str]:
     return ("sum(x)", f"x=@{place}".replace("\x00", "")), files, ""
 
 
-_OPTIONS = (
-    "--wrt x", "--wrt x,v", "--wrt q", "--freeze x", "--seed 1", "--seed 1,2,3", "--seed nan", "--jacobian", "--hessian", "--jvp x=1",
-    "--jvp v=1,2,3", "--hvp x=1", "--no-check", "--no-formula", "--formula", "--timeout 1", "--timeout -1", "--timeout nan",
-    "--format json",
-    "--format jsonl", "--format csv", "--format latex", "--format text", "--format xml", "--dtype "
-    "float32", "--dtype int", "--digits 3",
-    "--digits 0", "--precision 30", "--precision 0", "--random-state 7", "--fail-fast", "-q", "--color always", "--color never",
-    "--limit entries=10", "--limit nodes=5", "--limit x=1", "--limit entries=1e400", "--dialect "
-    "torch", "--dialect jax", "--backend numpy",
-    "--threads 2", "--order 2", "--points 3", "--width 0.1", "--lipschitz", "--fail-on none", "--fail-on mismatch", "--rtol 1e-3",
-    "--rtol nan", "--atol inf", "--convention jax", "--over x=0..1", "--over x=1..0", "--allow-empty", "--report junit=r.xml",
-    "--report sarif=-", "--report github=-", "--report markdown=-", "--report gitlab=r.json", "--baseline b.json", "--no-cache",
-    "--save x=g.npy", "--save value=v.json", "--save x=g.txt", "--grad x=1", "--grad x=2*x", "--grad-formula x=1", "--verbose",
-    "--nonsense", "-z", "--", "-", "--config p.toml", "--update", "--version", "--help", "-e x", "-f a.grad", "-i jsonl", "-i text",
-)  # fmt: skip
-_WORDS = (
-    "x=2",
-    "v=1,2,3",
-    "x=",
-    "=1",
-    "x=x",
-    "x=nan",
-    "v=[]",
-    "m=[[1,2],[3,4]]",
-    "x=@a.npy",
-    "x=0..1",
-    "x=1..0",
-    "x=-inf..inf",
-    "x",
-    "x==1",
-    "x;y",
-)
+_OPTIONS = WORDS["options"]
+_WORDS = WORDS["arguments"]
 
 
 def command(rng: Random) -> tuple[str, ...]:
     """Words of a command line."""
-    name = rng.choice(
-        (
-            "eval",
-            "eval",
-            "eval",
-            "check",
-            "check",
-            "diff",
-            "bound",
-            "plot",
-            "functions",
-            "info",
-            "help",
-            "cache",
-            "evil",
-            "",
-        )
-    )
+    name = rng.choice(WORDS["commands"])
     text = rng.choice(
         (
             expressions.expression(rng, (), 2),

@@ -1,48 +1,49 @@
-"""``python -m golden record`` and ``python -m golden compare [KIND ...]``, in tests/."""
+"""``python -m golden record [FILE]`` and ``python -m golden compare [KIND ...]``, in tests/.
+
+Recording asks every recorded question again, and those of a file: lines of JSON, each a kind and a
+question, which is an `argv` with perhaps a `stdin`, or `python`.
+"""
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import sys
 from pathlib import Path
+from typing import Any
 
 from golden.answers import ask, difference
-from golden.questions import questions
 
-FILE = Path(__file__).parent / "answers.json.gz"
+FILE = Path(__file__).parent / "answers.json.xz"
 
 
 def main(words: list[str]) -> int:
-    if words == ["record"]:
-        found = {
-            kind: [[question, ask(question)] for question in some]
-            for kind, some in questions().items()
-        }
-        text = "".join(
-            f"{json.dumps([kind, *pair])}\n" for kind, pairs in found.items() for pair in pairs
-        )
-        FILE.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-        print(f"{sum(map(len, found.values()))} answers, {FILE.stat().st_size:,} bytes")
+    if words[:1] == ["record"]:
+        asked = [[kind, question] for kind, question, _ in recorded()]
+        for name in words[1:]:
+            asked += map(json.loads, Path(name).read_text("utf-8").splitlines())
+        rows = [[kind, question, ask(question)] for kind, question in asked]
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+        FILE.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+        print(f"{len(rows)} answers, {FILE.stat().st_size:,} bytes")
         return 0
     if words[:1] != ["compare"]:
         print(__doc__, file=sys.stderr)
         return 2
-    asked = differ = 0
-    for kind, question, was in recorded():
-        if not words[1:] or kind in words[1:]:
-            asked += 1
-            found = difference(was, json.loads(json.dumps(ask(question))))
-            if found is not None:
-                differ += 1
-                print(f"{kind}: {question}\n    {found[:1000]}", flush=True)
-    print(f"{asked} asked, {differ} differ")
+    differ = 0
+    rows = [row for row in recorded() if not words[1:] or row[0] in words[1:]]
+    for kind, question, was in rows:
+        found = difference(was, json.loads(json.dumps(ask(question))))
+        if found is not None:
+            differ += 1
+            print(f"{kind}: {question}\n    {found[:1000]}", flush=True)
+    print(f"{len(rows)} asked, {differ} differ")
     return int(differ > 0)
 
 
-def recorded() -> list[list[object]]:
+def recorded() -> list[Any]:
     """Every golden as its kind, its question and its answer."""
-    return [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).decode().splitlines()]
+    return [json.loads(line) for line in lzma.decompress(FILE.read_bytes()).decode().splitlines()]
 
 
 if __name__ == "__main__":

@@ -78,42 +78,26 @@ def positive(x: Any) -> Any:
 
 
 CASES = {
-    "sum of squares": Case(lambda x: (x * x).sum(), lambda x: 2 * x, ((9,),)),
     "mean of squares": Case(lambda x: mean(x * x), lambda x: 2 * x / x.dtype.type(x.size), ((12,),)),
-    "cubes": Case(lambda x: (x**3).sum(), lambda x: 3 * x**2, ((7,),)),
-    "dot": Case(lambda x, y: (x * y).sum(), lambda x, y: y.copy(), ((30,), (30,))),
     "quadratic form": Case(lambda x, a: x @ (a @ x), lambda x, a: a @ x + a.T @ x, ((6,), (6, 6))),
-    "matrix product": Case(lambda x, y: (x @ y).sum(), lambda x, y: np.ones((x.shape[0], y.shape[1]), x.dtype) @ y.T, ((4, 5), (5, 3))),
     "chain of products": Case(
         lambda x, a, b: (x @ a @ b).sum(), lambda x, a, b: np.ones((x.shape[0], b.shape[1]), x.dtype) @ b.T @ a.T, ((3, 4), (4, 5), (5, 2))
     ),
     "least squares": Case(lambda w, x, y: ((x @ w - y) ** 2).sum(), lambda w, x, y: 2 * (x.T @ (x @ w - y)), ((4,), (8, 4), (8,))),
-    "ridge": Case(
-        lambda w, x, y: ((x @ w - y) ** 2).sum() + w.dtype.type(0.1) * (w * w).sum(),
-        lambda w, x, y: 2 * (x.T @ (x @ w - y)) + w.dtype.type(0.2) * w, ((4,), (8, 4), (8,)),
-    ),
-    "exp": Case(lambda x: np.exp(x).sum(), np.exp, ((8,),)),
     "log": Case(lambda x: np.log(x).sum(), lambda x: 1 / x, ((8,),), positive),
     "sqrt": Case(lambda x: np.sqrt(x).sum(), lambda x: 1 / (2 * np.sqrt(x)), ((8,),), positive),
-    "sin": Case(lambda x: np.sin(x).sum(), np.cos, ((8,),)),
     "cos of squares": Case(lambda x: np.cos(x * x).sum(), lambda x: -2 * x * np.sin(x * x), ((8,),)),
     "tanh": Case(lambda x: np.tanh(x).sum(), lambda x: 1 - np.tanh(x) ** 2, ((8,),), lambda x: 2 * x),
-    "sigmoid": Case(lambda x: sigmoid(x).sum(), lambda x: sigmoid(x) * (1 - sigmoid(x)), ((8,),), lambda x: 2 * x),
-    "swish": Case(lambda x: (x * sigmoid(x)).sum(), lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))), ((8,),)),
     "softplus": Case(lambda x: np.log1p(np.exp(x)).sum(), sigmoid, ((8,),)),
-    "gaussian": Case(lambda x: np.exp(-x * x / 2).sum(), lambda x: -x * np.exp(-x * x / 2), ((8,),)),
     "relu": Case(lambda x: np.maximum(x, 0).sum(), lambda x: (x > 0).astype(x.dtype), ((10,),)),
-    "relu of products": Case(lambda x, w: np.maximum(w @ x, 0).sum(), lambda x, w: w.T @ (w @ x > 0).astype(x.dtype), ((5,), (7, 5))),
     "leaky relu": Case(
         lambda x: np.where(x > 0, x, x.dtype.type(0.1) * x).sum(), lambda x: np.where(x > 0, x.dtype.type(1), x.dtype.type(0.1)), ((9,),)
     ),
-    "absolute": Case(lambda x: abs(x).sum(), np.sign, ((9,),)),
     "huber": Case(
         lambda x: np.where(abs(x) < 1, x * x / 2, abs(x) - x.dtype.type(0.5)).sum(),
         lambda x: np.where(abs(x) < 1, x, np.sign(x)), ((9,),),
     ),
     "softmax": Case(lambda x, v: (softmax(x) * v).sum(), lambda x, v: softmax_back(softmax(x), v), ((8,), (8,))),
-    "softmax of rows": Case(lambda x, v: (softmax(x) * v).sum(), lambda x, v: softmax_back(softmax(x), v), ((4, 6), (4, 6))),
     "logsumexp": Case(lambda x: np.log(np.exp(x - x.max()).sum()) + x.max(), softmax, ((8,),)),
     "cross entropy": Case(
         lambda x: np.log(np.exp(x).sum()) - x[2], lambda x: softmax(x) - np.eye(x.size, dtype=x.dtype)[2], ((8,),)
@@ -124,7 +108,6 @@ CASES = {
         lambda w, x, y: -(x.T @ (y * sigmoid(-y * (x @ w)))), ((4,), (8, 4), (8,)),
     ),
     "layer norm": Case(lambda x, v: (normalized(x)[0] * v).sum(), normalized_back, ((8,), (8,))),
-    "layer norm of rows": Case(lambda x, v: (normalized(x)[0] * v).sum(), normalized_back, ((3, 16), (3, 16))),
     "rms norm": Case(
         lambda x, v: (x / np.sqrt(mean(x * x)) * v).sum(),
         lambda x, v: v / np.sqrt(mean(x * x)) - x * (mean(x * v) / (mean(x * x) * np.sqrt(mean(x * x)))), ((8,), (8,)),
@@ -136,9 +119,6 @@ CASES = {
     ),
     "variance": Case(lambda x: mean((x - mean(x)) ** 2), lambda x: 2 * (x - mean(x)) / x.dtype.type(x.size), ((10,),)),
     "attention": Case(lambda q, k, v: attention(q, k, v).sum(), attention_back, ((3, 4), (5, 4), (5, 4))),
-    "layer": Case(
-        lambda x, w, b: np.tanh(w @ x + b).sum(), lambda x, w, b: w.T @ (1 - np.tanh(w @ x + b) ** 2), ((5,), (6, 5), (6,))
-    ),
     "two layers": Case(
         lambda x, w, u: (u @ np.tanh(w @ x)).sum(),
         lambda x, w, u: w.T @ ((1 - np.tanh(w @ x) ** 2) * (u.T @ np.ones(u.shape[0], x.dtype))), ((5,), (6, 5), (3, 6)),
@@ -146,23 +126,11 @@ CASES = {
     "rotation": Case(lambda x, t: rotation(x, t).sum(), rotation_back, ((8,), (4,))),
     "product": Case(np.prod, lambda x: np.prod(x) / x, ((5,),), positive),
     "ratio": Case(lambda x, y: (x / y).sum(), lambda x, y: 1 / y, ((8,), (8,)), positive),
-    "differences": Case(
-        lambda x: (np.diff(x) ** 2).sum(), lambda x: 2 * (np.append(0 * x[:1], np.diff(x)) - np.append(np.diff(x), 0 * x[:1])), ((9,),)
-    ),
     "cumulative": Case(lambda x, v: (np.cumsum(x) * v).sum(), lambda x, v: np.cumsum(v[::-1])[::-1], ((9,), (9,))),
-    "distance": Case(lambda x, y: np.sqrt(((x - y) ** 2).sum()), lambda x, y: (x - y) / np.sqrt(((x - y) ** 2).sum()), ((6,), (6,))),
     "long sum": Case(lambda x, y: ((x * y).sum()) ** 2, lambda x, y: 2 * (x * y).sum() * y, ((300,), (300,)), positive),
-    "geometric mean": Case(
-        lambda x: np.exp(mean(np.log(x))), lambda x: np.exp(mean(np.log(x))) / (x * x.dtype.type(x.size)), ((6,),), positive
-    ),
-    "polynomial": Case(lambda x: (((x + 2) * x - 1) * x + 3).sum(), lambda x: (3 * x + 4) * x - 1, ((8,),)),
     "log of determinant": Case(
         lambda x: np.log(x[0] * x[3] - x[1] * x[2]),
         lambda x: np.array([x[3], -x[2], -x[1], x[0]]) / (x[0] * x[3] - x[1] * x[2]), ((4,),), lambda x: np.add(abs(x), [3, 0, 0, 3]),
-    ),
-    "hinge": Case(
-        lambda w, x, y: np.maximum(0, 1 - y * (x @ w)).sum(),
-        lambda w, x, y: -(x.T @ (y * (y * (x @ w) < 1))), ((4,), (8, 4), (8,)),
     ),
 }  # fmt: skip
 

@@ -4,11 +4,13 @@ against SciPy's own.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
+from recorded import DATA
 
 import gradcli
 from gradcli.ops.calling.signatures import declared_names
@@ -16,17 +18,9 @@ from gradcli.ops.registry import load
 
 # Shapes of each family, three of each.
 SHAPES: dict[str, list[tuple[float, ...]]] = {
-    **{name: [()] for name in (
-        "norm", "uniform", "expon", "laplace", "logistic", "cauchy", "halfnorm", "halfcauchy", "gumbel_r",
-        "gumbel_l")},
-    "gamma": [(0.6,), (1.0,), (4.5,)], "beta": [(0.6, 1.7), (1.0, 1.0), (3.5, 2.25)], "t": [(0.8,), (1.5,), (6.5,)],
-    "chi2": [(0.9,), (2.0,), (5.5,)], "lognorm": [(0.4,), (1.0,), (1.7,)],
-    "pareto": [(0.7,), (1.6,), (3.4,)], "weibull_min": [(0.7,), (1.0,), (2.6,)], "invgamma": [(0.7,), (1.6,), (3.4,)],
-    "truncnorm": [(-1.2, 0.7), (0.4, 2.5), (-3.0, -0.5)],
-    "vonmises": [(0.4,), (1.7,), (12.0,)],
-    "poisson": [(0.7,), (3.2,), (11.5,)], "binom": [(7, 0.3), (4, 0.85), (1, 0.5)], "bernoulli": [(0.3,), (0.85,), (0.5,)],
-    "geom": [(0.3,), (0.85,), (0.06,)], "nbinom": [(2.5, 0.3), (4, 0.85), (1.0, 0.5)],
-}  # fmt: skip
+    name: [tuple(shapes) for shapes in every]
+    for name, every in json.loads((DATA / "families.json").read_text("utf-8")).items()
+}
 DISCRETE = ("poisson", "binom", "bernoulli", "geom", "nbinom")
 CHANCES = np.array([0.1, 0.3, 0.62, 0.9])
 OF_X = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "pmf", "logpmf")

@@ -11,17 +11,6 @@ from pathlib import Path
 from typing import Any
 
 RECORDED = Path(__file__).parent.parent / "data" / "normalizations.json"
-# function, dtype, the mean of its arguments, and what is made of its result
-CASES = [
-    ("layer_norm", "bfloat16", 10, "weighted"), ("layer_norm", "bfloat16", 10, "squares"),
-    ("layer_norm", "bfloat16", 10, "sum"), ("layer_norm", "float16", 100, "squares"),
-    ("layer_norm", "float16", 100, "sum"), ("layer_norm in float32", "bfloat16", 3, "squares"),
-    ("batch_norm", "bfloat16", 10, "squares"), ("batch_norm", "bfloat16", 10, "sum"),
-    ("batch_norm", "float16", 100, "weighted"), ("group_norm", "float16", 100, "squares"),
-    ("group_norm", "bfloat16", 10, "weighted"), ("instance_norm", "bfloat16", 10, "squares"),
-    ("rms_norm", "float16", 10, "squares"), ("normalize", "bfloat16", 100, "squares"),
-    ("softmax", "bfloat16", 0, "sum"),
-]  # fmt: skip
 
 
 def functions(f: Any) -> dict[str, Callable[[Any], Any]]:
@@ -50,7 +39,8 @@ def record() -> None:
         "squares": lambda y: y.pow(2).sum(),
         "sum": lambda y: y.sum(),
     }
-    for name, dtype, mean, result in CASES:
+    for known in json.loads(RECORDED.read_text("utf-8"))["cases"]:
+        name, dtype, mean, result = list(known.values())[:4]
         x = (mean + random(2)).to(getattr(torch, dtype)).requires_grad_()
         (slope,) = torch.autograd.grad(made[result](functions(torch.nn.functional)[name](x)), x)
         case = {"function": name, "dtype": dtype, "mean": mean, "result": result}

@@ -8,22 +8,13 @@ gradients are those that JAX has of the same text, else differences.
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
-VALUES: dict[str, list | float | int] = {
-    "x": [0.7, -1.3, 2.1, 0.4],
-    "w": [0.5, 1.5, -0.8, 0.9],
-    "A": [[1.2, -0.7, 0.3], [0.4, 2.0, -1.1], [-0.6, 0.8, 1.7]],
-    "B": [[0.2, 1.1, -0.4], [1.3, -0.9, 0.6], [0.7, 0.1, -1.5]],
-    "u": [0.3, -0.2, 0.9],
-    "s": 1.7,
-    "t": -0.6,
-    "k": 3,
-    "y": [2, 0, 1],
-    "n": 4,
-    "i": 1,
-    "T3": [[[0.1, 0.2], [0.3, -0.4], [0.5, 0.6]], [[-0.7, 0.8], [0.9, 1.0], [1.1, -1.2]]],
-}
+from recorded import DATA
+
+VALUES: dict[str, Any] = json.loads((DATA / "pasted_values.json").read_text("utf-8"))
 
 _WORD = re.compile(r"(?<![\w.])([A-Za-z_]\w*)")
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")

@@ -17,19 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from oracles.libraries import used, weights
 from oracles.texts import TEXTS
+from oracles.told import recorded
 from oracles.values import VALUES
 
 DATA = Path(__file__).parent.parent / "data"
-_NAMES = re.compile(r"(?<![.\w])[A-Z](?!\w)")
-
-
-def used(text: str) -> list[str]:
-    return [name for name in dict.fromkeys(_NAMES.findall(text)) if name in VALUES]
-
-
-def weights(shape: tuple[int, ...]) -> np.ndarray:
-    return (np.arange(int(np.prod(shape))).reshape(shape) * 7 % 11 - 4.5) / 8
 
 
 def of_torch(text: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -104,6 +97,7 @@ def main(library: str) -> None:
             value, slopes = (of_torch if library == "torch" else of_jax)(text)
         except Exception as error:
             print(f"{text}: {type(error).__name__}: {error}"[:200], file=sys.stderr)
+            rows.append(f"{json.dumps(text)}: {json.dumps(recorded(library)[text])}")
             continue
         kept = {
             "value": value.astype(float).tolist(),

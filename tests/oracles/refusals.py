@@ -13,6 +13,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 RECORDED = Path(__file__).parent.parent / "data" / "refusals.json"
 
 
@@ -27,7 +29,8 @@ def names(torch: Any) -> dict[str, Any]:
         "v": torch.tensor([0.5, 0.25, 0.75]), "w2": torch.ones(4), "z": torch.zeros(2, 2),
         "s": torch.tensor([[2.0, 1.0], [1.0, 3.0]]), "c": torch.tensor(1.0),
         "g": torch.ones(2, requires_grad=True), "k": torch.tensor(2.0, requires_grad=True),
-        "autograd": torch.autograd, "AF": torch.autograd.functional, "func": torch.func,
+        "ints": torch.tensor([3, 2]), "truths": torch.tensor([True, False]), "doubles": torch.tensor([1.0, 2.0], dtype=torch.float64),
+        "np": np, "autograd": torch.autograd, "AF": torch.autograd.functional, "func": torch.func,
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from witness.lines import LINES
+from witness import LINES
 from witness.programs import values_of
 
 from planting.mistakes import Mistake, Program, Witness
@@ -28,7 +28,7 @@ _AT = {
     "scope": "gradcli.language.scope", "nodes": "gradcli.graph.nodes",
     "sweep": "gradcli.graph.sweep", "constants": "gradcli.ops.constants", "writing": "gradcli.ops.writing",
     "bindings": "gradcli.query.bindings",
-    "tree": "gradcli.language.tree", "logic": "gradcli.ops.elementwise.logic", "folding": "gradcli.plans.folding",
+    "tree": "gradcli.language.tree", "folding": "gradcli.plans.folding",
     "compiled": "gradcli.query.functions", "templates": "gradcli.query.templates", "cache": "gradcli.check.verdict_cache",
     "unrolling": "gradcli.plans.unrolling", "plan": "gradcli.plans.plan",
 }  # fmt: skip
@@ -58,15 +58,26 @@ def instead(place: str, wrap: Wrap) -> Plant:
     return plant
 
 
-def entry(place: str, key: Callable[[], Any], wrap: Wrap) -> Plant:
-    """The same of an entry of a table."""
+def entry(place: str, key: Any, wrap: Wrap) -> Plant:
+    """The same of an entry of a table; its key may be a class, by its place."""
 
     def plant() -> AbstractContextManager[Any]:
-        owner, name = _of(place)
-        table = getattr(owner, name)
-        return patch.dict(table, {key(): wrap(table[key()])})
+        table = getattr(*_of(place))
+        known = getattr(*_of(key)) if ":" in key else key
+        return patch.dict(table, {known: wrap(table[known])})
 
     return plant
+
+
+def means(sign: str, other: str) -> tuple[str, Plant]:
+    """An operator that is taken for another one."""
+    operators = "registry:OPERATORS"
+    return f"{sign} is {other}", entry(operators, sign, lambda _: getattr(*_of(operators))[other])
+
+
+def binds(sign: str, other: str, more: int) -> tuple[str, Plant]:
+    """An operator that binds so much more."""
+    return f"{sign} binds as {other}", entry("text:BINDING", sign, lambda power: power + more)
 
 
 def everywhere(place: str, wrap: Wrap) -> Plant:
@@ -88,10 +99,6 @@ def everywhere(place: str, wrap: Wrap) -> Plant:
             yield
 
     return plant
-
-
-def key(name: str) -> Callable[[], str]:
-    return lambda: name
 
 
 # -- what goes wrong
@@ -258,27 +265,16 @@ def _alike_constants(constant: Any) -> Any:
     return wrong
 
 
-def _turned(bind: Any) -> Any:
-    """A square input is transposed."""
+def _bound(change: Callable[[np.ndarray], np.ndarray]) -> Wrap:
+    """An input is bound that is another one."""
 
-    def wrong(self: Any, name: str, value: Any, **options: Any) -> Any:
-        array = np.asarray(value)
-        return bind(
-            self,
-            name,
-            array.T if array.ndim == 2 and array.shape[0] == array.shape[1] else value,
-            **options,
-        )
+    def wrap(bind: Any) -> Any:
+        def wrong(self: Any, name: str, value: Any, **options: Any) -> Any:
+            return bind(self, name, change(np.asarray(value)), **options)
 
-    return wrong
+        return wrong
 
-
-def _backwards(bind: Any) -> Any:
-    def wrong(self: Any, name: str, value: Any, **options: Any) -> Any:
-        array = np.asarray(value)
-        return bind(self, name, array[::-1] if array.ndim == 1 else value, **options)
-
-    return wrong
+    return wrap
 
 
 def _overwritten(right: Any) -> Any:
@@ -330,11 +326,11 @@ def _first_of_each(method: Any) -> Any:
 _PARSER: list[tuple[str, Plant]] = [
     ("-x**2 is (-x)**2", instead("parser:_Parser.join", _signs_first)),
     ("x - y - z is x - (y - z)", instead("parser:_Parser.binary", _from_the_right)),
-    ("- binds as *", entry("text:BINDING", key("-"), lambda power: power + 1)),
-    ("% binds as +", entry("text:BINDING", key("%"), lambda power: power - 1)),
-    ("@ binds as +", entry("text:BINDING", key("@"), lambda power: power - 1)),
-    ("and binds as or", entry("text:BINDING", key("and"), lambda power: power - 1)),
-    ("< binds as and", entry("text:BINDING", key("<"), lambda power: power - 2)),
+    binds("-", "*", 1),
+    binds("%", "+", -1),
+    binds("@", "+", -1),
+    binds("and", "or", -1),
+    binds("<", "and", -2),
     ("numbers are read in single precision", instead("parser:_Parser.number", _rounded)),
     (
         "x -= y is x = y - x",
@@ -345,22 +341,17 @@ _PARSER: list[tuple[str, Plant]] = [
     ),
 ]
 _LOWERING: list[tuple[str, Plant]] = [
-    ("operands exchanged", entry("lowering:_RULES", lambda: _of("tree:Binary")[0].Binary, _exchanged)),
-    ("branches exchanged", entry("lowering:_RULES", lambda: _of("tree:Conditional")[0].Conditional, _other_branch)),
-    ("<= is <", entry("registry:OPERATORS", key("<="), lambda op: _of("logic:less")[0].less)),
-    (">= is >", entry("registry:OPERATORS", key(">="), lambda op: _of("logic:greater")[0].greater)),
-    ("< is <=", entry("registry:OPERATORS", key("<"), lambda op: _of("logic:less_equal")[0].less_equal)),
-    ("> is >=", entry("registry:OPERATORS", key(">"), lambda op: _of("logic:greater_equal")[0].greater_equal)),
-    ("== is !=", entry("registry:OPERATORS", key("=="), lambda op: _of("logic:not_equal")[0].not_equal)),
-    ("and is or", entry("registry:OPERATORS", key("and"), lambda op: _of("logic:logical_or")[0].logical_or)),
+    ("operands exchanged", entry("lowering:_RULES", "tree:Binary", _exchanged)),
+    ("branches exchanged", entry("lowering:_RULES", "tree:Conditional", _other_branch)),
+    *[means(*pair) for pair in (("<=", "<"), (">=", ">"), ("<", "<="), (">", ">="), ("==", "!="), ("and", "or"))],
     ("two arguments exchanged", instead("calls:call", _call(lambda given, named: (given[::-1] if len(given) == 2 else given, named)))),
     ("keepdims ignored", instead("calls:call", _call(lambda given, named: (given, {k: v for k, v in named.items() if k != "keepdims"})))),
     ("axis ignored", instead("calls:call", _call(lambda given, named: (given, {k: v for k, v in named.items() if k != "axis"})))),
     ("x.T is x", instead("reading:property_of", lambda of: lambda low, name, base: base if name == "T" else of(low, name, base))),
     ("x.shape backwards", instead("reading:property_of",
         lambda of: lambda low, name, base: of(low, name, base)[::-1] if name == "shape" else of(low, name, base))),
-    ("pi to four digits", entry("constants:NAMED", key("pi"), lambda pi: 3.142)),
-    ("e to four digits", entry("constants:NAMED", key("e"), lambda e: 2.718)),
+    ("pi to four digits", entry("constants:NAMED", "pi", lambda pi: 3.142)),
+    ("e to four digits", entry("constants:NAMED", "e", lambda e: 2.718)),
     ("index off by one", instead("coercion:_index", _index(lambda i: i + 1 if i < 0 else i - 1))),
     ("negative index from the front", instead("coercion:_index", _index(lambda i: abs(i) - 1 if i < 0 else i))),
     ("list of indices in order", instead("coercion:_index", _listed)),
@@ -371,8 +362,8 @@ _LOWERING: list[tuple[str, Plant]] = [
     ("axis=-1 is 0", everywhere("writing:axes_of", _axes(lambda axis: 0 if axis == -1 else axis))),
     ("axis=-1 is 0, of one axis", everywhere("writing:one_axis", lambda one: lambda axis, ndim: one(0 if axis == -1 else axis, ndim))),
     ("axis off by one", everywhere("writing:axes_of", _axes(lambda axis: axis - 1))),
-    ("an input transposed", instead("scope:Scope.bind_value", _turned)),
-    ("an input backwards", instead("scope:Scope.bind_value", _backwards)),
+    ("an input transposed", instead("scope:Scope.bind_value", _bound(lambda x: x.T if x.ndim == 2 and len(x) == len(x.T) else x))),
+    ("an input backwards", instead("scope:Scope.bind_value", _bound(lambda x: x[::-1] if x.ndim == 1 else x))),
     ("the seed ignored", instead("bindings:seed_of", lambda of: lambda seed: None if seed is None else np.ones_like(of(seed)))),
     ("the seed backwards", instead("bindings:seed_of", lambda of: lambda seed: None if seed is None else np.flip(of(seed)))),
 ]  # fmt: skip

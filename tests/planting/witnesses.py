@@ -11,6 +11,7 @@ from oracles.compare import oracles as libraries_of
 from oracles.explicit import EXPLICIT
 from oracles.families import FAMILIES
 from oracles.planting import TEXTS_AND_THEIR_LIBRARIES, all_faults, touched
+from witness import LINES
 from witness.comparison import (
     compiled_differs,
     epsilon_differs,
@@ -20,7 +21,6 @@ from witness.comparison import (
     tree_differs,
     writes_differ,
 )
-from witness.lines import LINES
 from witness.numpy_values import Unusable
 from witness.programs import values_of
 

@@ -2,7 +2,6 @@
 import warnings
 
 import gradcli as torch
-import gradcli.nn.functional as F
 
 
 def T(f, n=110):
@@ -105,23 +104,6 @@ e = Exp.apply(a)
 e.sum().backward()
 print(a.grad)
 T(lambda: e.sum().backward(), 60)
-fn = torch.autograd.functional
-
-
-def f(x):
-    return (x**2).sum()
-
-
-print(
-    fn.hessian(f, t([1.0, 2.0])),
-    fn.jacobian(lambda x: x.exp(), t([1.0, 2.0])),
-    fn.vjp(f, t([1.0, 2.0])),
-    fn.jvp(lambda x: x**2, t([1.0, 2.0]), t([1.0, 1.0])),
-    fn.hvp(f, t([1.0, 2.0]), t([1.0, 0.0])),
-    fn.vhp(f, t([1.0, 2.0]), t([1.0, 0.0])),
-)
-print(fn.jacobian(lambda x, y: x * y, (t([1.0, 2.0]), t([3.0, 4.0]))))
-print(fn.hessian(lambda x, y: (x * y**2).sum(), (t([1.0, 2.0]), t([3.0, 4.0]))))
 z = t([3.0], requires_grad=True) * 2
 T(lambda: z.requires_grad_(False), 80)
 p = t([1.0])
@@ -151,59 +133,5 @@ print(torch.is_grad_enabled())
 with torch.inference_mode():
     q = a * 2
 print(q.requires_grad)
-T(a.numpy, 70)
-print(
-    a.shape,
-    a.size(),
-    a.size(0),
-    a.dtype,
-    a.dim(),
-    a.numel(),
-    len(a),
-    a.tolist(),
-    a.sum().item(),
-    list(a),
-    a.device,
-    a.is_leaf,
-)
-T(lambda: a[5], 60)
-T(lambda: a[0, 0], 60)
-T(lambda: len(t(1.0)), 60)
-T(lambda: bool(a), 70)
-print(
-    torch.nn.functional.relu(a),
-    F.softmax(a, dim=0),
-    a.view(2, 1),
-    a.unsqueeze(0),
-    torch.cat([a, a]),
-    torch.stack([a, a]),
-    a.mean().grad_fn.name() if hasattr(a.mean().grad_fn, "name") else 0,
-)
-l = F.softmax(a, 0)
-print(l)
-print(len(z.grad_fn.next_functions))
-print(
-    torch.tensor([[1, 2], [3, 4]]).sum(),
-    torch.tensor([1, 2]) ** 2,
-    torch.tensor([1, 2]) * torch.tensor(2.5, dtype=torch.float64),
-    torch.tensor(2.5, dtype=torch.float64) * torch.ones(2),
-    torch.ones(2, dtype=torch.float64) * torch.ones(2),
-)
-print(
-    torch.result_type(torch.tensor([1, 2]), 1.0),
-    (torch.tensor([1, 2]) > 1).sum(),
-    torch.tensor([True]) + 1,
-    torch.sin(torch.tensor([1, 2])),
-)
 torch.autograd.backward([a.sum(), (a * 2).sum()])
 print(a.grad)
-print(
-    torch.tensor([1.5]) // 0.4,
-    torch.tensor([5]) % 3,
-    -torch.tensor([1.0]),
-    abs(torch.tensor([-1.0])),
-    torch.tensor([2.0]) >= 2,
-    5 - torch.tensor([1]),
-    2 ** torch.tensor([3.0]),
-    torch.tensor([3]) / torch.tensor([2]),
-)

@@ -7,31 +7,14 @@ from __future__ import annotations
 import math
 from random import Random
 
+from witness import WORDS
+
 Shape = tuple[int, ...]
 
-ONE = (
-    "exp(-abs({0}))", "sin({0})", "tanh({0})", "sigmoid({0})", "relu({0})", "({0})**2", "({0})**3", "abs({0})", "-({0})",
-    "sqrt(({0})**2 + 1)",
-    "log1p(({0})**2)", "gelu({0})", "softplus({0})", "silu({0})", "erf({0})", "1/(1 + ({0})**2)", "arctan({0})", "leaky_relu({0})",
-    "elu({0})",
-    "clip({0}, -1, 1)", "2.5*({0})", "({0})/3", "({0}) - 1.25", "log_sigmoid({0})", "where(({0}) "
-    "> 0, {0}, 0.1)", "maximum({0}, 0.1)",
-)  # fmt: skip
-TWO = (
-    "({0} + {1})", "({0} - {1})", "({0})*({1})", "({0})/(1 + ({1})**2)", "maximum({0}, {1})", "minimum({0}, {1})", "logaddexp({0}, {1})",
-    "where(({0}) > ({1}), {0}, 2*({1}))", "hypot({0}, ({1}) + 1.5)", "({0})*exp(-({1})**2)", "xlogy(({0})**2 + 1, ({1})**2 + 1)",
-)  # fmt: skip
-ALONG = (
-    "softmax({0}, axis={1})", "log_softmax({0}, axis={1})", "({0} - mean({0}, axis={1}, "
-    "keepdims=True))", "cumsum({0}, axis={1})",
-    "({0} - max({0}, axis={1}, keepdims=True))", "({0})/sqrt(1 + sum(({0})**2, axis={1}, "
-    "keepdims=True))", "flip({0}, {1})",
-)  # fmt: skip
-REDUCED = (
-    "sum({0}, {1})", "mean({0}, {1})", "max({0}, {1})", "min({0}, {1})", "logsumexp({0}, {1})", "var({0}, {1})",
-    "sqrt(1 + sum(({0})**2, {1}))",
-    "prod(1 + 0.1*tanh({0}), {1})",
-)  # fmt: skip
+ONE = WORDS["array: of one"]
+TWO = WORDS["array: of two"]
+ALONG = WORDS["array: along an axis"]
+REDUCED = WORDS["array: reduced"]
 _MOST = 200_000  # entries of an intermediate array
 _NAMES = "abcdfghkmpqrstuvw"
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, special
 
+from witness import WORDS
 from witness.numpy_values import AsArrays, Unusable, gradients, value_of
 
 DATA = Path(__file__).parent.parent / "data" / "examples.json"
@@ -51,12 +52,7 @@ SCIPY = {
     if callable(value) and not hasattr(np, name)
 }
 _OF_PYTORCH = frozenset({"kl_div"})  # bare, whatever SciPy has under the name
-_MPMATH = {
-    "lambertw": "lambertw", "sec": "sec", "csc": "csc", "cot": "cot", "asec": "asec", "acsc": "acsc", "acot": "acot", "sech": "sech",
-    "csch": "csch",
-    "coth": "coth", "asech": "asech", "acsch": "acsch", "acoth": "acoth", "Si": "si", "Ci": "ci", "Shi": "shi", "Chi": "chi",
-    "Ei": "ei", "li": "li", "E1": "e1", "hurwitz_zeta": "zeta", "binomial": "binomial", "spherical_bessel_j0": "sinc",
-}  # fmt: skip
+_MPMATH = WORDS["mpmath"]
 
 
 def _index_put(x: Any, index: Any, values: Any) -> Any:

@@ -13,54 +13,19 @@ from random import Random
 
 import numpy as np
 
+from witness import WORDS
 from witness.numpy_values import Unusable, Values, value_of
 
 NAMES: dict[str, tuple[int, ...]] = {"x": (3,), "y": (2, 3), "z": (), "w": (3, 3), "v": (2, 1, 3)}
 
-_NUMBERS = [
-    "2",
-    "3",
-    "0.5",
-    ".25",
-    "2.",
-    "1e-1",
-    "1.5E+0",
-    "1_0.5",
-    "0",
-    "1",
-    "7",
-    "0.1",
-    "12_3.4e-2",
-    "3.0",
-    "4",
-    "1e0",
-]
-_CONSTANTS = ["pi", "e", "np.pi", "np.e", "math.pi"]
-_UNARY = ["sin", "cos", "exp", "tanh", "arctan", "arcsinh", "square", "abs", "negative", "sinh", "cbrt", "floor", "sign", "log1p",
-    "expm1", "np.sin", "np.exp", "math.cos", "np.abs", "erf", "expit", "sqrt", "log", "np.log2", "deg2rad"]  # fmt: skip
-_BINARY = ["maximum", "minimum", "hypot", "arctan2", "np.maximum", "np.add", "np.subtract", "np.multiply", "np.divide", "logaddexp",
-    "max", "min", "np.power", "copysign", "fmod", "np.arctan2", "xlogy", "outer", "dot", "np.matmul", "np.dot", "inner", "pow"]  # fmt: skip
-_REDUCTIONS = ["sum", "mean", "max", "min", "prod", "np.sum", "np.mean", "std", "var", "np.prod", "np.max", "np.std", "cumsum", "cumprod",
-    "norm", "np.linalg.norm", "flip", "sort", "np.flip", "np.cumsum", "logsumexp", "median", "ptp"]  # fmt: skip
-_METHODS = ["sum", "mean", "max", "min", "prod", "std", "var", "cumsum"]
-_MOVES = ["reshape({0}, {shape})", "np.reshape({0}, {shape})", "({0}).reshape({shape})", "({0}).reshape(-1)", "transpose({0})",
-    "np.transpose({0}, axes={axes})", "transpose({0}, {axes})", "({0}).T", "({0}).T", "({0}).flatten()", "ravel({0})",
-    "swapaxes({0}, {axis}, {axis})", "moveaxis({0}, {axis}, {axis})", "expand_dims({0}, {axis})", "squeeze({0})",
-    "roll({0}, {shift}, axis={axis})", "roll({0}, {shift})", "flip({0}, {axis})", "diff({0}, "
-    "axis={axis})", "diff({0}, n={few})",
-    "concatenate([{0}, {0}], axis={axis})", "np.concatenate(({0}, {1}), axis={axis})", "stack([{0}, {0}], axis={axis})",
-    "stack([{0}, {1}])", "repeat({0}, {few}, axis={axis})", "tile({0}, {few})", "triu({0}, "
-    "{shift})", "tril({0}, k={shift})",
-    "diag({0})", "trace({0})", "rot90({0}, {few})", "np.clip({0}, -0.5, {few})", "clip({0}, "
-    "a_min={1}, a_max=9)",
-    "broadcast_to({0}, (2, 3, 3))", "einsum('i,i->', {0}, {1})", "np.einsum('ij->ji', {0})", "einsum('...i,i->...', {0}, {1})",
-    "where({0} < {1}, {0}, {1})", "np.where({1} >= {0}, {0}, 2)", "take({0}, {axis}, axis={axis})", "cross({0}, {1})", "kron({0}, {1})",
-    "inv({0})", "det({0})", "solve({0}, {1})", "tensordot({0}, {1}, axes={few})", "atleast_2d({0})", "vstack([{0}, {1}])",
-    "hstack([{0}, {1}])", "split({0}, 3)[{axis}]", "np.diff({0})", "average({0}, axis={axis})", "std({0}, ddof=1)"]  # fmt: skip
-_MADE = ["zeros(3)", "ones((2, 3))", "full((3,), 2.5)", "eye(3)", "arange(3)", "arange(1, 4)", "linspace(0, 1, 3)", "np.arange(2, -1, -1)",
-    "np.eye(3)", "arange(6).reshape(2, 3)", "[1, 2, 3]", "[[1., 2, 3], [4, .5, 6]]", "[.1, .2, "
-    ".3,]", "x.shape[0]", "y.shape[-1]",
-    "len(w)", "v.ndim", "y.size"]  # fmt: skip
+_NUMBERS = WORDS["numbers"]
+_CONSTANTS = WORDS["constants"]
+_UNARY = WORDS["functions of one"]
+_BINARY = WORDS["functions of two"]
+_REDUCTIONS = WORDS["reductions"]
+_METHODS = WORDS["methods"]
+_MOVES = WORDS["moves"]
+_MADE = WORDS["arrays"]
 _OPERATORS = ["+", "-", "*", "/", "**", "@", "//", "%"]
 _OFTEN = [12, 12, 14, 8, 5, 8, 3, 4]
 _COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]
@@ -131,12 +96,12 @@ class Grower:
         (operator,) = self.random.choices(_OPERATORS, _OFTEN)
         left, right = self.operand(depth), self.operand(depth)
         if operator == "**" and self.random.random() < 0.7:
-            right = self.random.choice(["2", "3", "-1", "-2", "2.0", ".5", "2**1", "-z"])
+            right = self.random.choice(WORDS["exponents"])
         space = self.random.choice(["", " "])
         return f"{left}{space}{operator}{space}{right}"
 
     def unary(self, depth: int) -> str:
-        return self.random.choice(["-", "-", "-", "+", "--", "- "]) + self.operand(depth)
+        return self.random.choice(WORDS["signs"]) + self.operand(depth)
 
     def bracket(self, depth: int) -> str:
         return f"({self.expression(depth - 1)})"
@@ -174,9 +139,7 @@ class Grower:
     def arguments(self) -> str:
         found = []
         if self.random.random() < 0.8:
-            axis = self.random.choice(
-                [*"012", "-1", "-2", "-3", "(0, 1)", "(0, -1)", "None", "1 - 1", "-1 + 1"]
-            )
+            axis = self.random.choice(WORDS["axes"])
             found.append(axis if self.random.random() < 0.3 else f"axis={axis}")
         if self.random.random() < 0.3:
             found.append(f"keepdims={self.random.choice(['True', 'False'])}")
@@ -186,8 +149,8 @@ class Grower:
         choice = self.random.choice
         return choice(_MOVES).format(
             self.operand(depth), self.operand(depth), axis=choice(["0", "1", "-1", "-2", "2"]), shift=choice(["1", "-1", "2", "0"]),
-            few=choice(["1", "2", "3"]), shape=choice(["(3, 2)", "(-1, 1)", "(1, -1)", "(3, -1)", "(6,)", "-1", "(2, 3)", "(3, 1, 3)"]),
-            axes=choice(["(1, 0)", "(2, 0, 1)", "(0, 2, 1)", "(1, 2, 0)", "(-1, 0)", "(0, -1, 1)"]),
+            few=choice(["1", "2", "3"]), shape=choice(WORDS["shapes"]),
+            axes=choice(WORDS["permutations"]),
         )  # fmt: skip
 
     def subscript(self, depth: int) -> str:
@@ -204,40 +167,11 @@ class Grower:
     def item(self) -> str:
         choice = self.random.choice
         if self.random.random() < 0.4:
-            return choice(
-                [
-                    "0",
-                    "1",
-                    "-1",
-                    "2",
-                    "-2",
-                    "-3",
-                    "1 - 1",
-                    "x.shape[0] - 1",
-                    "-x.shape[0]",
-                    "1 + 1",
-                    "2//2",
-                    "3 % 2",
-                ]
-            )
+            return choice(WORDS["indices"])
         if self.random.random() < 0.7:
-            start, stop = (
-                choice(["", "", "0", "1", "-1", "-2", "2", "None", "5", "-9"]) for _ in range(2)
-            )
-            return f"{start}:{stop}" + choice(["", "", ":", ":1", ":-1", ":2", ":-2", ":None"])
-        return choice(
-            [
-                "None",
-                "...",
-                "[0, 1]",
-                "[1, 0]",
-                "[0, 0, -1]",
-                "[-1, 1]",
-                "[[0, 1], [1, 0]]",
-                "[True, False]",
-                "arange(2)",
-            ]
-        )
+            start, stop = (choice(WORDS["slice ends"]) for _ in range(2))
+            return f"{start}:{stop}" + choice(WORDS["slice steps"])
+        return choice(WORDS["lists of indices"])
 
     def listed(self, depth: int) -> str:
         return f"[{', '.join(self.expression(depth - 2) for _ in range(self.random.choice([1, 2, 3])))}]"

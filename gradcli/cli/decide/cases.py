@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from gradcli.cli.inputs import (
     Inputs,
     assignment,
+    box_of,
     check_inputs,
     is_stream,
     limits_of,
@@ -52,7 +53,7 @@ from gradcli.query.cases import (
     unrun,
 )
 from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import CHECKING, Options, Policy, policy_of
+from gradcli.query.options import CHECKING, Options, checking_options
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
@@ -69,23 +70,22 @@ _FLAGS = words(
 )
 
 
-class FilePolicies:
-    """The policy of each file; None and "-" are the command line and standard input.
+class FileOptions:
+    """The options of each file; None and "-" are the command line and standard input.
 
     Raises UsageError for settings that are wrong.
     """
 
-    def __init__(
-        self, request: CheckRequest, options: Options, configuration: Configuration
-    ) -> None:
+    def __init__(self, request: CheckRequest, configuration: Configuration) -> None:
+        options = check_options(request, configuration.of())
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
             insist(request.backend)
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
-        self._made = cache(partial(policy_of, options=options))
+        self._made = cache(partial(checking_options, options=options))
 
-    def of(self, path: str | None) -> Policy:
+    def of(self, path: str | None) -> Options:
         return self._made(self.settings(path))
 
     def settings(self, path: str | None = None) -> Settings:
@@ -204,12 +204,10 @@ class Work(ABC):
     unchanged  files and functions that are left out, as nothing of them has changed
     """
 
-    def __init__(self, request: CheckRequest, inputs: Inputs, checking: Options = CHECKING) -> None:
+    def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
         self.request, self.inputs, self.limits = request, inputs, limits_of(request)
-        self.policies = FilePolicies(
-            request, check_options(request, checking), Configuration(request.config)
-        )
-        self.settings = self.policies.settings()
+        self.file_options = FileOptions(request, Configuration(request.config))
+        self.settings = self.file_options.settings()
         self.processes = (
             min(self.settings.jobs or 1, most_processes()) if request.line is None else 1
         )
@@ -311,16 +309,14 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
 
 
 def _explain_what_is_wrong(
-    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
+    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, options: Options
 ) -> None:
     """Add the explanation of the right gradient to a record whose verdict is another."""
     if record.check is not None and record.check.worst is not Verdict.AGREE:
-        from gradcli.explanations.explaining import AskedExplanation, make_explanation
+        from gradcli.explanations.explaining import explain_record
 
         with suppress(Exception):  # the verdict is told without it
-            record.explanation = make_explanation(
-                program, lowered, wrt, record, AskedExplanation(steps=True)
-            )
+            explain_record(program, lowered, wrt, record, replace(options, steps=True))
 
 
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
@@ -353,29 +349,24 @@ class Cases(Work):
 
     def __init__(self, request: CheckRequest, functions: Work | None = None) -> None:
         usual = Configuration(request.config).of()
-        checking = CHECKING
-        if request.over:
-            from gradcli.cli.inputs import box_of
-
-            checking = replace(checking, over=box_of(request.over, limits_of(request)))
-        if any(kind == "html" for kind, _ in wanted_reports(request, usual)):
-            checking = replace(checking, observer=_explain_what_is_wrong)
-        super().__init__(request, check_inputs(request, usual), checking)
-        targets, policy = targets_of(request.save), self.policies.of(None)
+        super().__init__(request, check_inputs(request, usual))
+        targets, options = targets_of(request.save), self.file_options.of(None)
         for path in self.inputs.files:
-            self.policies.of(
+            self.file_options.of(
                 path
             )  # what is wrong in a project's settings is said before anything is done
         if request.changed_since is not None:
             from gradcli.cli.decide.changes import Changes
 
-            left = Changes(request.changed_since, here()).files(self.inputs, self.policies.settings)
+            left = Changes(request.changed_since, here()).files(
+                self.inputs, self.file_options.settings
+            )
             self.unchanged, self.inputs = (
                 len(self.inputs.files) - len(left),
                 replace(self.inputs, files=left),
             )
-        self.programs = programs_of(request, self.inputs, policy.state)
-        for name in checking.over:
+        self.programs = programs_of(request, self.inputs, options.state)
+        for name in options.over:
             if name in self.programs.values:
                 raise UsageError(
                     f"'{name}' has two values: {name}={self.inputs.bindings[name]}, and a range by "
@@ -386,7 +377,7 @@ class Cases(Work):
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(
                 self.inputs.expression,
-                replace(policy.options, claims=self.claims),
+                replace(options, claims=self.claims),
                 self.programs.values,
                 self.programs.limits,
                 free=True,
@@ -395,7 +386,9 @@ class Cases(Work):
             if given and request.expression is None:
                 raise UsageError(f"{option} is about an expression", help="give it with -e")
         self.save = partial(save_masks, targets=targets) if targets else None
-        self.record_lines = CheckedLines(self.programs, self.names, request.rtol, request.atol)
+        self.record_lines = CheckedLines(
+            self.programs, self.names, None, request.rtol, request.atol
+        )
         self.functions = functions
         if functions is not None:
             functions.budget = self.budget
@@ -415,20 +408,22 @@ class Cases(Work):
             assert self.functions is not None
             yield from self.functions.outcomes(piece)
             return
-        policy = self.policies.of(piece.path)
+        options = self.file_options.of(piece.path)
         started = time.perf_counter()
         try:
-            for record in self._records(piece, policy, without):
+            for record in self._records(piece, options, without):
                 seconds = time.perf_counter() - started
-                yield outcome_of(record, name_of(record), seconds, policy.fail_on)
+                yield outcome_of(record, name_of(record), seconds, options.fail_on)
                 started = time.perf_counter()
         except Exception as error:  # around a record: in reading, in naming it
             record = Record.of_error(as_gradcli_error(error))
             record.file = piece.path
-            yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
+            yield outcome_of(
+                record, name_of(record), time.perf_counter() - started, options.fail_on
+            )
 
     def remarks(self) -> list[str]:
-        options = replace(self.policies.of(None).options, claims=self.claims)
+        options = replace(self.file_options.of(None), claims=self.claims)
         return self.names.remarks(
             self.programs.values, options, several=bool(self.inputs.files), free=True
         )
@@ -438,12 +433,12 @@ class Cases(Work):
         itself.
         """
         record: Record = self.record_lines.result(
-            line, path, number, self.policies.of(path), unreached=unreached
+            line, path, number, self.file_options.of(path), unreached=unreached
         )
         return record
 
     def _records(
-        self, piece: Part | Batch, policy: Policy, without: Collection[int | None]
+        self, piece: Part | Batch, options: Options, without: Collection[int | None]
     ) -> Iterator[Record]:
         if isinstance(piece, Batch):
             for number, line in piece.lines:
@@ -457,19 +452,19 @@ class Cases(Work):
             return
         folder = None if piece.path is None else folder_of(piece.path)
         program = self.programs.fresh(
-            policy.state, self.programs.loader(folder), usual=policy.dialect
+            options.state, self.programs.loader(folder), usual=options.dialect
         )
         if piece.path is not None:
-            yield from self._of_program(program, piece, piece.path, policy, without)
+            yield from self._of_program(program, piece, piece.path, options, without)
         if piece.with_expression and OF_EXPRESSION not in without:
-            yield from self._of_expression(program, self.policies.of(None))
+            yield from self._of_expression(program, self.file_options.of(None))
 
     def _of_program(
         self,
         program: Program,
         piece: Part,
         path: str,
-        policy: Policy,
+        options: Options,
         without: Collection[int | None],
     ) -> Iterator[Record]:
         """The records of a program, or of the statements in some of its lines."""
@@ -490,7 +485,7 @@ class Cases(Work):
                     if line in without or (asked and not wanted and not piece.drawing):
                         continue
                     self.begin(line)
-                    record = self._check(program, statement, policy)
+                    record = self._check(program, statement, options)
                     if record is not None and wanted:
                         yield record
         except Exception as unforeseen:
@@ -504,12 +499,12 @@ class Cases(Work):
         self,
         program: Program,
         statement: Statement | GradcliError,
-        policy: Policy,
+        options: Options,
         *,
         id: Any = None,
     ) -> Record | None:
         """The record of one statement, in the time that is left of the run."""
-        decide = partial(check_statement, program, statement, policy, id=id)
+        decide = partial(check_statement, program, statement, options, id=id)
         if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
             return decide()
         asked = statement if isinstance(statement, (Query, Assertion)) else None
@@ -518,15 +513,15 @@ class Cases(Work):
             lambda reason: None if asked is None else left_undecided(unrun(asked, id), reason),
         )
 
-    def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
+    def _of_expression(self, program: Program, options: Options) -> Iterator[Record]:
         text = self.inputs.expression or ""
         self.begin(OF_EXPRESSION)
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
-        policy = replace(policy, options=replace(policy.options, claims=self.claims))
+        options = replace(options, claims=self.claims)
         given = given_of([*self.request.grad, *self.request.grad_formula])
         for record in records_with_claims(
-            program, parsed, text, policy, save=self.save, decide=self._check
+            program, parsed, text, options, save=self.save, decide=self._check
         ):
             record.given = given
             yield record
@@ -560,7 +555,7 @@ def _unreadable(error: GradcliError, path: str) -> Record:
     return record
 
 
-def check_options(request: CheckRequest, checking: Options) -> Options:
+def check_options(request: CheckRequest, usual: Settings) -> Options:
     """Return what ``gradcli check`` computes: as in every check, but for what is asked for.
 
     Raises UsageError.
@@ -571,10 +566,11 @@ def check_options(request: CheckRequest, checking: Options) -> Options:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
-    remembering = request.cache and not request.save
+    in_full = any(kind == "html" for kind, _ in wanted_reports(request, usual))
     return replace(
-        checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=remembering
-    )
+        CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache and not request.save,
+        over=box_of(request.over, limits_of(request)), observer=_explain_what_is_wrong if in_full else None,
+    )  # fmt: skip
 
 
 # -- One command for each case that is wrong, which repeats it alone: the options that decide it,

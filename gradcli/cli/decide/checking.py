@@ -38,7 +38,7 @@ def check(request: CheckRequest) -> int:
         request.but(output_format=request.output_format or "text", format_given=request.output_format is not None)
     )  # fmt: skip
     work = work_of(request)
-    settings = work.policies.settings()
+    settings = work.file_options.settings()
     known = settings.baseline if request.line is None else None
     _refuse_update(request, known, work.inputs)
     baseline = Baseline.load(known, request.update, request.words)
@@ -108,7 +108,9 @@ def _update_expectations(request: CheckRequest, baseline: str | None, work: Work
 
 def _say_who_is_lenient(work: Work) -> None:
     files, expression = work.inputs.files, work.inputs.expression
-    for who in work.policies.lenient([*files, *([] if files and expression is None else [None])]):
+    for who in work.file_options.lenient(
+        [*files, *([] if files and expression is None else [None])]
+    ):
         say(
             f"note: {printable(who)} is empty: no verdict fails here, only errors and false "
             "asserts do"
@@ -139,7 +141,7 @@ def work_of(request: CheckRequest) -> Work:
     from gradcli.cli.decide.functions import ListedFunctions
 
     functions = ListedFunctions(request)
-    if not _names_inputs(request) and not functions.policies.settings().files:
+    if not _names_inputs(request) and not functions.file_options.settings().files:
         return functions
     return Cases(request, functions)
 
@@ -150,7 +152,7 @@ def _names_inputs(request: CheckRequest) -> bool:
 
 def _say_what_is_left_out(request: CheckRequest, cases: Work) -> None:
     """Functions that the settings list are code, which runs where somebody says so."""
-    settings = cases.policies.settings()
+    settings = cases.file_options.settings()
     if settings.functions and settings.path is not None and not _names_inputs(request):
         count = f"{len(settings.functions):,} function{'s' * (len(settings.functions) != 1)}"
         say(

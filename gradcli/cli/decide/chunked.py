@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from gradcli.query.chunked.runs import (
     ChunkRun,
     Described,
     NotHeld,
-    Target,
     check_of_first,
     describe_store,
 )
@@ -64,13 +64,14 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
         )
         at_once = _at_once(executor, values, limits)
         run = ChunkRun(settings, values, seed, request.random_state, executor, at_once)
-        kept = _Kept(run, targets, limits)
+        _refuse_targets(run, targets)
         said, check = (
             _cross_check(run, expression, request, wrt)
             if request.check
             else ("not cross-checked", None)
         )
-        record = kept.record(expression, seed, quiet=not sys.stderr.isatty())
+        record = Record(expression.strip(), seed=seed, seed_given=seed is not None)
+        _compute(run, record, targets, limits)
         record.warnings.append(f"computed in {run.count} chunk{'s' * (run.count != 1)}; {said}")
         record.check = check
         return record
@@ -132,67 +133,48 @@ def _values(inputs: Inputs, executor: Here, request: EvalRequest) -> tuple[dict[
     )
 
 
-class _Kept:
-    """Places to which the results of a run go: those with a target to files, the others into the
-    record.
+def _refuse_targets(run: ChunkRun, targets: Mapping[str, str]) -> None:
+    """Raise UsageError for files that the results cannot go to."""
+    results = run.results()
+    for name, path in targets.items():
+        if name not in results:
+            raise UsageError(
+                f"--save {name}: the result has no gradient of '{name}'",
+                help=f"it has {', '.join(results)}",
+            )
+        if results[name][1] is not None and not path.lower().endswith(SUFFIXES):
+            said = f"--save {name}={path}: this is not written chunk by chunk"
+            raise UsageError(said, help=f"the suffixes are {', '.join(SUFFIXES)}")
+
+
+def _compute(run: ChunkRun, record: Record, targets: dict[str, str], limits: Limits) -> None:
+    """Compute the results: of those that are cut the ones with a target go to files, which are no
+    targets any more; the others go into the record. A run that fails or is interrupted leaves no
+    files.
     """
-
-    def __init__(self, run: ChunkRun, targets: dict[str, str], limits: Limits) -> None:
-        self.run, self.shown, self.limits = run, targets, limits
-        self.paths = {name: Path(real(path)) for name, path in targets.items()}
-        self._hold()
-        self.sinks: dict[str, Sink] = {}
-        self.arrays: dict[str, np.ndarray] = {}
-
-    def _hold(self) -> None:
-        """Raise UsageError for files that the results cannot go to."""
-        results = self.run.results()
-        for name, path in self.paths.items():
-            if name not in results:
-                raise UsageError(
-                    f"--save {name}: the result has no gradient of '{name}'",
-                    help=f"it has {', '.join(results)}",
+    sinks, arrays, dtype = dict[str, Sink](), dict[str, np.ndarray](), run.settings.float_dtype
+    takers: dict[str, Callable[..., object]] = {}
+    try:
+        for name, (shape, axis) in run.results().items():
+            if axis is not None and name in targets:
+                sinks[name] = sink = Sink(
+                    Path(real(targets[name])), name, shape, dtype, run.chunks_of(name)
                 )
-            if results[name][1] is not None and path.suffix.lower() not in SUFFIXES:
-                said = f"--save {name}={self.shown[name]}: this is not written chunk by chunk"
-                raise UsageError(said, help=f"the suffixes are {', '.join(SUFFIXES)}")
-
-    def _targets(self) -> dict[str, Target]:
-        """Open the files, and make arrays for what is not saved."""
-        dtype, targets = self.run.settings.float_dtype, dict[str, Target]()
-        for name, (shape, axis) in self.run.results().items():
-            if axis is None:
-                continue
-            if name in self.paths:
-                self.sinks[name] = Sink(
-                    self.paths[name], name, shape, dtype, self.run.chunks_of(name)
-                )
-                targets[name] = self.sinks[name].write
-            else:
-                self.limits.check_array(shape)
-                self.arrays[name] = np.empty(shape, dtype)
-                targets[name] = self.arrays[name].__setitem__
-        return targets
-
-    def record(self, expression: str, seed: Any, *, quiet: bool) -> Record:
-        """The record of the run, once it is done; a run that fails or is interrupted leaves no
-        files.
-        """
-        record = Record(expression.strip(), seed=seed, seed_given=seed is not None)
-        try:
-            targets = self._targets()
-            with ChunkProgress(not quiet, self.run.steps) as progress:
-                found = self.run.run(targets, progress.finish)
-            found |= self.arrays
-            record.value = found.pop("value", None)
-            record.grad = found
-            for name, sink in self.sinks.items():
-                sink.finish()
-                record.warnings.append(
-                    f"{'the value' if name == 'value' else f'the gradient of {name}'} is in "
-                    f"{self.shown.pop(name)}"
-                )
-        finally:
-            for sink in self.sinks.values():
-                sink.close()
-        return record
+                takers[name] = sink.write
+            elif axis is not None:
+                limits.check_array(shape)
+                arrays[name] = array = np.empty(shape, dtype)
+                takers[name] = array.__setitem__
+        with ChunkProgress(sys.stderr.isatty(), run.steps) as progress:
+            found = run.run(takers, progress.finish) | arrays
+        record.value = found.pop("value", None)
+        record.grad = found
+        for name, sink in sinks.items():
+            sink.finish()
+            record.warnings.append(
+                f"{'the value' if name == 'value' else f'the gradient of {name}'} is in "
+                f"{targets.pop(name)}"
+            )
+    finally:
+        for sink in sinks.values():
+            sink.close()

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
-from gradcli.cli.decide.running import Evaluation, Run, Text
+from gradcli.cli.decide.running import Evaluation, Run
 from gradcli.cli.inputs import (
     Inputs,
     eval_inputs,
@@ -24,17 +24,16 @@ from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import GradcliError, MissingValueError, ParseError, Source, UsageError
 from gradcli.explanations.derivation import derive
-from gradcli.explanations.explaining import AskedExplanation, make_explanation
+from gradcli.explanations.explaining import explain_record
 from gradcli.files.jsonl import InputRecord
-from gradcli.graph.nodes import Expr
-from gradcli.language.run import Lowered, Program
+from gradcli.language.run import Program
 from gradcli.language.tree import Statement
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs, as_equation
 from gradcli.query.cases import RecordLines
-from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
-from gradcli.query.names import UsedNames
-from gradcli.query.options import Options, Policy, names_of
+from gradcli.query.evaluate import Script
+from gradcli.query.general_derivatives import derivatives, refuse_absent
+from gradcli.query.options import Options, names_of
 from gradcli.query.related import related_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
@@ -88,32 +87,36 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
     """
     if request.latex and request.output_format == "text":
         request = request.but(output_format="latex")
-    options_of(request, "diff")
+    options = options_of(request, "diff")
     inputs, names = diff_inputs(request)
     is_page = request.output_format == "html"
-    asked = Asked(
-        names, request.order, request.latex or is_page or request.output_format == "latex", request.check, request.points,
-        request.random_state, request.timeout, derive if request.steps or is_page else None,
-        related_of(request.implicit, request.of),
+    asked = replace(
+        options, wrt=names, order=request.order, latex=request.latex or is_page or request.output_format == "latex",
+        points=request.points, observer=derive if request.steps or is_page else None,
+        related=related_of(request.implicit, request.of),
     )  # fmt: skip
-    differentiation = Differentiation(inputs, programs_of(request, inputs), asked, only_last)
-    differentiation.as_page = is_page
-    return differentiation.write(writer_for(request), request.fail_fast)
+    programs = programs_of(request, inputs)
+    run = Differentiation(inputs, programs, asked, only_last=only_last, as_page=is_page)
+    return run.write(writer_for(request), request.fail_fast)
 
 
 class Differentiation(Run):
-    """The results of `diff`."""
+    """The results of `diff`.
 
-    kind, command = DerivativeRecord, "diff"
-    nothing, example = "nothing to differentiate", DIFF_EXAMPLE
-    as_page = False  # as explanations, of which pages are made
+    only_last  whether bindings are no equations to differentiate, but what the last expression is
+               made of
+    as_page    as explanations, of which pages are made
+    """
 
     def __init__(
-        self, inputs: Inputs, programs: Programs, asked: Asked, only_last: bool = False
-    ) -> None:
-        super().__init__(inputs, programs, asked.options, asked.state)
-        self.asked, self.only_last = asked, only_last
+        self, inputs: Inputs, programs: Programs, asked: Options, *, only_last: bool = False, as_page: bool = False
+    ) -> None:  # fmt: skip
+        self.asked, self.only_last, self.as_page = asked, only_last, as_page
         self.done: list[DerivativeRecord] = []
+        super().__init__(
+            "diff", inputs, programs, self._derive, replace(asked, wrt=None, freeze=()),
+            kind=DerivativeRecord, example=DIFF_EXAMPLE,
+        )  # fmt: skip
 
     def answers(self) -> Iterator[Any]:
         """The derivatives."""
@@ -128,25 +131,17 @@ class Differentiation(Run):
         """
         if self.only_last:
             return []
-        refuse_absent(self.asked.names, self.done)
+        refuse_absent(self.asked.wrt, self.done)
         if self.names.unread or any(record.error is not None for record in self.done):
             return []
-        return self.names.warn_unmentioned(
-            self.programs.values, replace(self.asked.options, wrt=self.asked.names)
-        )
+        return self.names.warn_unmentioned(self.programs.values, self.asked)
 
-    def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
-        return self._note(
-            derivatives(
-                program, program.statements(text.lines, text.name, stream=text.stream), self.asked
-            )
-        )
+    def _derive(self, script: Script, _: Options) -> Iterator[DerivativeRecord]:
+        return self._note(derivatives(script.opened, script.statements(), self.asked))
 
-    def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
-        reader = FormulaRecords(self.programs, self.names, self.asked)
-        return self._note(
-            reader.results(text.lines, text.path or "", Policy(self.options, self.state))
-        )
+    def of_records(self, script: Script) -> Iterator[DerivativeRecord]:
+        reader = FormulaRecords(self.programs, self.names)
+        return self._note(reader.results(script.lines, script.path or "", self.asked))
 
     def _note(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
         for record in found:
@@ -159,24 +154,19 @@ class FormulaRecords(RecordLines):
 
     kind = DerivativeRecord
 
-    def __init__(self, programs: Programs, names: UsedNames, asked: Asked) -> None:
-        super().__init__(programs, names)
-        self.asked = asked
-
     def options(self, given: InputRecord, options: Options) -> Options:
         if given.seed is not None:
             raise UsageError("the record has a seed, and formulas take none")
-        return options
+        return super().options(given, options)
 
     def decide(
         self,
         program: Program,
         given: InputRecord,
         parsed: list[Statement | GradcliError],
-        policy: Policy,
+        options: Options,
     ) -> DerivativeRecord:
-        asked = replace(self.asked, names=self.asked.names or given.wrt)
-        found = list(derivatives(program, parsed, asked, given.id))
+        found = list(derivatives(program, parsed, options, given.id))
         empty = ParseError(
             "the record's 'expr' has nothing to differentiate", source=Source(given.expr)
         )
@@ -205,13 +195,10 @@ def explain(request: ExplainRequest) -> int:
     """Explain everything that was asked for."""
     request = request.but(output_format=explanation_format(request))
     options, inputs = options_of(request, "explain"), eval_inputs(request)
-    asked = AskedExplanation(
-        request.why, request.steps, request.latex or request.output_format in ("latex", "html")
-    )
-    explanations = Explanations(
-        inputs, programs_of(request, inputs), options, request.random_state, asked
-    )
-    return explanations.write(writer_for(request), request.fail_fast)
+    latex = request.latex or request.output_format in ("latex", "html")
+    options = replace(options, why=request.why, steps=request.steps, latex=latex)
+    run = Explanations(inputs, programs_of(request, inputs), options)
+    return run.write(writer_for(request), request.fail_fast)
 
 
 class Kept(Inputs):
@@ -225,64 +212,37 @@ class Kept(Inputs):
 class Explanations(Evaluation):
     """The explanations of all queries; asserts are evaluated, and explained by nothing."""
 
-    command, nothing = "explain", "nothing to explain"
-
-    def __init__(
-        self,
-        inputs: Inputs,
-        programs: Programs,
-        options: Options,
-        state: int,
-        asked: AskedExplanation | None = None,
-    ) -> None:
-        self._found: dict[int, ShownExplanation] = {}  # by records that are under way
-        self.asked = asked or AskedExplanation()
-        self.free = (
-            self.asked.steps and not self.asked.why and inputs.expression is not None
-        )  # derivations need no values
-        if self.free:
+    def __init__(self, inputs: Inputs, programs: Programs, options: Options) -> None:
+        # derivations need no values
+        free = options.steps and not options.why and inputs.expression is not None
+        if free:
             inputs = Kept(*(getattr(inputs, each.name) for each in fields(inputs)))
         programs.keeps_text = True
-        super().__init__(inputs, programs, replace(options, observer=self._observe), state)
+        options = replace(options, observer=explain_record)
+        super().__init__("explain", inputs, programs, options, free=free)
 
     def answers(self) -> Iterator[ShownExplanation]:
         """The explanations; of an expression whose names have no values, and whose derivation is
         asked for, that.
         """
         for record in super().answers():
-            found = self._found.pop(id(record), None)
-            if found is None or record.error is not None:
-                if (
-                    self.free
-                    and record.error is not None
-                    and isinstance(record.error.error, MissingValueError)
-                ):
-                    yield from self._derive()
-                    return
-                found = ShownExplanation(record)
-            yield found
+            error = None if record.error is None else record.error.error
+            if self.free and record.explanation is None and isinstance(error, MissingValueError):
+                yield from self._derive_steps()
+                return
+            yield (
+                record.explanation
+                if error is None and record.explanation is not None
+                else ShownExplanation(record)
+            )
 
-    def _observe(
-        self, program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record
-    ) -> None:
-        self._found[id(record)] = make_explanation(program, lowered, wrt, record, self.asked)
-
-    def _derive(self) -> Iterator[ShownExplanation]:
+    def _derive_steps(self) -> Iterator[ShownExplanation]:
         """Derivations for all values of the names, as `gradcli diff` has the formulas."""
-        options = self.options
-        asked = Asked(
-            options.wrt,
-            1,
-            self.asked.latex,
-            options.check,
-            state=self.state,
-            timeout=options.timeout,
-            observer=derive,
-        )
+        asked = replace(self.options, observer=derive)
         only_last = bool(self.inputs.files)  # the others are what the expression is made of
-        for record in Differentiation(self.inputs, self.programs, asked, only_last).answers():
-            explanation = explanation_of(record)
-            for name in options.freeze:
+        run = Differentiation(self.inputs, self.programs, asked, only_last=only_last, as_page=True)
+        for explanation in run.answers():
+            for name in asked.freeze:
                 explanation.steps.pop(name, None)
             yield explanation
 

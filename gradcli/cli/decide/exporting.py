@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from gradcli.cli.decide.running import Run, Text
+from gradcli.cli.decide.running import Run
 from gradcli.cli.inputs import eval_inputs, kind_by_suffix, options_of, programs_of
 from gradcli.cli.request import ExportRequest
 from gradcli.cli.write.results import put, say
 from gradcli.exports.python import target_named, target_of
-from gradcli.language.run import Program
 from gradcli.query.exporting import Export, file_of, subjects
 from gradcli.storage.whole_files import write_whole
 
 
 def export(request: ExportRequest) -> int:
     """Export everything that was asked for."""
-    functions = Functions(request)
+    functions, options = Functions(request), options_of(request)
     inputs = eval_inputs(request)
-    programs = programs_of(request, inputs)
-    return Exporting(inputs, programs, options_of(request), request.random_state).write(functions)
-
-
-class Exporting(Run):
-    """The functions of all queries."""
-
-    kind, command, free = Export, "export", True
-    nothing, example = "nothing to export", "gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy"
-
-    def of_program(self, text: Text, program: Program) -> Iterator[Export]:
-        return subjects(program, text.lines, text.name, self.options)
+    run = Run(
+        "export", inputs, programs_of(request, inputs), subjects, options,
+        kind=Export, example="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy", free=True,
+    )  # fmt: skip
+    return run.write(functions)
 
 
 class Functions:

@@ -27,8 +27,8 @@ from gradcli.functions.asking import (
     OPTIONS,
     AskedFunction,
     definition_of,
+    function_options,
     load_function,
-    policy_of,
     refuse_unnamed,
     set_place,
     smallest_of,
@@ -38,7 +38,7 @@ from gradcli.inert import shell_command
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import left_undecided, outcome_of
-from gradcli.query.options import Policy
+from gradcli.query.options import Options
 from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
@@ -161,7 +161,7 @@ class FunctionCase(AskedFunction):
         self,
         request: CheckRequest,
         limits: Limits,
-        policy: Policy,
+        options: Options,
         budget: Budget,
         folder: Path | None = None,
     ) -> None:
@@ -183,7 +183,7 @@ class FunctionCase(AskedFunction):
         super().__init__(
             request,
             assignments("--at", request.at),
-            policy,
+            options,
             Programs(limits),
             folder,
             _option,
@@ -212,7 +212,7 @@ class FunctionCase(AskedFunction):
                     for name in self.question.wrt
                 }
                 record.check = Check(Verdict.UNDETERMINED, open_, reason=REACHED)
-        outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
+        outcome = outcome_of(record, name, time.perf_counter() - started, self.options.fail_on)
         outcome.drawn = self._seed_of_draws()
         if smallest is not None:
             outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
@@ -231,7 +231,7 @@ class FunctionCase(AskedFunction):
         folder = here() if self.folder is None else self.folder
         left = [
             seconds
-            for seconds in (self.policy.options.timeout, self.budget.time_left)
+            for seconds in (self.options.timeout, self.budget.time_left)
             if seconds is not None
         ]
         started: list[FunctionProcess] = []
@@ -254,7 +254,7 @@ class FunctionCase(AskedFunction):
             if self.request.points is None
             else f"{self.request.points} point{'s' * (self.request.points != 1)}, "
         )
-        return f"{count}--random-state {self.policy.state}"
+        return f"{count}--random-state {self.options.state}"
 
 
 def _option(name: str) -> str:
@@ -289,7 +289,7 @@ class OneFunction(Work):
     def __init__(self, request: CheckRequest) -> None:
         super().__init__(request, function_inputs(request))
         self.processes = 1
-        self.case = FunctionCase(request, self.limits, self.policies.of(None), self.budget)
+        self.case = FunctionCase(request, self.limits, self.file_options.of(None), self.budget)
         if request.changed_since is not None:
             from gradcli.cli.decide.changes import Changes
 
@@ -345,7 +345,7 @@ class ListedFunctions(Work):
 
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         assert isinstance(piece, Called)
-        setting, policy = self.listed[piece.number], self.policies.of(None)
+        setting, options = self.listed[piece.number], self.file_options.of(None)
         record = Record(
             setting.function,
             id=setting.name,
@@ -360,14 +360,14 @@ class ListedFunctions(Work):
         if record.skip is None and self.budget.time_left == 0:
             left_undecided(record, self.budget.reason)
         if record.skip is not None or record.unreached:
-            yield outcome_of(record, setting.name, fail_on=policy.fail_on)
+            yield outcome_of(record, setting.name, fail_on=options.fail_on)
             return
         asked = _request_for(self.request, setting)
         try:
             case = FunctionCase(
                 asked,
                 self.limits,
-                policy_of(policy, setting, self._flags),
+                function_options(options, setting, self._flags),
                 self.budget,
                 self.folder,
             )
@@ -375,7 +375,7 @@ class ListedFunctions(Work):
             if outcome.file is None:  # it could not be imported
                 outcome.record.file, outcome.record.line = record.file, record.line
         except GradcliError as error:
-            outcome = outcome_of(record.fail(error), setting.name, fail_on=policy.fail_on)
+            outcome = outcome_of(record.fail(error), setting.name, fail_on=options.fail_on)
             outcome.repeat = repeating_command(asked, self.folder)
         yield outcome
 

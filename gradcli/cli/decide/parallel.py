@@ -317,7 +317,7 @@ class _Run:
                         break
             except EOFError:
                 self.workers.remove(worker)
-                task.died(worker.ending(), self.work.policies.of(task.piece.path).fail_on)
+                task.died(worker.ending(), self.work.file_options.of(task.piece.path).fail_on)
                 worker.end()
                 if not task.done:
                     self.waiting.appendleft(task)

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gradcli.cli.decide.running import Run, Text
+from gradcli.cli.decide.running import Run
 from gradcli.cli.inputs import (
     Inputs,
     kind_by_suffix,
@@ -21,12 +22,10 @@ from gradcli.cli.inputs import (
 from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
 from gradcli.errors import UsageError
-from gradcli.language.run import Program
 from gradcli.query.bindings import Programs
-from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown, within
+from gradcli.query.bounds import bounds, within
 from gradcli.query.free_variables import names_left
-from gradcli.query.options import Options, names_of
-from gradcli.query.plots import AskedPlot, plots
+from gradcli.query.plots import plots
 from gradcli.report.plot_chart import Chart, Row, Style
 from gradcli.report.ranges import BoundRecord, PlotRecord
 from gradcli.report.table import plot_rows
@@ -36,8 +35,8 @@ EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
 BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"
 
 
-def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, AskedPlot]:
-    """Return what ``gradcli plot`` reads, the programs that are run, and what is wanted of them.
+def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, dict[str, str]]:
+    """Return what ``gradcli plot`` reads, the programs that are run, and the ranges of names.
 
     Raises UsageError.
     """
@@ -53,12 +52,7 @@ def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, AskedPlot]:
         raise UsageError("no name has a range", help=f"write {name}=-3..3" if name else EXAMPLE)
     found = found._replace(others=[] if expression is None else [(expression, False)])
     inputs = found.inputs(request, "plot", EXAMPLE)
-    programs = programs_of(request, inputs)
-    asked = AskedPlot(
-        within(ranges, programs), names_of(request.wrt), request.points, request.log or "",
-        request.check, request.timeout,
-    )  # fmt: skip
-    return inputs, programs, asked
+    return inputs, programs_of(request, inputs), ranges
 
 
 def _only_name(
@@ -96,62 +90,36 @@ _PROMPT = 2  # rows of the shell's
 
 def bound(request: BoundRequest) -> int:
     """Bound everything that was asked for."""
-    options_of(request)
+    options = options_of(request)
     found = words_of(request, ranges=True)
     if not found.ranges:
         raise UsageError("no name has a range", help=BOUND_EXAMPLE)
     inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
     programs = programs_of(request, inputs)
-    asked = AskedBounds(within(found.ranges, programs), request.width, request.lipschitz)
-    return Bounding(inputs, programs, asked).write(writer_for(request))
-
-
-class OverRanges(Run):
-    """The answers of a command to expressions with names that run through ranges."""
-
-    def __init__(self, inputs: Inputs, programs: Programs, asked: Any, state: int = 0) -> None:
-        super().__init__(inputs, programs, Options(), state)
-        self.asked = asked
-
-    def remarks(self) -> list[str]:
-        if not self.names.unread:
-            refuse_unknown(self.names.mentioned, self.asked.ranges)
-        return super().remarks()
-
-
-class Bounding(OverRanges):
-    """The results of `bound`."""
-
-    kind, command = BoundRecord, "bound"
-    nothing, example = "nothing to bound", BOUND_EXAMPLE
-
-    def of_program(self, text: Text, program: Program) -> Iterator[BoundRecord]:
-        return bounds(program, text.lines, text.name, self.asked, stream=text.stream)
+    options = replace(
+        options,
+        over=within(found.ranges, programs),
+        width=request.width,
+        lipschitz=request.lipschitz,
+    )
+    run = Run("bound", inputs, programs, bounds, options, kind=BoundRecord, example=BOUND_EXAMPLE)
+    return run.write(writer_for(request))
 
 
 def plot(request: PlotRequest) -> int:
     """Plot everything that was asked for."""
     request = request.but(output_format=plot_format(request))
-    options_of(request, "plot")
+    options = options_of(request, "plot")
     if request.out is not None and not request.out.lower().endswith((".csv", ".json")):
         from gradcli.report.plot_picture import insist
 
         insist()
-    return Plotting(*plot_inputs(request), request.random_state).write(Plots(request))
-
-
-class Plotting(OverRanges):
-    """The results of `plot`."""
-
-    kind, command = PlotRecord, "plot"
-    nothing, example = "nothing to plot", EXAMPLE
-
-    def answers(self) -> Iterator[PlotRecord]:
-        """The results, all of which are there before the first one is drawn."""
-        yield from [*super().answers()]
-
-    def of_program(self, text: Text, program: Program) -> Iterator[PlotRecord]:
-        return plots(program, text.lines, text.name, self.asked)
+    inputs, programs, ranges = plot_inputs(request)
+    options = replace(
+        options, over=within(ranges, programs), points=request.points, log=request.log or ""
+    )
+    run = Run("plot", inputs, programs, plots, options, kind=PlotRecord, example=EXAMPLE)
+    return run.write(Plots(request))
 
 
 class Plots:

@@ -4,10 +4,10 @@ adds nothing to it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from gradcli.cli import interrupts
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
@@ -29,27 +29,13 @@ from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
-from gradcli.query.evaluate import records
+from gradcli.query.evaluate import Script, records
 from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import Options, Policy, names_of
+from gradcli.query.options import Options, names_of
 from gradcli.report.records import Answer, Record
 
 
-class Text(NamedTuple):
-    """The lines of a program, or of records, which have none of their own."""
-
-    program: Program | None
-    lines: Iterable[str]
-    path: str | None  # of a file; None for the expression of the command line
-    stream: bool = False  # whether lines are answered as they come
-
-    @property
-    def name(self) -> str | None:
-        """Return what messages call it."""
-        return None if self.path == "-" else self.path
-
-
-def texts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Text]:
+def scripts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Script]:
     """Every file, and then the expression; beside one file it sees that file's names.
 
     Raises InputError as the lines are read.
@@ -58,39 +44,50 @@ def texts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Text]:
     for path in inputs.files:
         lines = inputs.lines(path, programs.limits)
         if inputs.holds_records(path):
-            yield Text(None, lines, path)
+            yield Script(None, lines, path)
         else:
             program = programs.fresh(state, programs.loader(folder_of(path)))
-            yield Text(program, lines, path, is_stream(path))
+            yield Script(program, lines, path, is_stream(path))
     if inputs.expression is None:
         return
     if program is None or len(inputs.files) > 1:
         program = programs.fresh(state, programs.loader())
     text = inputs.expression
-    yield Text(
-        program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None
+    yield Script(
+        program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""]
     )
 
 
-class Run(ABC):
-    """The answers of a command to all inputs, in order, each as soon as it is there."""
+VERBS = {"eval": "evaluate", "eval --implicit": "evaluate", "diff": "differentiate"}
 
-    kind: ClassVar[type[Answer]]
-    command: ClassVar[str]
-    nothing: ClassVar[str]  # what is said where there are no answers
-    example: ClassVar[str | None] = None
-    free = False  # whether names that are asked for may do without values
 
-    def __init__(
-        self, inputs: Inputs, programs: Programs, options: Options, state: int = 0
-    ) -> None:
-        self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
+@dataclass(eq=False)
+class Run:
+    """The answers of a command to all inputs, in order, each as soon as it is there.
+
+    ask      gives the answers to a text
+    kind     of the answers
+    example  of the command
+    free     whether names that are asked for may do without values
+    """
+
+    command: str
+    inputs: Inputs
+    programs: Programs
+    ask: Callable[[Script, Options], Iterator[Any]]
+    options: Options
+    kind: type[Answer] = Record
+    example: str | None = None
+    free: bool = False
+
+    def __post_init__(self) -> None:
         self.names = UsedNames()
+        inputs, programs = self.inputs, self.programs
         if (
             inputs.expression is not None and not inputs.files
         ):  # the names of the whole run are known at once
             refuse_unknown_in(
-                inputs.expression, options, programs.values, programs.limits, self.free
+                inputs.expression, self.options, programs.values, programs.limits, self.free
             )
 
     def answers(self) -> Iterator[Any]:
@@ -99,21 +96,21 @@ class Run(ABC):
         Raises GradcliError for names that an expression alone does not have, and for records where
         there are none.
         """
-        for text in texts(self.inputs, self.programs, self.state):
-            found = self._answers_or_errors(text)
+        for script in scripts(self.inputs, self.programs, self.options.state):
+            found = self._answers_or_errors(script)
             yield from found if self.inputs.files else self._with_remarks(found)
 
-    def _answers_or_errors(self, text: Text) -> Iterator[Any]:
+    def _answers_or_errors(self, script: Script) -> Iterator[Any]:
         found = (
-            self.of_records(text) if text.program is None else self.of_program(text, text.program)
+            self.of_records(script) if script.program is None else self.ask(script, self.options)
         )
         try:
             yield from found
         except Exception as error:
             self.names.unread = True
             yield self.kind.of_error(as_gradcli_error(error))
-        if text.program is not None:
-            self.names.add(text.program.scope)
+        if script.program is not None:
+            self.names.add(script.program.scope)
 
     def _with_remarks(self, found: Iterator[Any]) -> Iterator[Any]:
         """The answers to an expression alone, of which the last one says what is known then."""
@@ -162,13 +159,10 @@ class Run(ABC):
                 writer.close()
         if codes:
             return max(*codes, said)
-        raise UsageError(self.nothing, help=self.example or instead_of_nothing(self.inputs))
+        nothing = f"nothing to {VERBS.get(self.command, self.command)}"
+        raise UsageError(nothing, help=self.example or instead_of_nothing(self.inputs))
 
-    @abstractmethod
-    def of_program(self, text: Text, program: Program) -> Iterator[Any]:
-        """The answers to a program."""
-
-    def of_records(self, text: Text) -> Iterator[Any]:
+    def of_records(self, script: Script) -> Iterator[Any]:
         """The answers to JSON Lines records."""
         raise UsageError(f"'gradcli {self.command}' reads programs, not records")
 
@@ -195,55 +189,42 @@ def evaluate(request: EvalRequest) -> int:
     programs = programs_of(request, inputs)
     if request.cov:
         options = covariances_of(request, programs, options)
+    run: Run
     if request.implicit is not None:
-        run: Run = Slopes(inputs, programs, options, request)
+        from gradcli.query.related import Implicit
+
+        run = Run(
+            "eval --implicit", inputs, programs, Implicit(request.implicit).at_points, options
+        )
     else:
-        run = Evaluation(inputs, programs, options, request.random_state)
+        run = Evaluation("eval", inputs, programs, options)
     return run.write(writer, request.fail_fast)
 
 
 class Evaluation(Run):
     """The results of `eval`."""
 
-    kind, command, nothing = Record, "eval", "nothing to evaluate"
+    def __init__(
+        self, command: str, inputs: Inputs, programs: Programs, options: Options, *, free: bool = False
+    ) -> None:  # fmt: skip
+        # one expression is not worth its imports
+        cache = programs.cache if inputs.files and options.bare else None
+        ask = partial(records, cache=cache)
+        super().__init__(command, inputs, programs, ask, options, free=free)
 
-    def of_program(self, text: Text, program: Program) -> Iterator[Record]:
-        cache = (
-            self.programs.cache if self.inputs.files and self.options.bare else None
-        )  # one expression is not worth its imports
-        return records(program, text.lines, text.name, self.options, cache, text.stream)
-
-    def of_records(self, text: Text) -> Iterator[Record]:
+    def of_records(self, script: Script) -> Iterator[Record]:
         from gradcli.query.cases import RecordLines
 
         return RecordLines(self.programs, self.names).results(
-            text.lines, text.path or "", Policy(self.options, self.state)
+            script.lines, script.path or "", self.options
         )
-
-
-class Slopes(Run):
-    """The results of ``eval --implicit NAME``."""
-
-    kind, command, nothing = Record, "eval --implicit", "nothing to evaluate"
-
-    def __init__(
-        self, inputs: Inputs, programs: Programs, options: Options, request: EvalRequest
-    ) -> None:
-        from gradcli.query.related import Implicit
-
-        assert request.implicit is not None
-        self.of = Implicit(request.implicit)
-        super().__init__(inputs, programs, options, request.random_state)
-
-    def of_program(self, text: Text, program: Program) -> Iterator[Record]:
-        return self.of.at_points(program, program.statements(text.lines, text.name), self.options)
 
 
 class ChunkedEvaluation(Evaluation):
     """The one result of ``--on``."""
 
     def __init__(self, request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> None:
-        self.request, self.inputs, self.targets = request, inputs, targets
+        self.command, self.request, self.inputs, self.targets = "eval", request, inputs, targets
 
     def answers(self) -> Iterator[Record]:
         from gradcli.cli.decide.chunked import chunked_record
@@ -278,26 +259,14 @@ def covariances_of(request: EvalRequest, programs: Programs, options: Options) -
 
     Raises GradcliError.
     """
-    calculator = programs.fresh(request.random_state, values={})
-    found: list[tuple[tuple[str, ...], object]] = []
-    for text in request.cov:
-        listed, equals, value = text.partition("=")
-        names = names_of(listed) or ()
-        sound = equals and names and value.strip() and all(name.isidentifier() for name in names)
-        if not sound:
-            raise UsageError(
-                f"--cov takes NAMES=VALUE, not '{text}'",
-                help="write --cov a,b=0.02, or --cov a,b=@matrix.npy",
-            )
-        if any({*names} == {*other} for other, _ in found):
-            raise UsageError(f"--cov {listed}=... is given twice")
-        given = value.strip()
-        found.append(
-            (
-                names,
-                programs.loader()(given[1:])
-                if given.startswith("@")
-                else calculator.constant(given, "<cov>"),
-            )
+    calculator = programs.fresh(options.state, values={})
+    found = [
+        (
+            names_of(listed) or (),
+            programs.loader()(text[1:])
+            if text.startswith("@")
+            else calculator.constant(text, "<cov>"),
         )
+        for listed, text in assignments("--cov", request.cov).items()
+    ]
     return replace(options, covariances=found)

@@ -123,19 +123,25 @@ def within(tables: Sequence[Table], lengths: Sequence[int]) -> list[np.ndarray]:
     return [(table >= 0) & (table < length) for table, length in zip(tables, lengths, strict=True)]
 
 
+def _apart(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """One array a table, which broadcast to axes of places, then axes of windows."""
+    n = len(arrays)
+    return [
+        np.expand_dims(array.T, [j for j in range(2 * n) if j % n != i])
+        for i, array in enumerate(arrays)
+    ]
+
+
 def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
     """The entries in windows over the last axes: axes of places, then axes of windows, in place of
     these.
     """
-    n, lead = len(tables), len(x.shape) - len(tables)
     room_for(*(extent for table in tables for extent in table.shape))
-    for i, (table, held) in enumerate(zip(tables, within(tables, x.shape[lead:]), strict=True)):
-        axis = lead + 2 * i
-        x = getitem(x, index=(*(ALL,) * axis, StaticArray(np.clip(table.T, 0, x.shape[axis] - 1))))
-        if not held.all():
-            x = where(held.T.reshape(*held.T.shape, *(1,) * (n - i - 1)), x, outside)
-    order = (*range(lead), *range(lead, lead + 2 * n, 2), *range(lead + 1, lead + 2 * n, 2))
-    return transpose(x, axes=order) if n > 1 else x
+    kept, lengths = (ALL,) * (len(x.shape) - len(tables)), x.shape[-len(tables) :]
+    nearest = [np.clip(t, 0, length - 1) for t, length in zip(tables, lengths, strict=True)]
+    entries = getitem(x, index=(*kept, *map(StaticArray, _apart(nearest))))
+    held = reduce(np.logical_and, _apart(within(tables, lengths)))
+    return entries if held.all() else where(held, entries, outside)
 
 
 def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
@@ -143,19 +149,15 @@ def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
 
     What lies outside is left out.
     """
-    n = len(tables)
-    lead = len(places.shape) - 2 * n
-    order = (*range(lead), *(lead + i + n * part for i in range(n) for part in range(2)))
-    x = transpose(places, axes=order) if n > 1 else places
-    for i, held in reversed(list(enumerate(within(tables, lengths)))):
-        kept, inside = x.shape[: lead + 2 * i], bool(held.all())
-        # what lies outside is added to one entry more, the last
-        index = (*(ALL,) * len(kept), StaticArray(np.where(held, tables[i], lengths[i]).T))
-        x = scatter_add(
-            x, index=index, shape=(*kept, lengths[i] + (not inside), *x.shape[len(kept) + 2 :])
-        )
-        x = x if inside else getitem(x, index=(*(ALL,) * len(kept), (0, lengths[i], None)))
-    return x
+    kept = places.shape[: -2 * len(tables)]
+    held = within(tables, lengths)
+    # what lies outside is added to one entry more, the last
+    index = [np.where(h, t, n) for h, t, n in zip(held, tables, lengths, strict=True)]
+    further = [n + (not h.all()) for h, n in zip(held, lengths, strict=True)]
+    at = (*(ALL,) * len(kept), *map(StaticArray, _apart(index)))
+    x = scatter_add(places, index=at, shape=(*kept, *further))
+    inside = (*(ALL,) * len(kept), *((0, n, None) for n in lengths))
+    return x if further == [*lengths] else getitem(x, index=inside)
 
 
 def nested_text(entries: str, depth: int) -> str:

@@ -11,9 +11,6 @@ from typing import Any
 from gradcli.errors import EvaluationError, GradcliError, InputError, UsageError, first_line
 from gradcli.plans.threads import cores
 
-Task = tuple[
-    int, Callable[..., Any], tuple[Any, ...]
-]  # a number that tells it, a function, and its arguments
 _AHEAD = 2  # chunks for each thread of a cluster that are begun before one is done
 _RETRIES = 3  # on other workers
 
@@ -34,8 +31,10 @@ class Here:
         """The result of one call."""
         return function(*arguments)
 
-    def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
-        """The results of tasks with their numbers, in any order; only so many are begun as there
+    def each(
+        self, tasks: Iterable[tuple[int, Callable[..., Any], tuple[Any, ...]]]
+    ) -> Iterator[tuple[int, Any]]:
+        """The results of tasks (a number, a function and its arguments) with their numbers, in any order; only so many are begun as there
         are hands for.
         """
         waiting: dict[Future[Any], int] = {}

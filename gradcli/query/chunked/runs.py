@@ -23,7 +23,7 @@ from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.plans.source import Gradients
 from gradcli.query.chunked.executors import Here
-from gradcli.query.interface import evaluate, evaluate_call
+from gradcli.query.interface import evaluate
 from gradcli.query.specialized import Instance, Settings, Spec, with_deciding
 from gradcli.report.verdicts import Check, Verdict
 
@@ -177,9 +177,6 @@ class Walk:
         return [self.known[node] for node in wanted]
 
 
-Target = Callable[[tuple[slice, ...], np.ndarray], object]  # takes a result by regions
-
-
 class ChunkRun(Walk):
     """A function of values some of which are stores, cut along one axis, whose chunks an executor
     computes now.
@@ -285,7 +282,11 @@ class ChunkRun(Walk):
         shape, axis = self.results()[name]
         return shape if axis is None else (*shape[:axis], self.ends[0][1], *shape[axis + 1 :])
 
-    def run(self, targets: Mapping[str, Target], told: Callable[[], None]) -> dict[str, Any]:
+    def run(
+        self,
+        targets: Mapping[str, Callable[[tuple[slice, ...], np.ndarray], object]],
+        told: Callable[[], None],
+    ) -> dict[str, Any]:
         """The results that are not cut; those that are go to their targets.
 
         ``told`` is called for each chunk that is done.
@@ -530,9 +531,10 @@ def check_of_first(
     count = min(length, max(_CHUNKS, _ENTRIES // max(1, row)))
     values = {name: _first(run, value, run.axes[name], count) for name, value in run.values.items()}
     seed = None if run.seed is None else _first(run, run.seed, None, count)
+    dtype: Any = settings.dtype
     try:
-        whole = evaluate_call(
-            evaluate, expression, {}, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=settings.float_dtype.name,
+        whole: Any = evaluate(
+            expression, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=dtype,
             random_state=run.state, limits=run.program.stages.made.scope.limits, dialect=dialect, formula=False,
         )  # fmt: skip
     except GradcliError as error:

@@ -22,7 +22,7 @@ from gradcli.reference.fields.element import (
     TooSmall,
     fraction,
 )
-from gradcli.reference.symbolic.translate import OTHERS, OfSympy
+from gradcli.reference.symbolic.translate import OTHERS, OfSympy, pairs_of
 
 # -- What is known of an expression before it is read: the units of its exponents and angles, the
 # orders of its roots, the signs of its parts.
@@ -140,10 +140,9 @@ class Functions(OfSympy):
     """
 
     inf = ninf = nan = None  # nothing can be computed with them
-    others: Mapping[Any, Any] = {
-        **OTHERS, sympy.sinh: sympy.exp, sympy.cosh: sympy.exp, sympy.tanh: sympy.exp, sympy.asinh: sympy.log,
-        sympy.acosh: sympy.log, sympy.atanh: sympy.log, sympy.acos: sympy.asin, sympy.erfc: sympy.erf,
-    }  # fmt: skip
+    others: Mapping[Any, Any] = OTHERS | pairs_of(
+        "sinh exp, cosh exp, tanh exp, asinh log, acosh log, atanh log, acos asin, erfc erf"
+    )
 
     def __init__(self, field: Field, known: Known) -> None:
         self.field, self.known = field, known

@@ -20,7 +20,7 @@ from flint import arb
 
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import still_in_time
 from gradcli.reference.ranges.cells import NO_VALUE, NOUGHT, UNIT, Cell, Evaluation
 from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE
 from gradcli.reference.ranges.intervals import (

@@ -18,8 +18,7 @@ import sympy
 from gradcli.graph.nodes import Expr
 from gradcli.ops.constants import Constant
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.deadline import in_time
+from gradcli.reference.deadline import in_time, still_in_time
 from gradcli.reference.scalars import (
     Arithmetic,
     Differentiated,

@@ -19,12 +19,17 @@ from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, real
 
-OTHERS = {
-    sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.cot: sympy.tan,
-    sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
-    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.asech: sympy.acosh,
-    sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
-}  # fmt: skip
+
+def pairs_of(text: str) -> dict[Any, Any]:
+    """Functions of sympy's by those that they are written by, from ``"sec cos, csc sin"``."""
+    pairs = (pair.split() for pair in text.split(","))
+    return {getattr(sympy, name): getattr(sympy, other) for name, other in pairs}
+
+
+OTHERS = pairs_of(
+    "sec cos, csc sin, cot tan, sech cosh, csch sinh, coth tanh, "
+    "asec acos, acsc asin, asech acosh, acsch asinh, acoth atanh"
+)
 
 
 class OfSympy(ABC):

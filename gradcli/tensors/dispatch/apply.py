@@ -359,12 +359,12 @@ def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, 
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
         static = {"index": (*static["index"], ...)}
     try:
-        out = (
-            np.broadcast_to(array, **static) if op is broadcast_to else op.forward(array, **static)
-        )
-        return (
-            out.copy("K") if min(out.strides, default=0) < 0 else out
-        ), static  # PyTorch has no views that run backwards
+        if op is broadcast_to:
+            return np.broadcast_to(array, **static), static
+        out = op.forward(array, **static)
+        if op is getitem and min(out.strides, default=0) < 0:
+            out = out.copy("K")  # PyTorch has no views that run backwards
+        return out, static
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:

@@ -36,20 +36,8 @@ def offset(x):
     return 1e9 + math.sin(x)
 
 
-def far_offset(x):
-    return 1e12 + np.sum(x**2)
-
-
 def oscillating(x):
     return math.sin(1e5 * x)
-
-
-def chirp(x):
-    return math.sin(1 / x)
-
-
-def saturated(x):
-    return math.tanh(x)
 
 
 def steep(x):
@@ -80,19 +68,6 @@ def log_sum_exp(x):
 
 def log1mexp(x):
     return math.log(-math.expm1(-x))
-
-
-def softplus(x):
-    return math.log1p(math.exp(-abs(x))) + max(x, 0.0)
-
-
-def power_tower(x):
-    return x ** (x**x)
-
-
-def power_tower_slope(x):
-    inner = x**x
-    return x**inner * (inner / x + math.log(x) * inner * (1 + math.log(x)))
 
 
 def wide_scales(x):
@@ -130,26 +105,6 @@ def gaussian_tail(x):
 
 def tail_slope(x):
     return math.exp(-0.5 * x * x - 0.5 * math.log(2 * math.pi) - special.log_ndtr(x))
-
-
-def ratio_of_gammas(x):
-    return math.exp(math.lgamma(x + 0.5) - math.lgamma(x))
-
-
-def geometric(r):
-    return sum(float(r) ** k for k in range(200))
-
-
-def geometric_slope(r):
-    return sum(k * r ** (k - 1) for k in range(1, 200))
-
-
-def entropy(p):
-    return -sum(float(v) * math.log(v) for v in p if v > 0)
-
-
-def at_infinity(x):
-    return math.atan(float(x))
 
 
 def rounded_inside(x):
@@ -193,17 +148,14 @@ def near_slope(x, y):
 
 CASES = [
     (versine, {"x": 0.9}, versine_slope), (tiny, {"x": 0.7}, lambda x: 3e-200 * x**2), (huge, {"x": 0.7}, lambda x: 3e200 * x**2),
-    (offset, {"x": 0.7}, math.cos), (far_offset, {"x": X}, lambda x: 2 * x), (oscillating, {"x": 0.3}, lambda x: 1e5 * math.cos(1e5 * x)),
-    (chirp, {"x": 0.01}, lambda x: -math.cos(1 / x) / x**2), (saturated, {"x": 9.0}, lambda x: 1 / math.cosh(x) ** 2),
+    (offset, {"x": 0.7}, math.cos), (oscillating, {"x": 0.3}, lambda x: 1e5 * math.cos(1e5 * x)),
     (steep, {"x": 0.3001}, steep_slope), (flat, {"x": 0.2}, lambda x: 2 / x**3 * flat(x)),
     (log_sum_exp, {"x": 100 * X}, lambda x: special.softmax(x)), (log1mexp, {"x": 1e-5}, lambda x: 1 / math.expm1(x)),
-    (softplus, {"x": -30.0}, lambda x: math.exp(x) / (1 + math.exp(x))), (power_tower, {"x": 1.8}, power_tower_slope),
     (wide_scales, {"x": X}, lambda x: 2 * 10.0 ** np.array([-8, -3, 2, 7]) * x), (polynomial, {"x": 20.001}, polynomial_slope),
     (reciprocal, {"x": 1e-7}, lambda x: -1 / x**2), (reciprocal, {"x": 1e12}, lambda x: -1 / x**2),
     (variance_by_squares, {"x": 1e3 + X}, lambda x: 2 * (x - x.mean()) / len(x)), (distance_of_near_points, POINTS, near_slope),
-    (gaussian_tail, {"x": -30.0}, tail_slope), (ratio_of_gammas, {"x": 40.0}, lambda x: ratio_of_gammas(x) * (special.digamma(x + 0.5) - special.digamma(x))),
-    (geometric, {"r": 0.99}, geometric_slope), (entropy, {"p": np.array([0.7, 0.2, 0.1])}, lambda p: -np.log(p) - 1),
-    (at_infinity, {"x": 1e4}, lambda x: 1 / (1 + x * x)), (square_of_small_difference, {"x": 1.0 + 1e-6}, lambda x: 2 * (x - 1)),
+    (gaussian_tail, {"x": -30.0}, tail_slope), 
+    (square_of_small_difference, {"x": 1.0 + 1e-6}, lambda x: 2 * (x - 1)),
     (kahan, {"x": X}, lambda x: 2 * math.fsum(x) * np.ones(4)),
 ]  # fmt: skip
 LOST = "rounding inside leaves fewer digits than the tolerance asks for"

@@ -18,7 +18,6 @@ import numpy as np
 from battery.code.entries import Entry, about, some
 
 X, M = some(5), some(3, 4)
-SQUARE = {"right": lambda x: 2 * x, "wrong": {"a half": lambda x: x}}
 
 
 def double_of(x):
@@ -120,18 +119,6 @@ def by_flat(x):
     return out.sum()
 
 
-def by_enumerated_index(m):
-    total = 0.0
-    for (i, j), v in np.ndenumerate(m):
-        total = total + (i + 1) * v**2 - j * v
-    return total
-
-
-def by_enumerated_slope(m):
-    i, j = np.indices(m.shape)
-    return 2 * (i + 1) * m - j
-
-
 def by_threads(x):
     with ThreadPoolExecutor(2) as pool:
         return sum(pool.map(lambda v: v**2, x))
@@ -205,16 +192,6 @@ def by_exception(x):
 
 def by_masked(x):
     return np.ma.array(x, mask=np.asarray(x) > 100).compressed().dot(x)
-
-
-def by_trapezoid(x):
-    return np.trapezoid(x**2, dx=0.5)
-
-
-def by_trapezoid_slope(x):
-    w = np.full(len(x), 0.5)
-    w[[0, -1]] = 0.25
-    return 2 * w * x
 
 
 def by_cache(x):
@@ -305,20 +282,6 @@ def nested_first_layer_only(p, scale):
     return found
 
 
-def outer_sum(a, b):
-    return np.sum((a[:, None] + b) ** 2)
-
-
-def outer_sum_slope(a, b):
-    s = 2 * (a[:, None] + b)
-    return s.sum(1), s.sum(0)
-
-
-def outer_sum_averaged(a, b):
-    s = 2 * (a[:, None] + b)
-    return s.sum(1), s.mean(0)
-
-
 def column_bias(m, bias):
     return m * np.exp(bias)
 
@@ -347,13 +310,6 @@ def statistics_sample_variance(x, seeds):
 
 def class_score(w, label, x):
     return (w @ x)[label]
-
-
-def counted(w, n):
-    total = 0.0
-    for k in range(1, n + 1):
-        total = total + w**k / k
-    return total
 
 
 def flagged(x, squared=True):
@@ -418,20 +374,16 @@ ENTRIES: list[Entry] = [
     *about(STALE.forward, {"x": X}, wrong={"stale": STALE.backward}),
     *about(ADDING.forward, {"x": X}, wrong={"added to the last one": ADDING.backward}),
     *about(by_apply_along_axis, {"m": M}, by_apply_back, {"ends exchanged": lambda m, seed: by_apply_back(m[:, ::-1], seed) * 2}),
-    *about(by_enumerated_index, {"m": M}, by_enumerated_slope, {"an index too low": lambda m: by_enumerated_slope(m) - 2 * m}),
-    *about(by_trapezoid, {"x": X}, by_trapezoid_slope, {"the ends in full": lambda x: x}),
     *about(by_cache, {"x": X}, by_cache_slope, {"the cached one as a constant": lambda x: by_cache_slope(x) * (np.arange(5) > 0)}),
     *about(windows, {"x": X}, windows_slope, {"overwritten": windows_once}),
     *about(phase, {"x": np.array([0.8, 1.3])}, phase_slope, {"not conjugated": phase_not_conjugated}),
     *about(with_namedtuple, {"model": Model(X, 0.3), "x": some(3, 5)}, namedtuple_slope, {"the bias averaged": namedtuple_bias_averaged}, wrt="model"),
     *about(nested, {"p": LAYERS, "scale": 2}, nested_slope, {"the first layer only": nested_first_layer_only}, wrt="p"),
-    *about(outer_sum, {"a": some(3), "b": some(4)}, outer_sum_slope, {"averaged": outer_sum_averaged}),
     *about(column_bias, {"m": M, "bias": some(3, 1)}, column_bias_back, {"not summed": column_bias_not_summed}),
     *about(statistics, {"x": X}, statistics_back, {"of a sample": statistics_sample_variance}),
     *about(class_score, {"w": M, "label": 1, "x": some(4)}, lambda w, label, x: np.outer(np.eye(3)[label], x), {
         "all classes": lambda w, label, x: np.outer(np.ones(3), x),
     }, wrt="w"),
-    *about(counted, {"w": 0.7, "n": 5}, lambda w, n: sum(w**k for k in range(n)), {"one too many": lambda w, n: sum(w**k for k in range(n + 1))}, wrt="w"),
     *about(flagged, {"x": X, "squared": False}, lambda x, squared: np.ones_like(x), {"of the other flag": lambda x, squared: 2 * x}, wrt="x"),
     *about(single, {"x": some(6).astype(np.float32)}, single_slope, {"a thousandth": single_off}),
     *about(single, {"x": some(6).astype(np.float32)}, single_in_single, {"a half": lambda x: single_in_single(x) / 2}),

@@ -68,26 +68,6 @@ def sorted_weights_inverse(x):
     return np.argsort(x).astype(float)
 
 
-def quartile(x):
-    return np.quantile(x, 0.25)
-
-
-def quartile_slope(x):
-    return one_of(x, np.argsort(x)[1])
-
-
-def range_of(x):
-    return x.max() - x.min()
-
-
-def top_two(x):
-    return np.sum(np.partition(x, -2)[-2:] ** 2)
-
-
-def sign_flip(x):
-    return np.sum(np.sign(x) * x**2)
-
-
 def steps(x):
     return np.sum(np.floor(x) * x)
 
@@ -114,15 +94,6 @@ def piecewise_slope(x):
     return np.select([x < -1, x < 1], [-2, 2 * x], 2.0)
 
 
-def soft_threshold(x, t):
-    return np.sum((np.sign(x) * np.maximum(np.abs(x) - t, 0)) ** 2)
-
-
-def soft_threshold_slope(x, t):
-    s = np.sign(x) * np.maximum(np.abs(x) - t, 0)
-    return 2 * s, -2 * np.sum(np.abs(s))
-
-
 def norm_at_zero(x):
     return np.sqrt(np.sum(x**2) + 1e-12)
 
@@ -141,20 +112,6 @@ def tax_rate(income):
 
 def average_rate(income):
     return tax(income) / income
-
-
-def recursive(x, depth=6):
-    if depth == 0:
-        return x
-    return recursive(np.abs(x - 1.1), depth - 1)
-
-
-def recursive_slope(x):
-    d = 1.0
-    for _ in range(6):
-        d *= 1.0 if x > 1.1 else -1.0
-        x = abs(x - 1.1)
-    return d
 
 
 def elu(x):
@@ -178,21 +135,11 @@ def cubed_relu(x):
     return np.maximum(x, 0) ** 3
 
 
-def distance_to_box(x):
-    return np.sqrt(np.sum(np.maximum(np.maximum(-1 - x, x - 1), 0) ** 2))
-
-
-def distance_slope(x):
-    d = np.maximum(np.maximum(-1 - x, x - 1), 0)
-    return np.sign(x) * d / np.sqrt(np.sum(d**2))
-
-
 FAR = np.array([0.4, -2.5, 1.7])
 ENTRIES: list[Entry] = [
     *about(relu, {"x": X}, lambda x: (x > 0) * (2 * x + 1), {"on all sides": lambda x: 2 * x + 1, "a half at the other side": lambda x: np.where(x > 0, 2 * x + 1, 0.5)}),
     *about(relu, {"x": ACROSS}, lambda x: (x > 0) * (2 * x + 1), {"beyond both sides": lambda x: np.where(x == 0, 1.5, (x > 0) * (2 * x + 1))}),
     *about(relu, {"x": ACROSS}, lambda x: (x >= 0) * (2 * x + 1), {"a wrong sign at the boundary": lambda x: np.where(x == 0, -1.0, (x > 0) * (2 * x + 1))}),
-    *about(leaky, {"x": X}, lambda x: np.where(x > 0, 1, 0.1), {"the slope's sign": lambda x: np.where(x > 0, 1, -0.1)}),
     *about(leaky, {"x": np.array([1e-9, -1e-9, 1e-6])}, lambda x: np.where(x > 0, 1, 0.1), {"sides exchanged": lambda x: np.where(x > 0, 0.1, 1)}),
     *about(relu_of_python, {"x": 0.0}, lambda x: 0.0, {"beyond": lambda x: 2.0, "below": lambda x: -0.5}),
     *about(relu_of_python, {"x": 0.0}, lambda x: 1.0),
@@ -202,31 +149,21 @@ ENTRIES: list[Entry] = [
     *about(absolute, {"x": ACROSS}, lambda x: np.where(x >= 0, 1.0, -1.0)),
     *about(clipped, {"x": np.array([-1.5, -0.3, 0.8, 1.2])}, lambda x: 3.0 * (np.abs(x) < 1), {"all through": lambda x: 3 * np.ones(4), "one side": lambda x: 3.0 * (x < 1)}),
     *about(clipped, {"x": np.array([-1.0, 1.0, 0.0])}, lambda x: 3.0 * (np.abs(x) <= 1), {"beyond at the edge": lambda x: np.array([-3.0, 3.0, 3.0])}),
-    *about(hardest, {"x": X}, lambda x: one_of(x, x.argmax()), {"the smallest": lambda x: one_of(x, x.argmin()), "evenly": lambda x: np.full(5, 0.2)}),
     *about(hardest, {"x": np.array([1.0, 2.0, 2.0])}, lambda x: np.array([0, 0.5, 0.5]), {"each of a tie": lambda x: np.array([0.0, 1.5, 1.5])}),
     *about(hardest, {"x": np.array([1.0, 2.0, 2.0])}, lambda x: np.array([0.0, 1.0, 0.0])),
     *about(middle, {"x": X}, middle_slope, {"as a mean": middle_as_mean}),
     *about(sorted_weights, {"x": np.array([0.3, 1.2, -0.7, 0.9, 2.0])}, sorted_weights_slope, {"the permutation's inverse": sorted_weights_inverse}),
-    *about(quartile, {"x": X}, quartile_slope, {"the next one": lambda x: one_of(x, np.argsort(x)[2])}),
-    *about(range_of, {"x": X}, lambda x: one_of(x, x.argmax()) - one_of(x, x.argmin()), {"added": lambda x: one_of(x, x.argmax()) + one_of(x, x.argmin())}),
-    *about(top_two, {"x": X}, lambda x: 2 * x * (x >= np.sort(x)[-2]), {"the top one": lambda x: 2 * x * (x >= x.max())}),
-    *about(sign_flip, {"x": X}, lambda x: 2 * np.abs(x), {"the sign forgotten": lambda x: 2 * x}),
     *about(steps, {"x": X}, np.floor, {"of a smooth step": lambda x: np.floor(x) + x}),
     *about(straight_through, {"x": X}, np.zeros_like, {"straight through": lambda x: 2 * np.round(x)}),
-    *about(sawtooth, {"x": 2.7}, lambda x: 2 * np.mod(x, 1.0), {"not wrapped": lambda x: 2 * x}),
     *about(sawtooth, {"x": -0.3}, lambda x: 2 * np.mod(x, 1.0), {"as fmod": lambda x: 2 * math.fmod(x, 1.0)}),
     *about(piecewise, {"x": FAR}, piecewise_slope, {"a branch's sign": lambda x: np.abs(piecewise_slope(x))}),
     *about(piecewise, {"x": np.array([1.0, -1.0, 0.0])}, piecewise_slope, {"a jump at the joint": lambda x: np.array([2.0, 2.0, 0.0])}),
-    *about(soft_threshold, {"x": X, "t": 0.7}, soft_threshold_slope, {"the threshold's sign": lambda x, t: (soft_threshold_slope(x, t)[0], -soft_threshold_slope(x, t)[1])}),
     *about(norm_at_zero, {"x": np.zeros(3)}, lambda x: x / norm_at_zero(x), {"a direction": lambda x: np.ones(3)}),
     *about(tax, {"income": 55.0}, tax_rate, {"on average": average_rate}),
     *about(tax, {"income": 10.0}, tax_rate, {"of the third": lambda income: 0.4}),
-    *about(recursive, {"x": 0.4}, recursive_slope, {"its sign": lambda x: -recursive_slope(x)}),
-    *about(elu, {"x": X}, lambda x: np.where(x > 0, 1, np.exp(np.minimum(x, 0))), {"of its value": lambda x: np.where(x > 0, 1, np.expm1(np.minimum(x, 0)))}),
     *about(elu, {"x": np.zeros(2)}, np.ones_like, {"none": np.zeros_like}),
     *about(safe_log, {"x": np.array([0.5, -1.0, 2.0])}, lambda x: np.where(x > 1e-3, 1 / x, 0), {"of what is cut off": lambda x: 1 / np.maximum(x, 1e-3)}),
     *about(masked_mean, {"x": X}, lambda x: (x > 0) / (x > 0).sum(), {"of all": lambda x: (x > 0) / len(x)}),
     *about(smooth_but_written_by_abs, {"x": 0.0}, lambda x: 0.0, {"one": lambda x: 1.0}),
     *about(cubed_relu, {"x": 0.0}, lambda x: 0.0, {"three": lambda x: 3.0}),
-    *about(distance_to_box, {"x": FAR}, distance_slope, {"squared": lambda x: distance_slope(x) * distance_to_box(x) * 2}),
 ]  # fmt: skip

@@ -28,33 +28,6 @@ def dense_without_activation(x, w, b, seed):
     return seed @ w.T, x.T @ seed, seed.sum(axis=0)
 
 
-def layer_norm(x, gain, shift):
-    mean = x.mean(axis=-1, keepdims=True)
-    var = x.var(axis=-1, keepdims=True)
-    return (x - mean) / np.sqrt(var + EPS) * gain + shift
-
-
-def layer_norm_back(x, gain, shift, seed):
-    inverse = 1 / np.sqrt(x.var(axis=-1, keepdims=True) + EPS)
-    h = (x - x.mean(axis=-1, keepdims=True)) * inverse
-    g = seed * gain
-    gx = inverse * (g - g.mean(axis=-1, keepdims=True) - h * (g * h).mean(axis=-1, keepdims=True))
-    return gx, (seed * h).sum(axis=0), seed.sum(axis=0)
-
-
-def layer_norm_variance_constant(x, gain, shift, seed):
-    inverse = 1 / np.sqrt(x.var(axis=-1, keepdims=True) + EPS)
-    h = (x - x.mean(axis=-1, keepdims=True)) * inverse
-    g = seed * gain
-    return inverse * (g - g.mean(axis=-1, keepdims=True)), (seed * h).sum(axis=0), seed.sum(axis=0)
-
-
-def layer_norm_broadcast(x, gain, shift, seed):
-    gx, _, gb = layer_norm_back(x, gain, shift, seed)
-    h = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + EPS)
-    return gx, (seed * h).mean(axis=0), gb
-
-
 def batch_norm(x, gain, shift):
     out = np.empty_like(x)
     for j in range(x.shape[1]):
@@ -118,25 +91,6 @@ def attention_transposed(q, k, v, seed):
     return gs @ k, gs @ q, p.T @ seed
 
 
-def causal_attention(q, k, v):
-    scores = q @ k.T
-    mask = np.triu(np.ones(scores.shape, bool), 1)
-    return softmax(np.where(mask, -1e9, scores)) @ v
-
-
-def causal_back(q, k, v, seed):
-    scores = q @ k.T
-    p = softmax(np.where(np.triu(np.ones(scores.shape, bool), 1), -1e9, scores))
-    gs = p * (seed @ v.T - np.sum(seed @ v.T * p, axis=-1, keepdims=True))
-    return gs @ k, gs.T @ q, p.T @ seed
-
-
-def causal_unmasked(q, k, v, seed):
-    p = softmax(q @ k.T)
-    gs = p * (seed @ v.T - np.sum(seed @ v.T * p, axis=-1, keepdims=True))
-    return gs @ k, gs.T @ q, p.T @ seed
-
-
 def conv1d(x, w):
     n = len(x) - len(w) + 1
     out = np.zeros(n)
@@ -165,32 +119,6 @@ def conv1d_overwritten(x, w, seed):
     for i, s in enumerate(seed):
         gx[i : i + len(w)] = s * w
     return gx, conv1d_back(x, w, seed)[1]
-
-
-def conv2d(x, w):
-    """(C, H, W) with filters (F, C, k, k)."""
-    f, _, k, _ = w.shape
-    height, width = x.shape[1] - k + 1, x.shape[2] - k + 1
-    out = np.zeros((f, height, width))
-    for i in range(height):
-        for j in range(width):
-            out[:, i, j] = np.tensordot(w, x[:, i : i + k, j : j + k], axes=3)
-    return out
-
-
-def conv2d_back(x, w, seed):
-    gx, gw = np.zeros_like(x), np.zeros_like(w)
-    k = w.shape[-1]
-    for i in range(seed.shape[1]):
-        for j in range(seed.shape[2]):
-            gx[:, i : i + k, j : j + k] += np.tensordot(seed[:, i, j], w, axes=1)
-            gw += seed[:, i, j, None, None, None] * x[:, i : i + k, j : j + k]
-    return gx, gw
-
-
-def conv2d_transposed_kernel(x, w, seed):
-    gx, _ = conv2d_back(x, w.transpose(0, 1, 3, 2), seed)
-    return gx, conv2d_back(x, w, seed)[1]
 
 
 def max_pool(x):
@@ -254,69 +182,8 @@ def rnn_untransposed(xs, U, V, h0):
     return gU, gV, V @ np.linalg.solve(V.T, gh)
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def lstm_cell(x, c, W):
-    i, f, o, g = np.split(W @ x, 4)
-    new = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-    return sigmoid(o) * np.tanh(new), new
-
-
-def lstm_cell_back(x, c, W, seeds):
-    i, f, o, g = np.split(W @ x, 4)
-    i, f, o, g = sigmoid(i), sigmoid(f), sigmoid(o), np.tanh(g)
-    new = f * c + i * g
-    gh, gc = seeds
-    gc = gc + gh * o * (1 - np.tanh(new) ** 2)
-    inner = np.concatenate(
-        [
-            gc * g * i * (1 - i),
-            gc * c * f * (1 - f),
-            gh * np.tanh(new) * o * (1 - o),
-            gc * i * (1 - g**2),
-        ]
-    )
-    return W.T @ inner, gc * f, np.outer(inner, x)
-
-
-def lstm_cell_state_forgotten(x, c, W, seeds):
-    return lstm_cell_back(x, c, W, (seeds[0], 0 * seeds[1]))
-
-
-def gelu(x):
-    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-
-
-def gelu_back(x, seed):
-    a = np.sqrt(2 / np.pi)
-    t = np.tanh(a * (x + 0.044715 * x**3))
-    return seed * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * a * (1 + 3 * 0.044715 * x**2))
-
-
-def gelu_cube_forgotten(x, seed):
-    a = np.sqrt(2 / np.pi)
-    t = np.tanh(a * (x + 0.044715 * x**3))
-    return seed * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * a)
-
-
 def dropout(x, keep):
     return x * keep / 0.8
-
-
-def rms_norm(x, gain):
-    return x * gain / np.sqrt(np.mean(x**2) + EPS)
-
-
-def rms_norm_back(x, gain, seed):
-    r = np.sqrt(np.mean(x**2) + EPS)
-    return seed * gain / r - x * np.sum(seed * gain * x) / (len(x) * r**3), seed * x / r
-
-
-def rms_norm_summed(x, gain, seed):
-    r = np.sqrt(np.mean(x**2) + EPS)
-    return seed * gain / r - x * np.sum(seed * gain * x) / r**3, seed * x / r
 
 
 QKV = {"q": some(3, 2), "k": some(3, 2, state=1), "v": some(3, 4, state=2)}
@@ -328,24 +195,14 @@ RNN = {
 }
 ENTRIES: list[Entry] = [
     *about(dense, {"x": X, "w": W, "b": B}, dense_back, {"the bias averaged": dense_averaged, "without its activation": dense_without_activation}),
-    *about(layer_norm, {"x": X, "gain": some(3, state=5), "shift": some(3, state=6)}, layer_norm_back, {
-        "the variance as a constant": layer_norm_variance_constant, "the gain averaged": layer_norm_broadcast,
-    }),
     *about(batch_norm, {"x": X, "gain": some(3, state=5), "shift": some(3, state=6)}, batch_norm_back, {"as in inference": batch_norm_running}),
     *about(softmax, {"x": X}, softmax_back, {"its diagonal alone": softmax_diagonal}),
     *about(attention, QKV, attention_back, {"unscaled": attention_unscaled, "a matrix not transposed": attention_transposed}),
-    *about(causal_attention, QKV, causal_back, {"unmasked": causal_unmasked}),
     *about(conv1d, {"x": some(7), "w": some(3, state=1)}, conv1d_back, {"flipped": conv1d_flipped, "overwritten": conv1d_overwritten}),
-    *about(conv2d, {"x": some(2, 4, 4), "w": some(2, 2, 2, 2, state=1)}, conv2d_back, {"a transposed kernel": conv2d_transposed_kernel}),
     *about(max_pool, {"x": some(4, 4, state=8)}, max_pool_back, {"as an average": average_pool_back}),
     *about(embedding, {"table": some(5, 2), "tokens": np.array([0, 3, 3, 1])}, embedding_back, {"a token twice": embedding_buffered}, wrt="table"),
     *about(rnn, RNN, rnn_back, {"truncated": rnn_truncated, "not transposed": rnn_untransposed}, wrt=["U", "V", "h0"]),
-    *about(lstm_cell, {"x": some(3), "c": some(2, state=1), "W": some(8, 3, state=2)}, lstm_cell_back, {
-        "the cell's seed forgotten": lstm_cell_state_forgotten,
-    }),
-    *about(gelu, {"x": X}, gelu_back, {"the cube forgotten": gelu_cube_forgotten}),
     *about(dropout, {"x": B, "keep": np.array([1.0, 0.0])}, lambda x, keep, seed: seed * keep / 0.8, {
         "not scaled": lambda x, keep, seed: seed * keep, "not masked": lambda x, keep, seed: seed / 0.8,
     }, wrt="x"),
-    *about(rms_norm, {"x": some(4), "gain": some(4, state=1)}, rms_norm_back, {"a sum for a mean": rms_norm_summed}),
 ]  # fmt: skip

@@ -6,27 +6,9 @@ import math
 
 import numpy as np
 
-from battery.code.entries import Entry, about, positive, some
+from battery.code.entries import Entry, about, some
 
 X = some(6)
-
-
-def horner(coefficients, x):
-    total = 0.0
-    for c in coefficients:
-        total = total * x + c
-    return total
-
-
-def horner_slope(coefficients, x):
-    n = len(coefficients)
-    by_x = sum((n - 1 - i) * c * x ** (n - 2 - i) for i, c in enumerate(coefficients[:-1]))
-    return np.array([x ** (n - 1 - i) for i in range(n)]), by_x
-
-
-def horner_reversed(coefficients, x):
-    by_coefficients, by_x = horner_slope(coefficients, x)
-    return by_coefficients[::-1], by_x
 
 
 def running_mean(x, alpha):
@@ -101,45 +83,6 @@ def cumulative_product_forward_sum(x, seed):
     return np.cumsum(seed * np.cumprod(x)) / x
 
 
-def soft_dtw(a, b, gamma=0.5):
-    n, m = len(a), len(b)
-    D = np.full((n + 1, m + 1), np.inf)
-    D[0, 0] = 0.0
-    for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            before = np.array([D[i - 1, j], D[i, j - 1], D[i - 1, j - 1]])
-            low = before.min()
-            D[i, j] = (
-                (a[i - 1] - b[j - 1]) ** 2
-                + low
-                - gamma * np.log(np.sum(np.exp(-(before - low) / gamma)))
-            )
-    return D[n, m]
-
-
-def soft_dtw_slope(a, b, gamma=0.5, hard=False):
-    n, m = len(a), len(b)
-    D, E = np.full((n + 2, m + 2), np.inf), np.zeros((n + 2, m + 2))
-    D[0, 0] = 0.0
-    weights = np.zeros((n + 2, m + 2, 3))
-    for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            before = np.array([D[i - 1, j], D[i, j - 1], D[i - 1, j - 1]])
-            low = before.min()
-            e = np.exp(-(before - low) / gamma)
-            weights[i, j] = np.eye(3)[before.argmin()] if hard else e / e.sum()
-            D[i, j] = (a[i - 1] - b[j - 1]) ** 2 + low - gamma * np.log(e.sum())
-    E[n, m] = 1.0
-    ga = np.zeros(n)
-    for i in range(n, 0, -1):
-        for j in range(m, 0, -1):
-            E[i - 1, j] += E[i, j] * weights[i, j, 0]
-            E[i, j - 1] += E[i, j] * weights[i, j, 1]
-            E[i - 1, j - 1] += E[i, j] * weights[i, j, 2]
-            ga[i - 1] += 2 * E[i, j] * (a[i - 1] - b[j - 1])
-    return ga
-
-
 def viterbi(scores, transitions):
     best = scores[0]
     for row in scores[1:]:
@@ -172,126 +115,6 @@ def viterbi_greedy(scores, transitions):
     gs = np.zeros_like(scores)
     gs[np.arange(len(scores)), scores.argmax(axis=1)] = 1
     return gs, viterbi_slope(scores, transitions)[1]
-
-
-def forward_algorithm(log_start, log_trans, emissions):
-    alpha = log_start + emissions[0]
-    for e in emissions[1:]:
-        alpha = np.logaddexp.reduce(alpha[:, None] + log_trans, axis=0) + e
-    return np.logaddexp.reduce(alpha)
-
-
-def forward_algorithm_slope(log_start, log_trans, emissions):
-    alphas = [log_start + emissions[0]]
-    for e in emissions[1:]:
-        alphas.append(np.logaddexp.reduce(alphas[-1][:, None] + log_trans, axis=0) + e)
-    total, beta = np.logaddexp.reduce(alphas[-1]), np.zeros(len(log_start))
-    gt = np.zeros_like(log_trans)
-    for t in range(len(emissions) - 1, 0, -1):
-        pairs = alphas[t - 1][:, None] + log_trans + emissions[t] + beta - total
-        gt += np.exp(pairs)
-        beta = np.logaddexp.reduce(log_trans + emissions[t] + beta, axis=1)
-    return np.exp(alphas[0] + beta - total), gt
-
-
-def forward_algorithm_filtered(log_start, log_trans, emissions):
-    """The filtered probability of the first state in place of the smoothed one."""
-    a = log_start + emissions[0]
-    return np.exp(a - np.logaddexp.reduce(a)), forward_algorithm_slope(
-        log_start, log_trans, emissions
-    )[1]
-
-
-def euler_decay(k, y0):
-    y, dt = y0, 0.05
-    for _ in range(20):
-        y = y - dt * k * y
-    return y
-
-
-def rk4_pendulum(theta, omega):
-    def slope(s):
-        return np.array([s[1], -9.81 * np.sin(s[0])])
-
-    s, h = np.array([theta, omega]), 0.02
-    for _ in range(10):
-        k1 = slope(s)
-        k2 = slope(s + 0.5 * h * k1)
-        k3 = slope(s + 0.5 * h * k2)
-        k4 = slope(s + h * k3)
-        s = s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return s[0] ** 2 + 0.5 * s[1]
-
-
-def rk4_slope(theta, omega, weights=(1, 2, 2, 1)):
-    """By the tangents of both starting values, beside the steps."""
-    s, T, h = np.array([theta, omega]), np.eye(2), 0.02
-    for _ in range(10):
-        ks, ts = [], []
-        for c in (0, 0.5, 0.5, 1):
-            p = s + (c * h * ks[-1] if ks else 0)
-            D = T + (c * h * ts[-1] if ts else 0)
-            ks.append(np.array([p[1], -9.81 * np.sin(p[0])]))
-            ts.append(np.array([[0, 1], [-9.81 * np.cos(p[0]), 0]]) @ D)
-        s = s + h / 6 * (ks[0] + 2 * ks[1] + 2 * ks[2] + ks[3])
-        T = T + h / sum(weights) * sum(w * t for w, t in zip(weights, ts))
-    found = np.array([2 * s[0], 0.5]) @ T
-    return found[0], found[1]
-
-
-def rk4_evenly_weighted(theta, omega):
-    return rk4_slope(theta, omega, (1, 1, 1, 1))
-
-
-def lotka_volterra(parameters):
-    a, b, c, d = parameters
-    prey, hunters = 1.0, 0.5
-    for _ in range(40):
-        prey, hunters = (
-            prey + 0.05 * (a * prey - b * prey * hunters),
-            hunters + 0.05 * (d * prey * hunters - c * hunters),
-        )
-    return prey + 2 * hunters
-
-
-def lotka_volterra_slope(parameters, simultaneous=True):
-    a, b, c, d = parameters
-    u, v, T = 1.0, 0.5, np.zeros((2, 4))
-    for _ in range(40):
-        J = np.array(
-            [[1 + 0.05 * (a - b * v), -0.05 * b * u], [0.05 * d * v, 1 + 0.05 * (d * u - c)]]
-        )
-        if not simultaneous:
-            J[1, 0] = 0
-        T = J @ T + 0.05 * np.array([[u, -u * v, 0, 0], [0, 0, -v, u * v]])
-        u, v = u + 0.05 * (a * u - b * u * v), v + 0.05 * (d * u * v - c * v)
-    return np.array([1, 2]) @ T
-
-
-def thomas(lower, diagonal, upper, b):
-    """A tridiagonal system by elimination, in place."""
-    d, r = diagonal.copy(), b.copy()
-    for i in range(1, len(d)):
-        w = lower[i - 1] / d[i - 1]
-        d[i] -= w * upper[i - 1]
-        r[i] -= w * r[i - 1]
-    x = np.zeros_like(r)
-    x[-1] = r[-1] / d[-1]
-    for i in range(len(d) - 2, -1, -1):
-        x[i] = (r[i] - upper[i] * x[i + 1]) / d[i]
-    return x
-
-
-def thomas_back(lower, diagonal, upper, b, seed):
-    A = np.diag(diagonal) + np.diag(lower, -1) + np.diag(upper, 1)
-    x, g = np.linalg.solve(A, b), np.linalg.solve(A.T, seed)
-    return -g[1:] * x[:-1], -g * x, -g[:-1] * x[1:], g
-
-
-def thomas_not_transposed(lower, diagonal, upper, b, seed):
-    A = np.diag(diagonal) + np.diag(lower, -1) + np.diag(upper, 1)
-    x, g = np.linalg.solve(A, b), np.linalg.solve(A, seed)
-    return -g[1:] * x[:-1], -g * x, -g[:-1] * x[1:], g
 
 
 def kalman(q, observations):
@@ -380,20 +203,6 @@ def until_slope(x):
     return np.full_like(x, factor * (n + 1))
 
 
-def continued_fraction(x):
-    y = 0.0
-    for k in range(20, 0, -1):
-        y = k / (x + y)
-    return y
-
-
-def continued_fraction_slope(x):
-    y, d = 0.0, 0.0
-    for k in range(20, 0, -1):
-        y, d = k / (x + y), -k / (x + y) ** 2 * (1 + d)
-    return d
-
-
 def python_floats(x):
     total = 0.0
     for v in x:
@@ -401,39 +210,16 @@ def python_floats(x):
     return total
 
 
-TRIDIAGONAL = {
-    "lower": some(4),
-    "diagonal": 4 + positive(5),
-    "upper": some(4, state=1),
-    "b": some(5, state=2),
-}
-HMM = {
-    "log_start": np.log([0.6, 0.4]),
-    "log_trans": np.log([[0.7, 0.3], [0.2, 0.8]]),
-    "emissions": some(4, 2),
-}
 ENTRIES: list[Entry] = [
-    *about(horner, {"coefficients": X, "x": 0.7}, horner_slope, {"reversed": horner_reversed}),
     *about(running_mean, {"x": X, "alpha": 0.3}, running_mean_back, {"nothing carried": running_mean_without_carry}),
     *about(square_root, {"a": 3.0}, lambda a: 0.5 / math.sqrt(a), {"of the last step": lambda a: 0.5 + 0.5 / math.sqrt(a)}),
     *about(logistic_map, {"r": 2.9, "x": 0.4}, logistic_map_slope, {"the last step alone": logistic_map_last_step}),
     *about(cumulative_product, {"x": X}, cumulative_product_back, {"summed from the front": cumulative_product_forward_sum}),
-    *about(soft_dtw, {"a": some(4), "b": some(3, state=1)}, soft_dtw_slope, {"hard": lambda a, b: soft_dtw_slope(a, b, hard=True)}, wrt="a"),
     *about(viterbi, {"scores": some(5, 3), "transitions": 3 * some(3, 3, state=1)}, viterbi_slope, {"greedy": viterbi_greedy}),
-    *about(forward_algorithm, HMM, forward_algorithm_slope, {"filtered, not smoothed": forward_algorithm_filtered}, wrt=["log_start", "log_trans"]),
-    *about(euler_decay, {"k": 0.8, "y0": 2.0}, lambda k, y: (-20 * 0.05 * (1 - 0.05 * k) ** 19 * y, (1 - 0.05 * k) ** 20), {
-        "of the exact solution": lambda k, y: (-math.exp(-k) * y, math.exp(-k)),
-    }),
-    *about(rk4_pendulum, {"theta": 0.6, "omega": -0.4}, rk4_slope, {"weights all alike": rk4_evenly_weighted}),
-    *about(lotka_volterra, {"parameters": np.array([1.1, 0.4, 0.9, 0.3])}, lotka_volterra_slope, {
-        "one coupling forgotten": lambda p: lotka_volterra_slope(p, simultaneous=False),
-    }),
-    *about(thomas, TRIDIAGONAL, thomas_back, {"not transposed": thomas_not_transposed}),
     *about(kalman, {"q": 0.3, "observations": X}, kalman_slope, {"the gain as a constant": kalman_gain_constant}, wrt="q"),
     *about(unrolled_descent, {"rate": 0.05, "w": X}, unrolled_slope, {"of first order": unrolled_first_order}),
     *about(running_maximum, {"x": X}, running_maximum_slope, {"the maximum as a constant": running_maximum_constant}),
     *about(until_it_is_small, {"x": X}, until_slope, {"the count forgotten": lambda x: until_slope(x) / 3}),
-    *about(continued_fraction, {"x": 1.3}, continued_fraction_slope, {"its sign": lambda x: -continued_fraction_slope(x)}),
     *about(python_floats, {"x": X}, lambda x: np.exp(-x * x) * (np.cos(x) - 2 * x * np.sin(x)), {
         "a missing term": lambda x: np.exp(-x * x) * np.cos(x),
     }),

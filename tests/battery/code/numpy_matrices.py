@@ -45,10 +45,6 @@ def solution_outer_transposed(A, b):
     return by_A.T, by_b
 
 
-def inverse_trace(A):
-    return np.trace(np.linalg.inv(A))
-
-
 def determinant(A):
     return np.linalg.det(A)
 
@@ -67,33 +63,6 @@ def multivariate_normal_slope(mean, S, x):
 def multivariate_normal_half_forgotten(mean, S, x):
     g = np.linalg.solve(S, x - mean)
     return g, np.outer(g, g) - np.linalg.inv(S)
-
-
-def gaussian_process(log_length, log_noise, t, y):
-    """The log marginal likelihood with a squared exponential kernel."""
-    K = np.exp(-0.5 * (t[:, None] - t[None, :]) ** 2 / np.exp(2 * log_length)) + np.exp(
-        2 * log_noise
-    ) * np.eye(len(t))
-    L = np.linalg.cholesky(K)
-    alpha = np.linalg.solve(L.T, np.linalg.solve(L, y))
-    return -0.5 * y @ alpha - np.log(np.diag(L)).sum()
-
-
-def gaussian_process_slope(log_length, log_noise, t, y):
-    D = (t[:, None] - t[None, :]) ** 2 / np.exp(2 * log_length)
-    E = np.exp(-0.5 * D)
-    K = E + np.exp(2 * log_noise) * np.eye(len(t))
-    inverse = np.linalg.inv(K)
-    alpha = inverse @ y
-    M = 0.5 * (np.outer(alpha, alpha) - inverse)
-    return np.sum(M * E * D), 2 * np.exp(2 * log_noise) * np.trace(M)
-
-
-def gaussian_process_without_trace(log_length, log_noise, t, y):
-    D = (t[:, None] - t[None, :]) ** 2 / np.exp(2 * log_length)
-    E = np.exp(-0.5 * D)
-    alpha = np.linalg.solve(E + np.exp(2 * log_noise) * np.eye(len(t)), y)
-    return 0.5 * alpha @ (E * D) @ alpha, gaussian_process_slope(log_length, log_noise, t, y)[1]
 
 
 def largest_eigenvalue(M):
@@ -129,28 +98,6 @@ def principal_projection_one_sided(S, x):
     )
 
 
-def nuclear_norm(M):
-    return np.linalg.svd(M, compute_uv=False).sum()
-
-
-def nuclear_norm_slope(M):
-    u, _, vt = np.linalg.svd(M, full_matrices=False)
-    return u @ vt
-
-
-def spectral_norm(M):
-    return np.linalg.norm(M, 2)
-
-
-def spectral_norm_slope(M):
-    u, _, vt = np.linalg.svd(M)
-    return np.outer(u[:, 0], vt[0])
-
-
-def frobenius(M):
-    return np.sqrt((M * M).sum())
-
-
 def volume_by_qr(M):
     return np.log(np.abs(np.diag(np.linalg.qr(M)[1]))).sum()
 
@@ -164,25 +111,6 @@ def least_squares_slope(A, b):
     x = np.linalg.lstsq(A, b, rcond=None)[0]
     r = A @ x - b
     return 2 * np.outer(r, x), -2 * r
-
-
-def pseudoinverse(M):
-    return np.sum(np.linalg.pinv(M))
-
-
-def pseudoinverse_slope(M):
-    P = np.linalg.pinv(M)
-    G = np.ones_like(P)
-    m, n = M.shape
-    term = (
-        -P.T @ G @ P.T + (np.eye(m) - M @ P) @ G.T @ P @ P.T + P.T @ P @ G.T @ (np.eye(n) - P @ M)
-    )
-    return term
-
-
-def pseudoinverse_as_inverse(M):
-    P = np.linalg.pinv(M)
-    return -P.T @ np.ones_like(P) @ P.T
 
 
 def heat_kernel(L, x):
@@ -202,14 +130,6 @@ def heat_kernel_commuting(L, x, seed):
     return -0.3 * E.T @ np.outer(seed, x), E.T @ seed
 
 
-def log_of_matrix(S):
-    return np.trace(scipy.linalg.logm(S).real @ S)
-
-
-def square_root_trace(S):
-    return np.trace(scipy.linalg.sqrtm(S).real)
-
-
 def lyapunov(A, Q):
     return np.trace(scipy.linalg.solve_continuous_lyapunov(A, Q))
 
@@ -218,20 +138,6 @@ def lyapunov_slope(A, Q):
     X = scipy.linalg.solve_continuous_lyapunov(A, Q)
     Y = scipy.linalg.solve_continuous_lyapunov(A.T, np.eye(len(A)))
     return -2 * Y @ X, Y
-
-
-def kronecker(A, B):
-    return np.sum(np.sin(np.kron(A, B)))
-
-
-def kronecker_slope(A, B):
-    C = np.cos(np.kron(A, B)).reshape(A.shape[0], B.shape[0], A.shape[1], B.shape[1])
-    return np.einsum("ikjl,kl->ij", C, B), np.einsum("ikjl,ij->kl", C, A)
-
-
-def kronecker_exchanged(A, B):
-    C = np.cos(np.kron(A, B)).reshape(B.shape[0], A.shape[0], B.shape[1], A.shape[1])
-    return np.einsum("kilj,kl->ij", C, B), np.einsum("kilj,ij->kl", C, A)
 
 
 def power_iteration(A, x):
@@ -254,26 +160,6 @@ def power_iteration_slope(A, x, normalized=True):
     return by_A, g
 
 
-def mahalanobis(L, x):
-    """By a factor given as a vector of its lower triangle."""
-    M = np.zeros((3, 3))
-    M[np.tril_indices(3)] = L
-    return np.sum((M.T @ x) ** 2)
-
-
-def mahalanobis_slope(L, x):
-    M = np.zeros((3, 3))
-    M[np.tril_indices(3)] = L
-    return (2 * np.outer(x, M.T @ x))[np.tril_indices(3)]
-
-
-def mahalanobis_upper(L, x):
-    M = np.zeros((3, 3))
-    M[np.tril_indices(3)] = L
-    return (2 * np.outer(x, M.T @ x))[np.triu_indices(3)]
-
-
-GP = {"log_length": 0.2, "log_noise": -1.0, "t": np.linspace(0, 3, 5), "y": some(5)}
 ENTRIES: list[Entry] = [
     *about(quadratic_form, {"A": A, "x": V}, lambda A, x: (np.outer(x, x), (A + A.T) @ x), {
         "as if symmetric": lambda A, x: (np.outer(x, x), 2 * A @ x),
@@ -282,25 +168,13 @@ ENTRIES: list[Entry] = [
     *about(log_det, {"S": A}, lambda S: np.linalg.inv(S).T, {"not transposed": np.linalg.inv}),
     *about(log_det_by_factor, {"S": S}, np.linalg.inv, {"its factor's": lambda S: np.linalg.inv(np.linalg.cholesky(S)).T}),
     *about(solution, {"A": A, "b": V}, solution_slope, {"not transposed": solution_not_transposed, "its outer product": solution_outer_transposed}),
-    *about(inverse_trace, {"A": A}, lambda A: -np.linalg.matrix_power(np.linalg.inv(A), 2).T, {
-        "not transposed": lambda A: -np.linalg.matrix_power(np.linalg.inv(A), 2), "its sign": lambda A: np.linalg.matrix_power(np.linalg.inv(A), 2).T,
-    }),
     *about(determinant, {"A": A}, lambda A: np.linalg.det(A) * np.linalg.inv(A).T, {"the adjugate": lambda A: np.linalg.det(A) * np.linalg.inv(A)}),
     *about(multivariate_normal, {"mean": V, "S": S, "x": U}, multivariate_normal_slope, {"a half": multivariate_normal_half_forgotten}, wrt=["mean", "S"]),
-    *about(gaussian_process, GP, gaussian_process_slope, {"without its trace": gaussian_process_without_trace}, wrt=["log_length", "log_noise"]),
     *about(largest_eigenvalue, {"M": A}, largest_eigenvalue_slope, {"a half": lambda M: largest_eigenvalue_slope(M) / 2}),
     *about(principal_projection, {"S": A, "x": U}, principal_projection_slope, {"of one side": principal_projection_one_sided}, wrt="S"),
-    *about(nuclear_norm, {"M": TALL}, nuclear_norm_slope, {"its factors exchanged": lambda M: np.flip(nuclear_norm_slope(M), 1)}),
-    *about(spectral_norm, {"M": TALL}, spectral_norm_slope, {"of another vector": lambda M: np.outer(np.linalg.svd(M)[0][:, 1], np.linalg.svd(M)[2][1])}),
-    *about(frobenius, {"M": B}, lambda M: M / frobenius(M), {"of its square": lambda M: 2 * M}),
     *about(volume_by_qr, {"M": TALL}, lambda M: np.linalg.pinv(M).T, {"of one row": lambda M: np.linalg.pinv(M).T * [[1.0], [0.0], [0.0], [0.0]]}),
     *about(least_squares, {"A": TALL, "b": some(4)}, least_squares_slope, {"its sign": lambda A, b: (least_squares_slope(A, b)[0], 2 * (A @ np.linalg.pinv(A) @ b - b))}),
-    *about(pseudoinverse, {"M": TALL}, pseudoinverse_slope, {"as an inverse": pseudoinverse_as_inverse}),
     *about(heat_kernel, {"L": some(2, 2, state=4), "x": some(2)}, heat_kernel_back, {"as if it commuted": heat_kernel_commuting}),
-    *about(log_of_matrix, {"S": definite(2)}, lambda S: scipy.linalg.logm(S).real + np.eye(2), {"a missing term": lambda S: scipy.linalg.logm(S).real}),
-    *about(square_root_trace, {"S": S}, lambda S: 0.5 * np.linalg.inv(scipy.linalg.sqrtm(S).real), {"a half": lambda S: np.linalg.inv(scipy.linalg.sqrtm(S).real)}),
     *about(lyapunov, {"A": A, "Q": S}, lyapunov_slope, {"a half": lambda A, Q: (lyapunov_slope(A, Q)[0] / 2, lyapunov_slope(A, Q)[1])}),
-    *about(kronecker, {"A": some(2, 2), "B": B}, kronecker_slope, {"exchanged": kronecker_exchanged}),
     *about(power_iteration, {"A": A, "x": V}, power_iteration_slope, {"the norm as a constant": lambda A, x: power_iteration_slope(A, x, normalized=False)}),
-    *about(mahalanobis, {"L": some(6), "x": V}, mahalanobis_slope, {"the other triangle": mahalanobis_upper}, wrt="L"),
 ]  # fmt: skip

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch.autograd import Function
 
-from battery.code.entries import Entry, held, positive, some
+from battery.code.entries import Entry, held, some
 
 X = {"x": some(6)}
 
@@ -66,51 +63,6 @@ class SwishWrongSaved(Function):
     backward = Swish.backward
 
 
-class Mish(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.mul(torch.tanh(F.softplus(x)))
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        t = F.softplus(x).tanh()
-        return g * (t + x * torch.sigmoid(x) * (1 - t * t))
-
-
-class MishWithoutSigmoid(Mish):
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        t = F.softplus(x).tanh()
-        return g * (t + x * (1 - t * t))
-
-
-class HardSwish(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * F.relu6(x + 3) / 6
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        slope = torch.where(
-            x < -3, torch.zeros_like(x), torch.where(x > 3, torch.ones_like(x), x / 3 + 0.5)
-        )
-        return g * slope
-
-
-class HardSwishHalf(HardSwish):
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * torch.where(
-            x < -3, torch.zeros_like(x), torch.where(x > 3, torch.ones_like(x), x / 6 + 0.5)
-        )
-
-
 class ReLU(Function):
     @staticmethod
     def forward(ctx, x):
@@ -163,60 +115,6 @@ class LeakyReLUStale(LeakyReLU):
         return torch.where(ctx.saved_tensors[0] > 0, g, LeakyReLUStale.slope * g), None
 
 
-class PReLU(Function):
-    @staticmethod
-    def forward(ctx, x, a):
-        ctx.save_for_backward(x, a)
-        return torch.where(x > 0, x, a * x)
-
-    @staticmethod
-    def backward(ctx, g):
-        x, a = ctx.saved_tensors
-        return torch.where(x > 0, g, a * g), torch.where(x > 0, torch.zeros_like(x), g * x).sum()
-
-
-class PReLUMean(PReLU):
-    @staticmethod
-    def backward(ctx, g):
-        x, a = ctx.saved_tensors
-        return torch.where(x > 0, g, a * g), torch.where(x > 0, torch.zeros_like(x), g * x).mean()
-
-
-class Softplus(Function):
-    @staticmethod
-    def forward(ctx, x, beta):
-        ctx.save_for_backward(x)
-        ctx.beta = beta
-        return torch.log1p(torch.exp(-torch.abs(beta * x))) / beta + torch.clamp(x, min=0)
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * torch.sigmoid(ctx.beta * ctx.saved_tensors[0]), None
-
-
-class SoftplusScaled(Softplus):
-    @staticmethod
-    def backward(ctx, g):
-        return g * torch.sigmoid(ctx.beta * ctx.saved_tensors[0]) / ctx.beta, None
-
-
-class LogCosh(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x + F.softplus(-2.0 * x) - math.log(2.0)
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[0].tanh()
-
-
-class LogCoshSigned(LogCosh):
-    @staticmethod
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[0].abs().tanh()
-
-
 class Round(Function):
     """Straight through: right for training, no gradient of rounding."""
 
@@ -265,45 +163,6 @@ class Reversal(Function):
     @staticmethod
     def backward(ctx, g):
         return -g
-
-
-class SafeSqrt(Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.sqrt(torch.clamp(x, min=1e-12))
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        return g / (2 * ctx.saved_tensors[0])
-
-
-class SafeSqrtTwice(SafeSqrt):
-    @staticmethod
-    def backward(ctx, g):
-        return g / (2 * ctx.saved_tensors[0].sqrt())
-
-
-class Polynomial(Function):
-    """Legendre's P3, as in PyTorch's tutorial."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return 0.5 * (5 * x**3 - 3 * x)
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 1.5 * (5 * x**2 - 1)
-
-
-class PolynomialConstant(Polynomial):
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 1.5 * (5 * x**2 + 1)
 
 
 class InPlace(Function):
@@ -383,18 +242,11 @@ KINKS = {"x": np.array([0.0, 1.0, -2.0])}
 ENTRIES: list[Entry] = [
     *held("torch", X, {"exp": of(Exp)}, {"exp forgets its seed": of(ExpForgetsItsSeed)}),
     *held("torch", X, {"swish": of(Swish)}, {"swish, a missing term": of(SwishMissingTerm), "swish saved its output": of(SwishWrongSaved)}),
-    *held("torch", X, {"mish": of(Mish)}, {"mish without its sigmoid": of(MishWithoutSigmoid)}),
-    *held("torch", {"x": np.array([-2.5, -1.0, 0.5, 1.7, 3.5])}, {"hardswish": of(HardSwish)}, {"hardswish, a half": of(HardSwishHalf)}),
     *held("torch", X, {"relu": of(ReLU)}, {"relu of the gradient, too": of(ReLUOfTheGradient)}),
     *held("torch", X, {"leaky relu": of(LeakyReLU, 0.1)}, {"leaky relu, another slope": of(LeakyReLUStale, 0.1)}),
-    *held("torch", {**X, "a": 0.25}, {"prelu": PReLU.apply}, {"prelu averaged": PReLUMean.apply}),
-    *held("torch", X, {"softplus": of(Softplus, 2.0)}, {"softplus scaled twice": of(SoftplusScaled, 2.0)}),
-    *held("torch", X, {"log cosh": of(LogCosh)}, {"log cosh without a sign": of(LogCoshSigned)}),
     *held("torch", X, {"round, zero": of(RoundZero)}, {"round, straight through": of(Round)}),
     *held("torch", X, {"clamp": of(ClampThrough, -1.0, 1.0)}, {"clamp on one side": of(ClampOneSide, -1.0, 1.0)}),
     *held("torch", X, wrong={"a gradient reversed": of(Reversal)}),
-    *held("torch", {"x": positive(4)}, {"square root": of(SafeSqrt)}, {"square root twice": of(SafeSqrtTwice)}),
-    *held("torch", X, {"Legendre": of(Polynomial)}, {"Legendre, a constant's sign": of(PolynomialConstant)}),
     *held("torch", X, {"in place": of(InPlace)}, {"in place, on what was saved": of(InPlaceMutatedSaved)}),
     *held("torch", KINKS, {"abs at its kink": plain(AtKinks)}, {"abs beyond its kink": plain(AtKinksBeyond)}),
     *held("torch", X, {"through NumPy": of(ThroughNumpy)}, {"through NumPy, the same function": of(ThroughNumpySign)}),

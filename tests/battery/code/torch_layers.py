@@ -61,25 +61,6 @@ class ScaleFirstRow(Scale):
         return g * s, (g * x)[0]
 
 
-class LogSoftmax(Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = x - x.logsumexp(-1, keepdim=True)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return g - y.exp() * g.sum(-1, keepdim=True)
-
-
-class LogSoftmaxDiagonal(LogSoftmax):
-    @staticmethod
-    def backward(ctx, g):
-        return g * (1 - ctx.saved_tensors[0].exp())
-
-
 class CrossEntropy(Function):
     @staticmethod
     def forward(ctx, logits, labels):
@@ -109,54 +90,6 @@ class CrossEntropyIgnoresSeed(CrossEntropy):
         return (p - F.one_hot(labels, p.shape[1])) / len(labels), None
 
 
-class LayerNorm(Function):
-    @staticmethod
-    def forward(ctx, x, w, b):
-        mean, var = x.mean(-1, keepdim=True), x.var(-1, unbiased=False, keepdim=True)
-        rstd = torch.rsqrt(var + 1e-5)
-        h = (x - mean) * rstd
-        ctx.save_for_backward(h, rstd, w)
-        return h * w + b
-
-    @staticmethod
-    def backward(ctx, g):
-        h, rstd, w = ctx.saved_tensors
-        gw = g * w
-        gx = rstd * (gw - gw.mean(-1, keepdim=True) - h * (gw * h).mean(-1, keepdim=True))
-        return gx, (g * h).sum(0), g.sum(0)
-
-
-class LayerNormUnbiased(LayerNorm):
-    @staticmethod
-    def backward(ctx, g):
-        h, rstd, w = ctx.saved_tensors
-        gw = g * w
-        n = h.shape[-1]
-        gx = rstd * (gw - gw.mean(-1, keepdim=True) - h * (gw * h).sum(-1, keepdim=True) / (n - 1))
-        return gx, (g * h).sum(0), g.sum(0)
-
-
-class RMSNorm(Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        r = x.pow(2).mean(-1, keepdim=True).add(1e-6).rsqrt()
-        ctx.save_for_backward(x, r, w)
-        return x * r * w
-
-    @staticmethod
-    def backward(ctx, g):
-        x, r, w = ctx.saved_tensors
-        gw = g * w
-        return r * gw - x * r.pow(3) * (gw * x).mean(-1, keepdim=True), (g * x * r).sum(0)
-
-
-class RMSNormFirstTerm(RMSNorm):
-    @staticmethod
-    def backward(ctx, g):
-        x, r, w = ctx.saved_tensors
-        return r * g * w, (g * x * r).sum(0)
-
-
 class Attention(Function):
     @staticmethod
     def forward(ctx, q, k, v):
@@ -177,53 +110,6 @@ class AttentionKeys(Attention):
     def backward(ctx, g):
         gq, gk, gv = Attention.backward(ctx, g)
         return gq, gk * ctx.saved_tensors[0].shape[-1] ** 0.5, gv
-
-
-class Conv1d(Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return x.unfold(-1, w.shape[-1], 1) @ w
-
-    @staticmethod
-    def backward(ctx, g):
-        x, w = ctx.saved_tensors
-        gx = torch.zeros_like(x)
-        for i in range(g.shape[-1]):
-            gx[i : i + len(w)] += g[i] * w
-        return gx, g @ x.unfold(-1, w.shape[-1], 1)
-
-
-class Conv1dFlipped(Conv1d):
-    @staticmethod
-    def backward(ctx, g):
-        gx, gw = Conv1d.backward(ctx, g)
-        return gx, gw.flip(0)
-
-
-class Conv2d(Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return F.conv2d(x, w, padding=1)
-
-    @staticmethod
-    def backward(ctx, g):
-        x, w = ctx.saved_tensors
-        return torch.nn.grad.conv2d_input(x.shape, w, g, padding=1), torch.nn.grad.conv2d_weight(
-            x, w.shape, g, padding=1
-        )
-
-
-class Conv2dChannels(Conv2d):
-    """Channels in and out exchanged, which fits if they are as many."""
-
-    @staticmethod
-    def backward(ctx, g):
-        x, w = ctx.saved_tensors
-        return torch.nn.grad.conv2d_input(
-            x.shape, w.transpose(0, 1), g, padding=1
-        ), torch.nn.grad.conv2d_weight(x, w.shape, g, padding=1)
 
 
 class ScatterMean(Function):
@@ -263,26 +149,6 @@ class CumulativeSumForward(CumulativeSum):
     @staticmethod
     def backward(ctx, g):
         return torch.cumsum(g, 0)
-
-
-class Inverse(Function):
-    @staticmethod
-    def forward(ctx, a):
-        y = torch.linalg.inv(a)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return -y.T @ g @ y.T
-
-
-class InverseNotTransposed(Inverse):
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return -y @ g @ y
 
 
 class LogDet(Function):
@@ -325,60 +191,6 @@ class SolveNotTransposed(Solve):
         return -torch.outer(gb, x), gb
 
 
-class FixedPoint(Function):
-    """A deep equilibrium: the backward solves what the forward's limit implies."""
-
-    @staticmethod
-    def forward(ctx, w, x):
-        z = torch.zeros_like(x)
-        for _ in range(150):
-            z = torch.tanh(w @ z + x)
-        ctx.save_for_backward(w, z)
-        return z
-
-    @staticmethod
-    def backward(ctx, g):
-        w, z = ctx.saved_tensors
-        d = 1 - z * z
-        inner = d * torch.linalg.solve(torch.eye(len(z), dtype=z.dtype) - w.T * d, g)
-        return torch.outer(inner, z), inner
-
-
-class FixedPointOneStep(FixedPoint):
-    @staticmethod
-    def backward(ctx, g):
-        _, z = ctx.saved_tensors
-        inner = g * (1 - z * z)
-        return torch.outer(inner, z), inner
-
-
-class Sparsemax(Function):
-    @staticmethod
-    def forward(ctx, x):
-        z, _ = torch.sort(x, descending=True)
-        k = torch.arange(1, len(x) + 1, dtype=x.dtype)
-        support = 1 + k * z > torch.cumsum(z, 0)
-        size = int(support.sum())
-        tau = (z[:size].sum() - 1) / size
-        y = torch.clamp(x - tau, min=0)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        inside = (y > 0).to(g.dtype)
-        return inside * (g - (g * inside).sum() / inside.sum())
-
-
-class SparsemaxOfAll(Sparsemax):
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        inside = (y > 0).to(g.dtype)
-        return inside * (g - (g * inside).mean())
-
-
 class TwoOutputs(Function):
     @staticmethod
     def forward(ctx, x):
@@ -399,29 +211,7 @@ class TwoOutputsOneForgotten(TwoOutputs):
         return TwoOutputs.backward(ctx, g, 0 * gn)
 
 
-class MaxPool(Function):
-    @staticmethod
-    def forward(ctx, x):
-        y, places = F.max_pool2d(x, 2, return_indices=True)
-        ctx.save_for_backward(places)
-        ctx.shape = x.shape
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        (places,) = ctx.saved_tensors
-        out = torch.zeros(ctx.shape, dtype=g.dtype).flatten(2)
-        return out.scatter(2, places.flatten(2), g.flatten(2)).view(ctx.shape)
-
-
-class MaxPoolUnpoolsEvenly(MaxPool):
-    @staticmethod
-    def backward(ctx, g):
-        return F.interpolate(g, scale_factor=2, mode="nearest") / 4
-
-
 LINEAR = {"x": some(4, 3), "weight": some(2, 3, state=1), "bias": some(2, state=2)}
-NORM = {"x": some(3, 4), "w": some(4, state=1), "b": some(4, state=2)}
 LABELS = {"logits": some(4, 3), "labels": np.array([0, 2, 1, 1])}
 SPD = definite(3)
 
@@ -442,23 +232,14 @@ ENTRIES: list[Entry] = [
     *held("torch", LINEAR, {"linear": Linear.apply}, {"linear, bias averaged": LinearAveraged.apply}),
     *held("torch", {**LINEAR, "weight": some(3, 3), "bias": some(3)}, {"square linear": Linear.apply}, {"linear, not transposed": LinearTransposed.apply}),
     *held("torch", {"x": some(4, 3), "s": some(3, state=1)}, {"scale": Scale.apply}, {"scale un-broadcast by a row": ScaleFirstRow.apply}),
-    *held("torch", {"x": some(2, 4)}, {"log softmax": LogSoftmax.apply}, {"log softmax, its diagonal": LogSoftmaxDiagonal.apply}),
     *held("torch", LABELS, {"cross entropy": logged(CrossEntropy)}, {
         "cross entropy summed": logged(CrossEntropySummed), "cross entropy without seed": logged(CrossEntropyIgnoresSeed),
     }, wrt="logits"),
     *held("torch", LABELS, {"cross entropy as the last": CrossEntropyIgnoresSeed.apply}, wrt="logits"),
-    *held("torch", NORM, {"layer norm": LayerNorm.apply}, {"layer norm unbiased": LayerNormUnbiased.apply}),
-    *held("torch", {"x": some(3, 4), "w": some(4, state=1)}, {"rms norm": RMSNorm.apply}, {"rms norm, its first term": RMSNormFirstTerm.apply}),
     *held("torch", {"q": some(3, 4), "k": some(3, 4, state=1), "v": some(3, 2, state=2)}, {"attention": Attention.apply}, {"attention, keys unscaled": AttentionKeys.apply}),
-    *held("torch", {"x": some(7), "w": some(3, state=1)}, {"conv1d": Conv1d.apply}, {"conv1d flipped": Conv1dFlipped.apply}),
-    *held("torch", {"x": some(1, 2, 4, 4), "w": some(2, 2, 3, 3, state=1)}, {"conv2d": Conv2d.apply}, {"conv2d, channels exchanged": Conv2dChannels.apply}),
     *held("torch", {"x": some(5, 2), "groups": np.array([0, 2, 0, 2, 2])}, {"scatter mean": mean_of(ScatterMean)}, {"scatter mean as a sum": mean_of(ScatterMeanSum)}, wrt="x"),
     *held("torch", {"x": some(5)}, {"cumulative sum": CumulativeSum.apply}, {"cumulative sum from the front": CumulativeSumForward.apply}),
-    *held("torch", {"a": regular(3)}, {"inverse": Inverse.apply}, {"inverse, not transposed": InverseNotTransposed.apply}),
     *held("torch", {"a": SPD}, {"log det": LogDet.apply, "log det of a symmetric part": symmetric(LogDet)}, {"log det, a half": LogDetHalf.apply}),
     *held("torch", {"a": regular(3), "b": some(3)}, {"solve": Solve.apply}, {"solve, not transposed": SolveNotTransposed.apply}),
-    *held("torch", {"w": 0.3 * some(2, 2), "x": some(2, state=1)}, {"fixed point": FixedPoint.apply}, {"fixed point, one step": FixedPointOneStep.apply}),
-    *held("torch", {"x": np.array([0.9, 0.7, -0.4, 0.1])}, {"sparsemax": Sparsemax.apply}, {"sparsemax over all": SparsemaxOfAll.apply}),
     *held("torch", {"x": some(4)}, {"two outputs": TwoOutputs.apply}, {"two outputs, one forgotten": TwoOutputsOneForgotten.apply}),
-    *held("torch", {"x": some(1, 1, 4, 4)}, {"max pool": MaxPool.apply}, {"max pool evenly": MaxPoolUnpoolsEvenly.apply}),
 ]  # fmt: skip

@@ -9,17 +9,11 @@ from torch import nn
 from torch.autograd import Function
 from torch.utils.checkpoint import checkpoint
 
-from battery.code.entries import Entry, about, definite, held, positive, some
+from battery.code.entries import Entry, about, held, some
 
 torch.manual_seed(0)
 X = {"x": some(5)}
-MLP = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
-NORMED = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 1)).double()
 LSTM = nn.LSTMCell(3, 2).double()
-CONVOLUTIONAL = nn.Sequential(
-    nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(2, 1)
-).double()
-TRANSFORMER = nn.MultiheadAttention(4, 2, batch_first=True).double()
 
 
 def detached_scale(x):
@@ -123,30 +117,12 @@ def spectral(a):
     return torch.linalg.eigvalsh(a @ a.T)[-1] + torch.linalg.svdvals(a).sum()
 
 
-def gaussian_log_density(mean, cov, x):
-    return torch.distributions.MultivariateNormal(mean, cov).log_prob(x)
-
-
-def kl(mu, log_sigma):
-    normal = torch.distributions.Normal
-    return torch.distributions.kl_divergence(normal(mu, log_sigma.exp()), normal(0.0, 1.0)).sum()
-
-
-def gamma_log_density(shape, rate, x):
-    return torch.distributions.Gamma(shape, rate).log_prob(x).sum()
-
-
 def checkpointed(x):
     return checkpoint(lambda v: torch.tanh(v) * v, x, use_reentrant=False).sum()
 
 
 def einsum(a, b):
     return torch.einsum("ij,jk->ik", a, b).relu().sum()
-
-
-def grid(image, theta):
-    places = F.affine_grid(theta[None], [1, 1, 3, 3], align_corners=True)
-    return F.grid_sample(image[None, None], places, align_corners=True).sum()
 
 
 def embedding_bag(table, tokens):
@@ -167,22 +143,6 @@ def functional_jacobian(x):
 
 def lstm_step(x, h, c):
     return LSTM(x[None], (h[None], c[None]))
-
-
-def attention_module(x):
-    return TRANSFORMER(x[None], x[None], x[None])[0]
-
-
-def mlp(x):
-    return MLP(x)
-
-
-def normed(x):
-    return NORMED(x)
-
-
-def convolutional(x):
-    return CONVOLUTIONAL(x[None, None])
 
 
 def several(x):
@@ -214,10 +174,6 @@ def cubes(function):
     return lambda x: function.apply(x).sum()
 
 
-def half_precision_inside(x):
-    return x.float().tanh().double().sum()
-
-
 def tanh_of_numpy(x):
     return np.sum(torch.tanh(torch.from_numpy(np.asarray(x))).numpy())
 
@@ -235,15 +191,8 @@ ENTRIES: list[Entry] = [
     *held("torch", X, {"another order": cubes(Cube)}, {"detached in the backward": cubes(CubeDetached)}, order=2),
     *held("torch", {**X, "places": np.array([0, 3, 3])}, {"gathered": gathered}, wrt="x"),
     *held("torch", {"a": some(3, 3)}, {"spectra": spectral}),
-    *held("torch", {"mean": some(3), "cov": definite(3), "x": some(3, state=1)}, {"a normal distribution": gaussian_log_density}),
-    *held("torch", {"mu": some(3), "log_sigma": some(3, state=1)}, {"KL of torch.distributions": kl}),
-    *held("torch", {"shape": positive(3), "rate": positive(3, state=1), "x": positive(3, state=2)}, {"a gamma distribution": gamma_log_density}),
     *held("torch", {"a": some(2, 3), "b": some(3, 2, state=1)}, {"einsum": einsum}),
-    *held("torch", {"image": some(3, 3), "theta": np.array([[0.8, 0.1, 0.05], [-0.1, 0.7, 0.02]])}, {"a sampled grid": grid}),
     *held("torch", {"table": some(5, 2), "tokens": np.array([1, 4, 4])}, {"an embedding": embedding_bag}, wrt="table"),
     *held("torch", {"x": some(3), "h": some(2, state=1), "c": some(2, state=2)}, {"an LSTM cell": lstm_step}),
-    *held("torch", {"x": some(3, 4)}, {"attention of torch.nn": attention_module}),
-    *held("torch", {"x": some(2, 3)}, {"layers": mlp, "a norm and GELU": normed}),
-    *held("torch", {"x": some(4, 4)}, {"a convolutional network": convolutional}),
     *about(tanh_of_numpy, X, lambda x: 1 - np.tanh(x) ** 2, {"its square": lambda x: 1 - np.tanh(x)}),
 ]  # fmt: skip
