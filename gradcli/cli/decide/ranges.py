@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from gradcli.cli.decide.running import Run
 from gradcli.cli.inputs import (

@@ -17,7 +17,6 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE, range_of, x_log_x
 from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Box, Interval
 
-
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
 Cells = Any  # the maker of cells, who knows those that there are (`making.py`)
