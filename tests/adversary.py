@@ -1,7 +1,6 @@
 """Random expressions at points that are hard: enclosures hold what as many digits give as it takes.
 
-python tests/adversary.py [COUNT [SEED]] runs as many of them, and prints those whose enclosure does
-not hold the value or an entry of the gradient. The numbers that they are held against are mpmath's,
+The numbers that they are held against are mpmath's,
 at two precisions, the difference of which says how far they can be trusted.
 """
 
@@ -9,8 +8,6 @@ from __future__ import annotations
 
 import random
 import re
-import sys
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -155,14 +152,3 @@ def trial(rng: random.Random) -> Trial:
 def trials(count: int, seed: int) -> list[Trial]:
     rng = random.Random(seed)
     return [trial(rng) for _ in range(count)]
-
-
-if __name__ == "__main__":
-    COUNT, SEED = (
-        [*map(int, sys.argv[1:3]), 1000, 1][:2] if len(sys.argv) != 2 else (int(sys.argv[1]), 1)
-    )
-    MADE = trials(COUNT, SEED)
-    for made in MADE:
-        if made.outcome == "outside" or made.outcome.startswith("uncertified"):
-            print(made)
-    print(Counter(made.outcome for made in MADE))

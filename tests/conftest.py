@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +179,80 @@ def fails(evaluate_all: Callable[..., list[Record]]) -> Callable[..., Any]:
         return record.error
 
     return run
+
+
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Terminal:
+    """A command on a pseudo-terminal: what is typed, what it shows, and how it ends."""
+
+    def __init__(self, pid: int, handle: int) -> None:
+        self.pid, self.handle, self.shown, self.met = pid, handle, "", 0
+
+    def type(self, keys: str) -> None:
+        os.write(self.handle, keys.encode())
+
+    def read(self) -> bool:
+        """Take what is shown meanwhile; False once the other end is closed."""
+        if select.select([self.handle], [], [], 0.1)[0]:
+            try:
+                new = os.read(self.handle, 1 << 16).decode("utf-8", "replace")
+            except OSError:
+                return False
+            if "\x1b[6n" in new:
+                self.type("\x1b[1;1R")  # where the cursor is
+            self.shown += new.replace("\r\n", "\n")
+        return True
+
+    def wait(self, pattern: str) -> None:
+        """Wait for text, without its colours, that has not been waited for."""
+        end = time.monotonic() + 60
+        while not (found := re.search(pattern, CONTROL.sub("", self.shown)[self.met :])):
+            assert time.monotonic() < end, f"{pattern!r} is not in {self.shown[-2000:]!r}"
+            self.read()
+        self.met += found.end()
+
+    def ended(self) -> tuple[str, int]:
+        """All that was shown, and the exit code."""
+        end = time.monotonic() + 60
+        while self.read():
+            assert time.monotonic() < end, "it has not ended"
+        return self.shown, os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
+    """Run gradcli with these arguments on a terminal, in an empty folder."""
+    pty = pytest.importorskip("pty", reason="terminals of POSIX systems")
+    import fcntl
+    import struct
+    import termios
+
+    begun: list[Terminal] = []
+
+    def run(*arguments: str, columns: int = 80, **variables: str) -> Terminal:
+        dropped = (
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "GITHUB_ACTIONS",
+            "COLUMNS",
+            "LINES",
+            "TERMINAL_WIDTH",
+        )
+        environment = {name: value for name, value in os.environ.items() if name not in dropped}
+        environment |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **variables}
+        pid, handle = pty.fork()
+        if not pid:
+            os.chdir(tmp_path)
+            os.execvpe(COMMAND[0], [*COMMAND, *arguments], environment)
+        fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        begun.append(Terminal(pid, handle))
+        return begun[-1]
+
+    yield run
+    for each in begun:
+        with suppress(OSError):
+            os.kill(each.pid, signal.SIGKILL)
+            os.waitpid(each.pid, 0)
+        os.close(each.handle)

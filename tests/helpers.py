@@ -142,38 +142,18 @@ class Precise(Carrier):
     def apply_op(self, op: Op, operands: Any, static: Mapping[str, Any]) -> Precise:
         return Precise(op.reference(mpmath.mp, *[self.of(o) for o in operands], **static))
 
-    def __add__(self, other: Any) -> Precise:
-        return self.apply_op(add, (self, other), {})
-
-    def __sub__(self, other: Any) -> Precise:
-        return self.apply_op(sub, (self, other), {})
-
-    def __mul__(self, other: Any) -> Precise:
-        return self.apply_op(mul, (self, other), {})
-
-    def __truediv__(self, other: Any) -> Precise:
-        return self.apply_op(div, (self, other), {})
-
-    def __pow__(self, other: Any) -> Precise:
-        return self.apply_op(pow_, (self, other), {})
-
-    def __radd__(self, other: Any) -> Precise:
-        return self.apply_op(add, (other, self), {})
-
-    def __rsub__(self, other: Any) -> Precise:
-        return self.apply_op(sub, (other, self), {})
-
-    def __rmul__(self, other: Any) -> Precise:
-        return self.apply_op(mul, (other, self), {})
-
-    def __rtruediv__(self, other: Any) -> Precise:
-        return self.apply_op(div, (other, self), {})
-
-    def __rpow__(self, other: Any) -> Precise:
-        return self.apply_op(pow_, (other, self), {})
-
     def __neg__(self) -> Precise:
         return self.apply_op(neg, (self,), {})
+
+
+def _operator(op: Op, turned: bool) -> Callable[[Any, Any], Precise]:
+    """An operator of Python's, or that of the right operand."""
+    return lambda x, y: x.apply_op(op, (y, x) if turned else (x, y), {})
+
+
+for _name, _op in {"add": add, "sub": sub, "mul": mul, "truediv": div, "pow": pow_}.items():
+    setattr(Precise, f"__{_name}__", _operator(_op, False))
+    setattr(Precise, f"__r{_name}__", _operator(_op, True))
 
 
 def exact(op: Op, *operands: float, digits: int = 60, **static: Any) -> Any:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from recorded import DATA
+from recorded import read_table
 
-HOSTILE: dict[str, str] = json.loads((DATA / "hostile_texts.json").read_text("utf-8"))
+HOSTILE: dict[str, str] = read_table("hostile_texts.json")
 TEXTS = st.lists(
     st.sampled_from(list(HOSTILE.values())) | st.text(st.characters(), max_size=6), max_size=3
 ).map("".join)

@@ -41,8 +41,7 @@ def over(theme: str, table: str, *names: str) -> pytest.MarkDecorator:
     """Run a test over the cases of a table, lines of data/THEME.jsonl: of each what stands under
     these names, and in the test's name what it is `about`.
     """
-    lines = (DATA / f"{theme}.jsonl").read_text(encoding="utf-8").splitlines()
-    cases = [case for case in map(json.loads, lines) if case["of"] == table]
+    cases = [case for case in read_lines(f"{theme}.jsonl") if case["of"] == table]
     assert cases, f"data/{theme}.jsonl has no {table!r}"
     return pytest.mark.parametrize(
         names,

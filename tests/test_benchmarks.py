@@ -97,6 +97,7 @@ STANDINGS: list[tuple[Contestant, str]] = [
 ]
 
 
+@pytest.mark.ci
 def test_standings() -> None:
     result = measure(
         Workload("T0", "nothing", [c for c, _ in STANDINGS]), 2, 20.0, True, lambda text: None

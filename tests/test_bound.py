@@ -50,7 +50,10 @@ def check_range(found, wanted, width=0.01):
 
 # Lines with an expression, its box, the ranges of its value and its derivatives, numbers or formulas
 # by hand, and the kinds of notes.
-ROWS = [pytest.param(row, id=row["expr"]) for row in read_lines("ranges.jsonl")]
+ROWS = [
+    pytest.param(row, id=row["expr"], marks=[pytest.mark.ci] * ("ci" in row))
+    for row in read_lines("ranges.jsonl")
+]
 FUNCTIONS = {**vars(math), "gamma": special.gamma, "psi": special.psi}
 
 
@@ -181,6 +184,7 @@ def test_norms_of_the_gradient(bound):
     assert math.hypot(2) <= norms["2"] <= 2 * 1.01
 
 
+@pytest.mark.ci
 def test_functions_without_a_shape_are_bounded_by_their_references(bound):
     found = bound("gammainc(x, 2.) + ellipk(x) + expn(2, x)", "x=0.25..0.5")
     x = np.linspace(0.25, 0.5, 200)

@@ -211,6 +211,7 @@ def test_outside_of_a_repository(run_cli: Callable[..., Any], project: Path) -> 
     assert done.stderr == told
 
 
+@pytest.mark.ci
 def test_of_a_part_of_the_history_it_is_said_how_to_get_the_rest(
     run_cli: Callable[..., Any], project: Path
 ) -> None:

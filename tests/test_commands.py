@@ -72,8 +72,9 @@ def of_records(records, path):
 def test_commands(call_cli, run_cli, tmp_path_factory, tmp_path, monkeypatch, case):
     """A line of data has
 
-    - what is typed: `run`, `stdin`, `files` beside it, variables of `env`, and commands that follow
-      in the same folder (`then`); `about` says what for, `needs` the module without which it is
+    - what is typed: `run`, `stdin`, `files` beside it, variables of `env`; commands of which the
+      same comes (`also`), and those that follow in the same folder (`then`): another one, the same
+      again, or with words that they `add`; `about` says what for, `needs` the module without which it is
       skipped, `ci` that .ci/run runs it alone, `process` that it runs in a process of its own;
     - what comes of it: the exit `code`; words of what is printed, `out` and `err` (none: nothing is
       printed), those that stand in one of them (`in`) or in neither (`unsaid`); all that is
@@ -81,15 +82,17 @@ def test_commands(call_cli, run_cli, tmp_path_factory, tmp_path, monkeypatch, ca
       prints the `same`; the `message` of the error; files that are `left`, arrays that are `saved`,
       words of what is `written` into a file;
     - of records: values at paths (`json`; `close`, to 12 digits or `rtol`); of checks the `status`
-      of each case, and `reason` and `verdict` of the first.
+      of each case, and of the first the `reason`, the `verdict` and those of its `claims`.
     """
     monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "verdicts"))
     for name, value in case.get("env", {}).items():
         monkeypatch.setenv(name, value)
     if "needs" in case:
         pytest.importorskip(case["needs"])
-    for step in (case, *case.get("then", [])):
-        hold(run_cli if "process" in case else call_cli, tmp_path, step)
+    others = [{**case, "run": run} for run in texts(case, "also")]
+    for step in (case, *others, *case.get("then", [])):
+        run = step.get("run", f"{case['run']} {step.get('add', '')}")
+        hold(run_cli if "process" in case else call_cli, tmp_path, {**step, "run": run})
 
 
 def hold(call, folder, case):
@@ -97,7 +100,7 @@ def hold(call, folder, case):
     for name, content in case.get("files", {}).items():
         write(folder / name, content)
     words = shlex.split(case["run"])
-    recorded = case.keys() & {"status", "reason", "verdict", "json", "close"}
+    recorded = case.keys() & {"status", "reason", "verdict", "claims", "json", "close"}
     options = ["--format", "jsonl"] if recorded and "--format" not in words else []
     done = call(*words[:1], *options, *words[1:], stdin=case.get("stdin", ""))
     assert done.returncode == case.get("code", done.returncode), done.stdout + done.stderr
@@ -139,3 +142,5 @@ def hold(call, folder, case):
         assert records[0]["outcome"]["reason"] == case["reason"]
     if "verdict" in case:
         assert records[0]["check"]["verdict"] == case["verdict"]
+    if "claims" in case:
+        assert part(records[0], "check.claims.*.verdict") == case["claims"]

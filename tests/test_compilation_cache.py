@@ -336,7 +336,7 @@ def test_long_sums_are_evaluated_term_by_term(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     "last",
     [
-        "+ x1/(x1 - x1)", "+ missing", "+ (x1", "- x1 > 3", "if x1 > 2 else x3", "; x1", "# () + "
+        pytest.param("+ x1/(x1 - x1)", marks=pytest.mark.ci), "+ missing", "+ (x1", "- x1 > 3", "if x1 > 2 else x3", "; x1", "# () + "
         "x1", "+ v",
     ],
 )  # fmt: skip

@@ -2,7 +2,8 @@
 
 PyTorch's numbers, SciPy's solvers, their arguments and their errors.
 
-PyTorch's numbers are in `data/derivatives_by_torch.json`: where PyTorch is installed, ``python
+The cases are lines of `data/compiled_derivatives.jsonl`, PyTorch's numbers of them in
+`data/derivatives_by_torch.json.gz`: where PyTorch is installed, ``python
 tests/test_compiled_derivatives.py`` records them.
 """
 
@@ -15,20 +16,24 @@ import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from recorded import read_json, read_lines, write
 
 import gradcli
 
-RECORDED = Path(__file__).parent / "data" / "derivatives_by_torch.json"
+RECORDED = "derivatives_by_torch.json"
 X = [0.7, -1.2, 0.4, 2.1]
 ROSENBROCK = "sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
 
 # by titles: an expression, its values, PyTorch's of the same, and what PyTorch makes of it
-CASES: dict[str, dict[str, Any]] = json.loads(RECORDED.read_text(encoding="utf-8"))
+ANSWERS = read_json(RECORDED)
+CASES = {
+    case["title"]: case | ANSWERS[case["title"]]
+    for case in read_lines("compiled_derivatives.jsonl")
+}
 
 
 def arrays(values: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -520,7 +525,10 @@ def test_functions_are_pickled_at_any_time(case: str) -> None:
 
 @pytest.mark.parametrize(
     "method",
-    [m for m in ("fork", "forkserver", "spawn") if m in multiprocessing.get_all_start_methods()],
+    [
+        pytest.param(method, marks=[pytest.mark.ci] * (method != "fork"))
+        for method in multiprocessing.get_all_start_methods()
+    ],
 )
 def test_functions_in_pools(method: str) -> None:
     functions = [make() for make in FUNCTIONS.values()]
@@ -616,7 +624,8 @@ def test_plans_are_shown_and_prepared() -> None:
 if __name__ == "__main__":
     import torch
 
-    for case in CASES.values():
+    answers = {}
+    for title, case in CASES.items():
         given = {n: torch.tensor(v, dtype=torch.float64) for n, v in case["at"].items()}
 
         def function(*parts: Any, code: str = case["torch"], given: Any = given) -> Any:
@@ -627,7 +636,7 @@ if __name__ == "__main__":
         total = lambda *parts, function=function: function(*parts).sum()  # noqa: E731
         gradient = torch.autograd.functional.jacobian(total, tuple(given.values()))
         hessian = torch.autograd.functional.hessian(total, tuple(given.values()))
-        case |= {
+        answers[title] = {
             "value": value.tolist(),
             "sum": value.sum().item(),
             "jacobian": {n: j.tolist() for n, j in zip(given, jacobian, strict=True)},
@@ -637,4 +646,4 @@ if __name__ == "__main__":
                 for n, row in zip(given, hessian, strict=True)
             },
         }
-    RECORDED.write_text(json.dumps(CASES, indent=1) + "\n", encoding="utf-8")
+    write(RECORDED, json.dumps(answers))

@@ -2,8 +2,8 @@
 refused.
 
 The programs of ``data/dialects.jsonl`` were run in PyTorch 2.13, JAX 0.10 and NumPy 2.4 with SciPy
-1.17, each with the value of its last line and the gradient of its sum by the names in ``at``:
-PyTorch's and JAX's own, and central differences for NumPy's.
+1.17: ``data/dialects.json.gz`` has the value of the last line of each, and the gradient of its sum
+by the names in ``at``: PyTorch's and JAX's own, and central differences for NumPy's.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import read_lines
+from recorded import read_json, read_lines
 
 import gradcli
 from gradcli.errors import GradcliError
 
-RECORDED = read_lines("dialects.jsonl")
+ANSWERS = read_json("dialects.json")
+RECORDED = [
+    case | ANSWERS[f"{case['in']}: {case['code']}"] for case in read_lines("dialects.jsonl")
+]
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{case['in']}: {case['code']}")

@@ -79,20 +79,16 @@ def digits_apart(text: str) -> str:
 
 
 OF_README = examples(README.read_text("utf-8"))
-OF_PAGES = dict.fromkeys(
-    example
-    for page in PAGES
-    for example in examples(page.read_text("utf-8"))
-    if example not in OF_README
-)
+EXAMPLES = dict.fromkeys(example for page in PAGES for example in examples(page.read_text("utf-8")))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("command", "output"), OF_README, ids=lambda value: str(value)[:60])
 def test_command_as_typed(command: str, output: str, tmp_path: Path) -> None:
     assert digits_apart(run(command, tmp_path)) == digits_apart(output)
 
 
-@pytest.mark.parametrize(("command", "output"), OF_PAGES, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=lambda value: str(value)[:60])
 def test_command(command: str, output: str, tmp_path: Path, call_cli: Callable[..., Any]) -> None:
     """In a process of its own only where the shell has a part in it."""
     words = words_of(command)

@@ -13,25 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from retained import RECORDED
 
-from gradcli.cli.decide.explanations import Explanations
-from gradcli.cli.inputs import Inputs
-from gradcli.query.bindings import Programs
-from gradcli.query.options import Options
+import gradcli
 from gradcli.report.explanation import ExplainedNode, Explanation, summary
 
 RETAINED = json.loads(RECORDED.read_text("utf-8"))
-NO_CHECK = Options(check=False, formula=False)
 
 
-def explain(
-    text: str, at: dict[str, Any] | None = None, options: Options = NO_CHECK
-) -> Explanation:
+def explain(text: str, at: dict[str, Any] | None = None) -> Explanation:
     """The explanation of the last query."""
     values = {name: np.asarray(value, float) for name, value in (at or {}).items()}
-    found = list(
-        Explanations(Inputs(text, {}, [], None), Programs(values=values), options).answers()
-    )
-    return found[-1]
+    return gradcli.explain(text, at=values, check=False)
 
 
 def by_text(explanation: Explanation) -> dict[str, ExplainedNode]:

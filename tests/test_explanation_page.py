@@ -257,6 +257,7 @@ def test_the_parts_of_the_program_are_short_and_have_no_handlers() -> None:
         ), path.name
 
 
+@pytest.mark.ci
 def test_builds_have_the_parts(tmp_path: Path) -> None:
     """The wheel and the sdist hold what the page is made of."""
     builder = pytest.importorskip(

@@ -148,30 +148,6 @@ def test_zeros_keep_their_signs_and_end_what_does_not_matter(
         np.testing.assert_array_equal(grads[name], slope, err_msg=name)
 
 
-def test_registers_are_apart_and_their_memory_is_used_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(blocks, "_kept", [])
-    begins = blocks.places([800, 64, 1, 8_000])
-    sizes = [800, 64, 1, 8_000]
-    assert all(
-        begin + size <= following
-        for begin, size, following in zip(begins, sizes, begins[1:], strict=False)
-    )
-    first = blocks.take(begins[-1])
-    assert first.ctypes.data % 64 == 0
-    second = blocks.take(begins[-1])
-    assert not np.may_share_memory(first, second)
-    blocks.give(first)
-    assert blocks.take(100) is first
-    huge = blocks.take(3 * blocks.SHARED_ROOM)
-    blocks.give(huge)
-    assert blocks._kept == []  # what is kept is bounded
-    for piece in [blocks.take(blocks.ROOM) for _ in range(100)]:
-        blocks.give(piece)
-    assert 1 <= len(blocks._kept) < 100
-
-
 def test_plans_in_several_threads_do_not_share_registers() -> None:
     text = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
     f = gradcli.value_and_grad(text)

@@ -4,8 +4,6 @@ the cross-check of what is drawn.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import subprocess
@@ -36,48 +34,6 @@ except ImportError:
 draws = pytest.mark.skipif(
     not DRAWS, reason="matplotlib, which draws pictures in files, is not installed"
 )
-
-
-def table(text):
-    """Rows of CSV as columns of numbers."""
-    heading, *rows = csv.reader(io.StringIO(text))
-    return {name: [row[i] for row in rows] for i, name in enumerate(heading)}
-
-
-def numbers(column):
-    return np.array([float(cell) for cell in column])
-
-
-# An expression and its arguments, the headings of its table, and value and derivatives by NumPy and
-# by hand.
-TABLES = [
-    (
-        "x**2*sin(x)",
-        ["x=-3..3"],
-        lambda x: (x**2 * np.sin(x), 2 * x * np.sin(x) + x**2 * np.cos(x)),
-    ),
-    ("exp(-a*x)", ["x=0..5", "a=0.7"], lambda x: (np.exp(-0.7 * x), -0.7 * np.exp(-0.7 * x))),
-    ("abs(x)", ["x=-1..1"], lambda x: (np.abs(x), np.sign(x))),
-    ("sum(w*x**2)", ["x=-1..1", "w=1,2,3"], lambda x: (6 * x**2, 12 * x)),
-    ("f(t) = t**3\nf'(x)", ["x=-1..1"], lambda x: (3 * x**2, 6 * x)),
-    ("det([[x, 1], [1, x]])", ["x=-1..1"], lambda x: (x**2 - 1, 2 * x)),
-    ("y = x**2; y + 1", ["x=0..2"], lambda x: (x**2 + 1, 2 * x)),
-]
-
-
-@pytest.mark.parametrize("case", TABLES, ids=lambda case: case[0])
-def test_the_table_has_the_function_and_its_derivative(call_cli, case):
-    text, arguments, function = case
-    done = call_cli("plot", text, *arguments, "--format", "csv", "--points", "25")
-    assert done.returncode == 0, done.stderr
-    found = table(done.stdout)
-    assert list(found) == ["x", "value", "d/dx"]
-    xs = numbers(found["x"])
-    begin, end = (float(x) for x in arguments[0].removeprefix("x=").split(".."))
-    assert xs == pytest.approx(np.linspace(begin, end, 25), abs=1e-15)
-    value, slope = function(xs)
-    assert numbers(found["value"]) == pytest.approx(value, rel=1e-12, abs=1e-12)
-    assert numbers(found["d/dx"]) == pytest.approx(slope, rel=1e-12, abs=1e-12)
 
 
 def test_a_derivative_that_is_refuted_exits_1(call_cli):

@@ -214,26 +214,6 @@ def test_kernels_of_torch_that_compute_in_float32(kind: str, factor: float, verd
     assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, "the traced function")
 
 
-@needs_jax
-@pytest.mark.parametrize(("kind", "factor", "verdict"), FACTORS)
-def test_custom_rules_of_jax(kind: str, factor: float, verdict: str) -> None:
-    import jax
-
-    @jax.custom_vjp  # type: ignore[untyped-decorator, unused-ignore]
-    def normalized(x: Any) -> Any:
-        return jax.nn.softmax(x)
-
-    def back(s: Any, g: Any) -> Any:
-        return (s * (g - (s * g).sum()) * jax.numpy.asarray(factor, s.dtype),)
-
-    normalized.defvjp(lambda x: (normalized(x),) * 2, back)
-    x = jax.numpy.asarray(np.array([0.5, -1.0, 0.25, 2.0]).astype(dtype(kind)))
-    check = check_gradient(
-        lambda x: (normalized(x) * jax.numpy.arange(4, dtype=x.dtype)).sum(), by="jax", at={"x": x}
-    )
-    assert check.verdict.word == verdict
-
-
 PROGRAM = """
 import numpy as np
 

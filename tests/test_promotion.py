@@ -5,14 +5,13 @@ PyTorch's for every pair of dtypes and categories, and for whole numbers in func
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers import thinned
 from oracles import dtypes
-from recorded import DATA, read_json
+from recorded import read_json, read_table
 
 import gradcli as torch
 
@@ -27,7 +26,7 @@ KINDS = [
 
 # Where we differ from PyTorch, or have more or less: for how many of the 529 pairs or the 10 dtypes,
 # and why.
-DIFFERENT = json.loads((DATA / "dtypes_different.json").read_text("utf-8"))
+DIFFERENT = read_table("dtypes_different.json")
 
 
 @pytest.mark.parametrize("text", thinned(dtypes.PAIRS))
@@ -80,20 +79,6 @@ def agree(wanted: Any, got: Any) -> bool:
         )
         for a, b in zip(wanted[1], got[1], strict=True)
     )
-
-
-def test_promotion_by_name() -> None:
-    assert torch.promote_types(torch.uint8, torch.int8) == torch.int16
-    assert torch.promote_types(torch.int64, torch.float16) == torch.float16
-    assert torch.can_cast(torch.double, torch.float)
-    assert not torch.can_cast(torch.float, torch.int)
-
-
-def test_operators_in_place_write_to_the_tensor() -> None:
-    x = torch.tensor([True, False])
-    alias = x
-    x &= torch.tensor([False, False])
-    assert alias.tolist() == [False, False]
 
 
 @pytest.mark.parametrize(

@@ -87,19 +87,6 @@ def test_polygamma_takes_its_order_first() -> None:
     )
 
 
-def test_a_number_has_one_axis() -> None:
-    x = torch.tensor(2.0, requires_grad=True)
-    assert (x.sum(0).tolist(), x.mean(dim=-1).tolist(), x.amax(0).tolist()) == (2.0, 2.0, 2.0)
-    with pytest.raises(IndexError, match="axis 1 is out of bounds"):
-        x.sum((1,))
-
-
-def test_bytes_are_a_condition() -> None:
-    x, mask = torch.tensor([1.0, 2.0]), torch.tensor([1, 0], dtype=torch.uint8)
-    assert x.where(mask, 5 * x).tolist() == [1.0, 10.0]
-    assert torch.where(mask, x, 5 * x).tolist() == [1.0, 10.0]
-
-
 def test_functions_that_pytorch_has_no_derivative_of_have_theirs() -> None:
     x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
     (torch.special.gammainc(torch.ones_like(x), x) + x // 2).sum().backward()
@@ -107,14 +94,3 @@ def test_functions_that_pytorch_has_no_derivative_of_have_theirs() -> None:
     assert torch.autograd.grad(torch.special.modified_bessel_i0(x).sum(), x)[
         0
     ].tolist() == pytest.approx(torch.special.i1(x).tolist(), rel=1e-13)
-
-
-def test_a_tensor_without_axes_is_a_number() -> None:
-    x = torch.arange(6.0).reshape(2, 3)
-    assert [x.sum(torch.tensor(0)).shape, x.sum(torch.tensor(0)).shape] == [(3,), (3,)]
-    assert torch.cat([x, x]).shape == (4, 3)
-    with pytest.raises(TypeError, match="argument 'tensors' must be Tensor, not int"):
-        torch.cat([x, 1])
-    assert x.sum([0]).shape == (3,)
-    with pytest.raises(TypeError):
-        x.sum(["0"])

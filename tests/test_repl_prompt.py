@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-import select
-import signal
 import stat
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from recorded import over
 
 pytest.importorskip("prompt_toolkit")
 from prompt_toolkit.history import FileHistory
@@ -53,29 +49,7 @@ def typed(keys: str, history: Path | None = None) -> list[str]:
 END = "\x04"
 
 
-@pytest.mark.parametrize(
-    ("keys", "wanted"),
-    [
-        ("x = 2\r" + END, ["x = 2"]),
-        ("\r  \r" + END, []),
-        ("f(x,\ry)\r" + END, ["f(x,\ny)"]),
-        ("def f(x):\rreturn x\r\r" + END, ["def f(x):\n    return x\n    "]),
-        ("x +\x1b\ry\r" + END, ["x +\ny"]),  # Alt-Enter
-        ("\\alpha\t = 2\r" + END, ["α = 2"]),
-        ("2*\\Omega\t\r" + END, ["2*Ω"]),
-        ("\\lambda\t\r" + END, ["λ"]),
-        ("massi\t*2\r" + END, ["massive*2"]),
-        ("torch.logsumex\t(x)\r" + END, ["torch.logsumexp(x)"]),
-        (":expl\t x\r" + END, [":explain x"]),
-        (":set che\toff\r" + END, [":set check off"]),
-        ("x +\x03y\r" + END, ["y"]),  # Ctrl-C drops what is typed
-        ("\x1b[200~x = 2\ny = 3\x1b[201~\r" + END, ["x = 2\ny = 3"]),  # a paste waits for Enter
-        ("exit\r", [":quit"]),
-        ("help\r:quit\r", [":help", ":quit"]),
-        ("変数 = 2\r" + END, ["変数 = 2"]),
-    ],
-    ids=repr,
-)
+@over("repl", "keys", "keys", "wanted")
 def test_keys(keys: str, wanted: list[str]) -> None:
     assert typed(keys) == wanted
 
@@ -124,65 +98,12 @@ def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 # -----------------------------------------------------------------------------------------------------
 
 
-class Terminal:
-    """A session in a pseudo-terminal."""
-
-    def __init__(self, pid: int, handle: int) -> None:
-        self.pid, self.handle, self.shown = pid, handle, ""
-
-    def type(self, keys: str) -> None:
-        os.write(self.handle, keys.encode())
-
-    def wait(self, pattern: str, seconds: float = 60) -> None:
-        """Wait for text that has not been waited for."""
-        end = time.monotonic() + seconds
-        while (found := re.search(pattern, self.shown)) is None:
-            assert time.monotonic() < end, f"{pattern!r} is not in {self.shown!r}"
-            if select.select([self.handle], [], [], 0.2)[0]:
-                new = os.read(self.handle, 1 << 16).decode("utf-8", "replace")
-                if "\x1b[6n" in new:
-                    self.type("\x1b[1;1R")  # where the cursor is
-                self.shown += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", new)
-        self.shown = self.shown[found.end() :]
-
-    def ended(self) -> int:
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            with suppress(OSError):
-                if select.select([self.handle], [], [], 0)[0]:
-                    os.read(self.handle, 1 << 16)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.02)
-        raise AssertionError("it has not ended")
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    pty = pytest.importorskip("pty")
-    pid, handle = pty.fork()
-    if not pid:  # in the new process
-        os.chdir(tmp_path)
-        os.environ |= {
-            "PYTHONPATH": str(Path(__file__).parents[1]),
-            "TERM": "xterm",
-            "GRADCLI_CACHE_DIR": str(tmp_path / "cache"),
-        }
-        os.execv(sys.executable, [sys.executable, "-m", "gradcli"])
-    own = Terminal(pid, handle)
-    yield own
-    with suppress(OSError):
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    os.close(handle)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="there are pseudo-terminals on POSIX systems only")
-def test_a_session_on_a_terminal(terminal: Terminal) -> None:
+def test_a_session_on_a_terminal(terminal: Any, tmp_path: Path) -> None:
     """It starts without a command, answers, survives Ctrl-C during a long computation, knows its
     names then, and ends.
     """
+    terminal = terminal(GRADCLI_CACHE_DIR=str(tmp_path / "cache"))
     terminal.wait(":help lists commands")
     terminal.wait("1> ")
     terminal.type("x = 3\r")
@@ -203,4 +124,4 @@ def test_a_session_on_a_terminal(terminal: Terminal) -> None:
     terminal.wait("= 27.0")
     terminal.wait("5> ")
     terminal.type("\x04")
-    assert terminal.ended() == 0
+    assert terminal.ended()[1] == 0

@@ -52,18 +52,7 @@ def test_a_failed_line_is_not_kept() -> None:
     assert own.state.program() == "x = 2\nx*3\n"
 
 
-SAVED = [
-    ["x = 2", "x^2", "_*3", "x = 3", "_ + x", "y = _", "y*2"],
-    ["x = [1, 2]", "f(t) = t^2", "f(x)", "sum(_)", "z = 1/zz", "sum(x)"],
-    ["x = rand(3)", "sum(x)", "rand(2)", "_ + 1", "y = rand(2)", "sum(y)"],
-    ["def f(x):\n    y = x^2\n    return y\n", "f(3)", "a = 2", "f(a)"],
-    ["x = 2 # two", "x * 3 # '_' and _", "_ + 1"],
-    ["import torch.nn.functional as F", "x = [-1., 2.]", "F.relu(x).sum()", "assert x[0] == -1"],
-    ["x = 2", "x/0", "_", "sqrt(-x)"],
-]
-
-
-@pytest.mark.parametrize("lines", SAVED, ids=lambda lines: lines[-1])
+@over("repl", "saved", "lines")
 def test_a_saved_session_runs_and_gives_the_same_results(
     lines: list[str],
     tmp_path: Path,
@@ -82,7 +71,7 @@ def test_a_saved_session_runs_and_gives_the_same_results(
     assert results(again) == [
         line for text in shown if "error[" not in text for line in results(text)
     ]
-    if lines is SAVED[0]:  # by the command itself, in a process of its own
+    if len(lines) == 7:  # by the command itself, in a process of its own
         command = [
             sys.executable,
             "-m",

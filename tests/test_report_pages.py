@@ -56,29 +56,6 @@ RECORDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "kind", ["text", "markdown", "github", "gitlab", "sarif", "junit", "json", "jsonl"]
-)
-def test_a_record_is_told_by_its_id_and_its_expression(kind):
-    text = written(kind, RECORDS, verbose=True)
-    told = {
-        "text": "square cube [1, 2] det",
-        "junit": "square cube [1, 2] det",
-        "sarif": "cube [1, 2]",
-    }.get(kind, "cube")
-    for id in re.findall(r"\[.*?\]|\w+", told):
-        assert id in text
-    for expr in {
-        "text": ("x**2", "abs(x)", "det(m)"),
-        "junit": ("x**2", "abs(x)", "det(m)"),
-        "sarif": ("abs(x)",),
-    }.get(kind, ()):
-        assert expr in text
-    assert "x**3 - 1" in text
-    repeat = "gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"
-    assert (repeat in text) == (kind != "gitlab")  # which shows one line
-
-
 # -- JUnit: Jenkins, GitLab
 # ----------------------------------------------------------------------------------------------
 

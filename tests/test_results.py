@@ -30,35 +30,20 @@ WORDS = [
 ]  # by gravity
 
 
-def test_verdicts_are_words() -> None:
-    for verdict, word in zip(Verdict, WORDS, strict=True):
-        assert (str(verdict), format(verdict), f"{verdict}", verdict.word) == (word,) * 4
-        assert f"{verdict:>20}|" == f"{word:>20}|"
-        assert verdict == word
-        assert word == verdict
-        assert verdict != "Mismatch"
-        assert {verdict: 1}[word] == 1
-        assert hash(verdict) == hash(word)
-        assert json.dumps({"verdict": verdict}) == f'{{"verdict": "{word}"}}'
-        assert pickle.loads(pickle.dumps(verdict)) is verdict
-        assert copy.deepcopy(verdict) is verdict
-        assert Verdict(word) is verdict
+def test_verdicts_are_words_in_the_order_of_gravity() -> None:
+    for i, (verdict, word) in enumerate(zip(Verdict, WORDS, strict=True)):
+        assert (str(verdict), f"{verdict}", verdict.word, f"{verdict:>20}") == (
+            word, word, word, f"{word:>20}"
+        )  # fmt: skip
+        assert verdict == word != "Mismatch"
+        assert (hash(verdict), json.dumps(verdict)) == (hash(word), f'"{word}"')
+        for same in (pickle.loads(pickle.dumps(verdict)), copy.deepcopy(verdict), Verdict(word)):
+            assert same is verdict
         assert repr(verdict) == f"<Verdict.{verdict.name}: '{word}'>"
-
-
-def test_verdicts_are_ordered_by_gravity() -> None:
-    for i, graver in enumerate(WORDS):
         for j, other in enumerate(WORDS):
             for right in (Verdict(other), other):
-                verdict = Verdict(graver)
-                assert [verdict < right, verdict <= right, verdict > right, verdict >= right] == [
-                    i < j,
-                    i <= j,
-                    i > j,
-                    i >= j,
-                ]
-    assert max(map(Verdict, WORDS)) is Verdict.MISMATCH
-    assert sorted(map(Verdict, sorted(WORDS))) == WORDS
+                found = [verdict < right, verdict <= right, verdict > right, verdict >= right]
+                assert found == [i < j, i <= j, i > j, i >= j]
     with pytest.raises(ValueError, match="'wrong' is not a valid Verdict"):
         assert Verdict.AGREE < "wrong"
 

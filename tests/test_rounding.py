@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from cases import EVERY
 from helpers import lowered
+from recorded import read_table
 
 from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.check.rounding import Arithmetic, error_bounds
@@ -194,13 +195,8 @@ def test_accumulated_rounding_is_in_the_bound() -> None:
     )  # more than one unit in the last place
 
 
-STATIC: dict[str, list[dict[str, Any]]] = {
-    "jv": [{"v": 0}, {"v": 1}], "iv": [{"v": 0}, {"v": 0.5}], "kv": [{"v": 0}, {"v": 1.5}], "polygamma": [{"n": 1}, {"n": 2}],
-    "hypergeometric": [{"above": (2.0,), "below": (3.0,)}, {"above": (1.5, 1.5), "below": (2.0,)}], "expn": [{"n": 1}, {"n": 3}],
-    "sine_quotient": [{"n": 0, "turns": False}, {"n": 1, "turns": True}], "exp_square": [{"c": -1.0}, {"c": 0.5}],
-    "lambertw": [{"k": 0}, {"k": -1}],
-    "softplus": [{"beta": 1, "threshold": 20.0}, {"beta": 2, "threshold": float("inf")}], "yv": [], "gap": [],
-}  # fmt: skip
+# What parameters operations are held with.
+STATIC: dict[str, list[dict[str, Any]]] = read_table("rounding_static.json")
 
 
 def _facts() -> list[Any]:
@@ -221,6 +217,7 @@ def test_errors_carry_no_farther_than_a_record_says(op: Op, static: dict[str, An
     """Of operands all over the domain and errors of all sizes, results for operands within the
     errors.
     """
+    static = {name: tuple(v) if isinstance(v, list) else v for name, v in static.items()}
     draw, n = np.random.default_rng(7), 900
     operands: list[Any] = [
         draw.standard_normal(n) * 10.0 ** draw.uniform(-3, 1.5, n) for _ in op.operands

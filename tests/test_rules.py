@@ -6,18 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 from cases import EVERY as CASES
 from cases import Case, over_cases, seeds
-from helpers import applied, differences, exact, lowered, number, swept, thinned
+from helpers import differences, lowered, number, swept, thinned
 
 import gradcli.query.evaluate
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward
 from gradcli.ops.registry import registry
-from gradcli.ops.spec import Op
 
 
 def direction(like: Any) -> np.ndarray:
@@ -95,65 +92,6 @@ def test_second_order(case: Case) -> None:
             ), (name, other)
 
 
-ONE_BY_ONE = [
-    op
-    for op in registry().values()
-    if op.elementwise and op.partials and any(op.partials) and op.result == "float" and op.public
-]
-
-
-@pytest.mark.parametrize(
-    "op", thinned((pytest.param(op, id=op.name) for op in ONE_BY_ONE), every=6)
-)
-def test_elementwise_gradient_and_hessian(op: Op) -> None:
-    """First and second derivatives by the sweep against differences of the multi-precision
-    forward.
-    """
-    points = [
-        tuple(np.roll([0.37, 1.83, -0.61, 2.9, 0.83], -k)[: len(op.operands)]) for k in range(5)
-    ]
-    compared = 0
-
-    def function(*operands: Any) -> Any:
-        return op.reference(mpmath.mp, *operands, **op.static)
-
-    for point in points:
-        at = [float(v) for v in point]
-        if exact(op, *at) is None:
-            continue
-        compared += 1
-        scope, root, names = applied(op, *at)
-        found = swept(scope, root, 1.0, names)
-        leaves = [scope.names[n] for n in names]
-        first = transforms.vjp(root, leaves, scope.graph.constant(1.0))
-        seconds = [transforms.vjp(slope, leaves, scope.graph.constant(1.0)) for slope in first]
-        table = forward([s for row in seconds for s in row], scope.values)
-        for i, name in enumerate(names):
-            with mpmath.workdps(100):
-                try:
-                    wanted = mpmath.diff(function, at, unit(i, len(at)))
-                    twice = [mpmath.diff(function, at, unit(i, len(at), j)) for j in range(len(at))]
-                except (ValueError, mpmath.libmp.ComplexResult, TypeError):
-                    continue
-                if not isinstance(wanted, mpmath.mpf):
-                    continue
-            assert found[name] == pytest.approx(float(wanted), rel=1e-12), (op, at, name)
-            for j, second in enumerate(twice):
-                if isinstance(second, mpmath.mpf):
-                    assert table[seconds[i][j]] == pytest.approx(
-                        float(second), rel=1e-10, abs=1e-13
-                    ), (op, at, name, names[j])
-    assert compared
-
-
-def unit(i: int, n: int, j: int | None = None) -> tuple[int, ...]:
-    orders = [0] * n
-    orders[i] += 1
-    if j is not None:
-        orders[j] += 1
-    return tuple(orders)
-
-
 STRUCTURAL = {
     op.name
     for op in registry().values()
@@ -182,11 +120,3 @@ def test_every_structural_operation_has_a_case() -> None:
 def test_detach_stops_the_gradient(spelling: str) -> None:
     scope, root = lowered(f"sum(x*{spelling})", {"x": [1.0, 2.0]})
     assert swept(scope, root, 1.0, ["x"])["x"].tolist() == [1.0, 2.0]
-
-
-@pytest.mark.parametrize(("mode", "wanted"), [("jacobian", 12.0), ("hessian", 12.0)])
-def test_number_by_number_in_every_mode(mode: str, wanted: float) -> None:
-    record = gradcli.evaluate("x**3", x=2.0, mode=mode, check=False, formula=False)
-    found = record.jacobian["x"] if mode == "jacobian" else record.hessian["x"]["x"]
-    assert np.shape(found) == ()
-    assert found == wanted

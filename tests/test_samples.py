@@ -111,13 +111,10 @@ def test_numbers_are_compared_to_rounding():
     block = "value [ 0.1, 2.]\nx 1e-07 sin(x)**2 agree\ncheck agree, to 16 digits"
     assert close(block, block.replace("0.1", "0.10000000001"))
     assert not close(block, block.replace("0.1", "0.100001"))
-    assert not close(block, block.replace("1e-07", "2e-07"))
-    assert not close(block, block.replace("**2", "**3"))
     assert close(block.replace("16 digits", "4 digits"), block.replace("0.1", "0.100001"))
     assert skeleton(block) == skeleton(
         block.replace("[ 0.1,", "[0.10000000001,").replace("16 digits", "9 digits")
     )
-    assert skeleton(block) == skeleton(block.replace("agree\n", "agree, 11 digits\n"))
     assert skeleton(block) != skeleton(block.replace("agree", "kink"))
 
 

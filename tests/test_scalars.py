@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -87,12 +86,6 @@ def test_a_scalar_is_printed_as_an_array_of_one_entry_is():
         assert [plain(np.float64(value))] == plain(np.array([value]))
 
 
-def test_constants_that_are_equal_but_not_the_same(evaluate_last):
-    assert evaluate_last("[1/(0*-1.0), 1/0.0, 1/(0.0*-1), True + 1, 1 + 1.0]").value.tolist() == [
-        -math.inf, math.inf, -math.inf, 2.0, 2.0,
-    ]  # fmt: skip
-
-
 def test_a_file_of_queries_takes_the_memory_of_one():
     scope = Scope()
     scope.bind_value("x", np.asarray(2.0))
@@ -108,17 +101,6 @@ def test_a_file_of_queries_takes_the_memory_of_one():
     assert len(sizes) == 1
     program.end()
     assert scope.graph.mark() == (0, 1), "the leaf is left"
-
-
-def test_the_limit_of_nodes_is_one_of_what_is_there(run_cli):
-    lines = "".join(f"x*{i} + {i}\n" for i in range(200))
-    done = run_cli(
-        "eval", "--no-check", "--format", "jsonl", "--limit", "nodes=20", "-", "x=2", stdin=lines
-    )
-    assert done.returncode == 0
-    assert [json.loads(line)["value"] for line in done.stdout.splitlines()] == [
-        3.0 * i for i in range(200)
-    ]
 
 
 def test_a_result_does_not_depend_on_the_lines_before(evaluate_all, evaluate_last):

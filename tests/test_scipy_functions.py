@@ -21,6 +21,12 @@ ARRAYS = {
     "v": rng.normal(size=5), "p": rng.uniform(0.2, 3.0, size=4), "w": rng.uniform(0.5, 2.0, size=4), "s": np.diag([2.0, 3.0, 1.5]) + 0.3,
 }  # fmt: skip
 TEXTS = [
+    *(f"special.{name}(np.array([[1], [2], [1]]), p)" for name in (
+        "iv", "ive", "jv", "kn", "kve", "yn", "expn", "polygamma", "eval_legendre", "eval_hermite",
+    )),
+    *(f"linalg.lu_solve(library.linalg.lu_factor(s), {right}, trans={trans})"
+      for right in ("q", "v[:3]") for trans in (0, 1)),
+    "linalg.lu_factor(a)[0]", "linalg.lu_factor(a)[1]",
     "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "signal.convolve(v, p)",
     "linalg.cho_solve((np.linalg.cholesky(np.eye(3) + 0.3), True), q)",
     "signal.convolve(v, p, 'same')", "signal.convolve(p, v, 'valid')", "signal.convolve(a, q, "
@@ -109,38 +115,3 @@ def test_counts_of_what_cannot_be_counted_are_zero(name: str) -> None:
     found.sum().backward()
     assert (leaf.grad.numpy()[wanted == 0] == 0).all()
     assert np.isfinite(leaf.grad.numpy()).all()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["iv", "ive", "jv", "kn", "kve", "yn", "expn", "polygamma", "eval_legendre", "eval_hermite"],
-)
-def test_orders_in_arrays(name: str) -> None:
-    orders, x = np.array([[1], [2], [1]]), np.array([0.7, 1.9])
-    leaf = torch.tensor(x, requires_grad=True)
-    found = getattr(torch.scipy.special, name)(torch.tensor(orders), leaf)
-    function = getattr(scipy.special, name)
-    assert found.detach().numpy() == pytest.approx(function(orders, x), rel=1e-10)
-    weights = np.array([[1.0, -2.0], [0.5, 3.0], [2.0, 1.0]])
-    (found * torch.tensor(weights)).sum().backward()
-    slope = ((function(orders, x + 1e-6) - function(orders, x - 1e-6)) * weights).sum(0) / 2e-6
-    assert leaf.grad.numpy() == pytest.approx(slope, rel=1e-6)
-
-
-@pytest.mark.parametrize("trans", [0, 1])
-@pytest.mark.parametrize("columns", [(), (2,)])
-def test_pivots_count_from_zero(trans: int, columns: tuple[int, ...]) -> None:
-    matrix, right = rng.normal(size=(4, 4)), rng.normal(size=(4, *columns))
-    leaf = torch.tensor(matrix, requires_grad=True)
-    factors, pivots = torch.scipy.linalg.lu_factor(leaf)
-    wanted = scipy.linalg.lu_factor(matrix)
-    assert factors.detach().numpy() == pytest.approx(wanted[0], rel=1e-12)
-    assert pivots.tolist() == wanted[1].tolist()
-    found = torch.scipy.linalg.lu_solve((factors, pivots), right, trans=trans)
-    assert found.detach().numpy() == pytest.approx(
-        scipy.linalg.lu_solve(wanted, right, trans), rel=1e-9
-    )
-    found.sum().backward()
-    turned = torch.tensor(matrix, requires_grad=True)
-    np.linalg.solve(turned.mT if trans else turned, torch.tensor(right)).sum().backward()
-    assert leaf.grad.numpy() == pytest.approx(turned.grad.numpy(), rel=1e-8)

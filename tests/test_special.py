@@ -110,19 +110,3 @@ def test_polygamma_far_to_the_left_is_reflected(n: int, x: float) -> None:
     assert found.value == pytest.approx(float(mpmath.psi(n, mpmath.mpf(x))), rel=2e-14)
     assert found.check is not None
     assert found.check.verdict.word == "agree"
-
-
-@pytest.mark.parametrize(
-    ("text", "message", "help"),
-    [
-        ("hyp2f1([1, 2], 1, 2, x)", "hyp2f1: a must be a number of at most 100 in size", "number"),
-        ("hyp1f1(1e308, 1, x)", "hyp1f1: a must be a number of at most 100 in", "number"),
-        ("hyp1f1(1, -2, x)", "hyp1f1: b = -2 is a pole", "give another b"),
-        ("spherical_jn(100000, x)", "the order must be at most 1000", ""),
-        ("scipy.special.wofz(x)", "'scipy.special.wofz' is not in the language", "dawsn"),
-    ],
-)
-def test_what_has_no_value_here_is_refused_by_name(text: str, message: str, help: str) -> None:
-    with pytest.raises(gradcli.GradcliError, match=message) as caught:
-        gradcli.evaluate(text, x=0.5)
-    assert help in (caught.value.help or "")

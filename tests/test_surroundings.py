@@ -257,30 +257,24 @@ run()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "last"),
+    ("words", "last"),
     [
-        (["eval", "x**2", "x=3", "--format", "jsonl", "--no-check"], 0, None),
-        (["eval", "sum(sin(x))", "x=@x.npy", "--format", "jsonl"], 0, None),
-        (["eval", "x**2", "x=@x.npy", "--seed", "1,1", "--save", "x=x.npy"], 0, None),
-        (["check", "a.grad"], 0, "2 passed"), (["check", "a.grad", "-j", "2", "--report", "junit=out.xml"], 0, "2 passed"),
-        (["diff", "x**3", "x"], 0, None), (["explain", "x*y", "x=1", "y=2"], 0, None), (["info"], 0, None), (["cache"], 0, None),
-        (["bound", "x**2", "x=0..1"], 0, None), (["help", "unknown-name"], 0, None), (["functions", "sine"], 0, None),
+        ("eval x**2 x=3 --format jsonl --no-check", ""), ("eval sum(sin(x)) x=@x.npy --format jsonl", ""),
+        ("eval x**2 x=@x.npy --seed 1,1 --save x=x.npy", ""), ("check a.grad", "2 passed"),
+        ("check a.grad -j 2 --report junit=out.xml", "2 passed"), ("diff x**3 x", ""), ("explain x*y x=1 y=2", ""), ("info", ""),
+        ("cache", ""), ("bound x**2 x=0..1", ""), ("help unknown-name", ""), ("functions sine", ""),
     ],
-    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else None,
 )  # fmt: skip
-def test_commands_need_nothing_that_only_posix_has(
-    arguments: list[str], code: int, last: str | None, tmp_path: Path
-) -> None:
+def test_commands_need_nothing_that_only_posix_has(words: str, last: str, tmp_path: Path) -> None:
     """Neither its signals and modules, nor a fork."""
     (tmp_path / "a.grad").write_text("x = 3.\nx**2\nassert x == 3\n")
     np.save(tmp_path / "x.npy", np.array([1.0, 2.0]))
     done = subprocess.run(
-        [sys.executable, "-c", WINDOWS, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False,
+        [sys.executable, "-c", WINDOWS, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False,
         env=environment(GRADCLI_CACHE_DIR=str(tmp_path / "cache")),
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (code, "")
-    if last:
-        assert done.stdout.splitlines()[-1].startswith(last)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].startswith(last)
 
 
 REPLACED = """

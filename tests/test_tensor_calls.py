@@ -30,14 +30,6 @@ def test_numpy_neither_warns_nor_raises_and_keeps_its_settings() -> None:
     assert result.isnan()
 
 
-@pytest.mark.parametrize("zero", [0, 0.0, -0.0])
-@pytest.mark.parametrize("create_graph", [False, True])
-def test_division_by_the_number_zero_has_an_infinite_slope(zero: float, create_graph: bool) -> None:
-    x = torch.tensor([1.0, -2.0], requires_grad=True)
-    (x / zero).sum().backward(create_graph=create_graph)
-    assert x.grad.tolist() == [np.copysign(np.inf, zero)] * 2
-
-
 def test_an_operation_may_run_inside_of_another() -> None:
     """As in a finalizer or a debugger."""
     inner: list[Any] = []
@@ -104,7 +96,7 @@ def test_calls_of_a_form_that_is_known_have_the_same_graph() -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "channels"),
     [
-        ("dropout1d", (40, 2), 1), ("dropout1d", (8, 5, 2), 2), ("dropout2d", (8, 5), 2), ("dropout2d", (8, 5, 2), 2),
+        ("dropout1d", (40, 2), 1), ("dropout1d", (8, 5, 2), 2), ("dropout2d", (8, 5, 2), 2),
         ("dropout2d", (8, 5, 2, 2), 2), ("dropout3d", (8, 5), 2), ("dropout3d", (40, 2, 2, 2), 1), ("dropout3d", (8, 5, 2, 2, 2), 2),
     ],
 )  # fmt: skip

@@ -14,10 +14,7 @@ from helpers import lowered, number, swept
 import gradcli as torch
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.language.scope import Scope
-from gradcli.ops.pytorch import kept_places
-from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
-from gradcli.tensors.core.trace import NOT_KEPT
 from gradcli.tensors.dispatch.apply import apply
 
 
@@ -137,22 +134,3 @@ def test_tensors_do_as_the_language(case: Case) -> None:
     assert_same_numbers(case, scope, root)
     assert_second_derivatives(case, scope, root)
     assert_float32_stays_float32(case, scope, root)
-
-
-ELEMENTWISE = [
-    pytest.param(op, place, id=f"{op.name}-{op.operands[place]}")
-    for op in registry().values()
-    if op.elementwise and op.partials
-    for place in range(len(op.operands))
-    if op.partials[place] is not None
-]
-
-
-@pytest.mark.parametrize(("op", "place"), ELEMENTWISE)
-def test_partial_reads_only_what_its_record_says_is_saved(op: Any, place: int) -> None:
-    operands = [np.full(2, 0.6 + 0.2 * i) for i in range(len(op.operands))]
-    with np.errstate(all="ignore"):
-        out = np.asarray(op.forward(*operands, **op.static))
-        keeps = kept_places(op, len(operands), 1 << (len(operands) - 1 - place))[0]
-        values = [value if i in keeps else NOT_KEPT for i, value in enumerate([out, *operands])]
-        op.partials[place](*values, **op.static)

@@ -4,60 +4,26 @@ failures, and a prompt.
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-import time
 
 import pytest
-
-pytest.importorskip("pty", reason="terminals of POSIX systems")
+from conftest import CONTROL
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
-CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 @pytest.fixture
-def on_a_terminal(tmp_path):
+def on_a_terminal(terminal):
     """Run gradcli on a terminal, type lines into it when it waits for them, and give what it shows
     and its exit code.
     """
 
-    def run(*arguments, typed=(), columns=80, **variables):
-        import fcntl
-        import pty
-        import select
-        import struct
-        import termios
-
-        dropped = (
-            "NO_COLOR",
-            "FORCE_COLOR",
-            "GITHUB_ACTIONS",
-            "COLUMNS",
-            "LINES",
-            "TERMINAL_WIDTH",
-        )
-        environment = {name: value for name, value in os.environ.items() if name not in dropped}
-        environment |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **variables}
-        process, terminal = pty.fork()
-        if process == 0:
-            os.chdir(tmp_path)
-            os.execvpe(sys.executable, [sys.executable, "-m", "gradcli", *arguments], environment)
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        shown, waiting, until = b"", list(typed), time.monotonic() + 60
-        while time.monotonic() < until:
-            if waiting and CONTROL.sub("", shown.decode(errors="replace")).endswith("> "):
-                os.write(terminal, waiting.pop(0))
-                shown += b"\0"  # so that it waits for the next prompt
-            if select.select([terminal], [], [], 0.1)[0]:
-                try:
-                    shown += os.read(terminal, 1 << 16)
-                except OSError:  # the other end is closed
-                    break
-        return shown.replace(b"\0", b"").replace(
-            b"\r\n", b"\n"
-        ).decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    def run(*arguments, typed=(), **how):
+        own = terminal(*arguments, **how)
+        for keys in typed:
+            own.wait("> $")
+            own.type(keys)
+        return own.ended()
 
     return run
 
@@ -184,11 +150,11 @@ def test_colours_where_they_are_asked_for(call_cli, tmp_path):
 def test_lines_are_edited_at_the_prompt(on_a_terminal):
     pytest.importorskip("readline")
     typed = [
-        b"x**3\x7f2\r",
-        b"\x1b[A + 1\r",
-        b"sum([x,\r",
-        b"2])\r",
-        b"\x04",
+        "x**3\x7f2\r",
+        "\x1b[A + 1\r",
+        "sum([x,\r",
+        "2])\r",
+        "\x04",
     ]  # a letter taken back; the line before, called back
     shown, code = on_a_terminal("eval", "-", "x=3", "--no-check", "--no-formula", typed=typed)
     plain = CONTROL.sub("", shown)

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 from helpers import thinned
+from recorded import read_table
 from textbook_refusals import REFUSED
 from textbook_texts import READ
 
@@ -17,10 +18,7 @@ from gradcli.errors import AmbiguousError, GradcliError, LimitError, Source
 from gradcli.language.statements import offers, parse_statements
 from gradcli.language.tree import Query, rewritten
 
-AT = {
-    "x": 1.25, "y": 0.75, "z": 2.5, "a": 1.5, "b": 0.4, "c": 2.25, "h": 0.8, "k": 0.6, "m": 1.1, "n": 3.0, "r": 1.7, "s": 0.9, "t": 0.35,
-    "v": 2.2, "w": 1.3, "g": 9.8, "A": 1.9, "G": 0.7, "L": 2.4, "P": 120.0, "q_1": 0.3, "q_2": 0.5, "m_1": 3.5, "m_2": 4.5, "φ": 0.3,
-}  # fmt: skip
+AT = read_table("textbook_values.json")
 _MEANING = {
     **{
         name: getattr(math, name)
@@ -69,33 +67,6 @@ def test_what_has_two_readings_is_refused_with_both(text):
 
 # -- names decide
 # -------------------------------------------------------------------------------------------------------------
-
-BY_NAMES = {  # programs, their values at x = 1.25, and how they were read
-    "x(x + 1)": (1.25 * 2.25, "x*(x + 1)"),
-    "f(x) = 2x; x f(x)": (2 * 1.25**2, "x*f(x)"),
-    "f(u) = u(u + 1); f(x)": (1.25 * 2.25, None),
-    "p = x + 1; p(x + 2)^2": (2.25 * 3.25**2, "p*(x + 2)**2"),
-    "p = 1; p += x(x + 1); p + 0": (1 + 1.25 * 2.25, None),
-    "d = 2; dx = 4; d/dx + x": (0.5 + 1.25, None),
-    "π = 3; 2πx": (7.5, "2*π*x"),
-    "e = 2; e(x + 1)": (4.5, "e*(x + 1)"),
-    "log(u) = u + 1; log x": (2.25, "log(x)"),
-    "e = 3; 2e2x": (250.0, "200.0*x"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "expected"), BY_NAMES.items(), ids=BY_NAMES)
-def test_names_that_are_values_are_factors(text, expected):
-    record = value(text)
-    assert (float(record.value), record.read_as) == (
-        pytest.approx(expected[0], rel=1e-14),
-        expected[1],
-    )
-
-
-def test_a_quotient_of_names_with_values_is_no_derivative():
-    with pytest.raises(AmbiguousError):
-        value("d = 2; dx = 4; d/dx(x^2)")
 
 
 def test_a_compiled_function_reads_a_name_as_it_is_called():
@@ -148,21 +119,14 @@ def test_no_note_without_a_reason():
 # ------------------------------------------------------------------------------------------------------
 
 
-_WORDS = (
-    "x", "y", "n", "2", "3", "1", "½", "π", "e", "sin", "cos", "ln", "sqrt", "f", "d", "/", "dx", "^", "**", "²", "⁻¹", "-1", "+", "-", "*",
-    "(", ")", "|", "|", "√", "°", " ", " ", " ", "[", "]", ",", "'", ".", "<", "&", "~", "not ", "if ", "else ", "2x", "∂", "∂x", "exp",
-    "(x+1)", "sin x", "^2", "^n", "x^2", "/2", "|x|", "@", "%", "//", "=", ";", "2½", "log_2",
-)  # fmt: skip
-
-
 def test_whatever_is_read_is_printed_as_it_was_read():
     """Random texts of the notation: read or refused with suggestions that are input, and printed as
     what is read back the same.
     """
-    random = Random(24)
+    random, words = Random(24), read_table("textbook_words.json")
     read = 0
     for _ in range(4_000):
-        text = "".join(random.choice(_WORDS) for _ in range(random.randint(1, 9)))
+        text = "".join(random.choice(words) for _ in range(random.randint(1, 9)))
         for statement in parse_statements(Source(text), 10_000):
             if isinstance(statement, AmbiguousError):
                 for suggestion in offers(statement.help or ""):

@@ -5,7 +5,6 @@ interrupts and forks.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import threading
 import time
@@ -44,16 +43,6 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(its_slopes, slopes)
 
 
-def test_threads_are_as_many_as_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert threads._threads() == 1
-    monkeypatch.setenv("OMP_NUM_THREADS", "100")
-    assert threads._threads() == 8
-    for nonsense in ("", "many", "0"):
-        monkeypatch.setenv("OMP_NUM_THREADS", nonsense)
-        assert 1 <= threads._threads() <= (os.cpu_count() or 1)
-
-
 @pytest.mark.filterwarnings("error")
 def test_what_is_not_finite_in_another_thread_gives_no_warning(
     monkeypatch: pytest.MonkeyPatch,
@@ -75,17 +64,6 @@ def blocks_that(fail: Any) -> Any:
         return ([begin],)
 
     return blocks
-
-
-def test_lists_are_in_order_with_the_rest_of_the_rows_at_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for count in ("1", "4"):
-        monkeypatch.setenv("OMP_NUM_THREADS", count)
-        assert threads.together(blocks_that(lambda: None), 1003, 10) == [
-            [*range(0, 1000, 10), 1000]
-        ]
-        assert threads.together(lambda begin, end, step: (), 1003, 10) == []
 
 
 def test_where_the_system_gives_no_threads_the_caller_does_all(
@@ -146,22 +124,6 @@ def test_an_interrupt_waits_for_the_blocks_that_are_under_way(
     finally:
         signal.signal(signal.SIGALRM, before)
     assert f(x=X)[0] == value
-
-
-def test_long_rows_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block is one row at least, and each thread has registers of its own."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    shared = []
-    monkeypatch.setattr(
-        blocks,
-        "together",
-        lambda *arguments: (shared.append(arguments), threads.together(*arguments))[1],
-    )
-    y = np.arange(16.0).reshape(16, 1)
-    for columns, count in ((50_000, 1), (100_000, 0)):
-        shared.clear()
-        gradcli.value_and_grad("sum(exp(x*y))", backend="numpy")(x=np.ones((16, columns)), y=y)
-        assert len(shared) == count
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")

@@ -8,31 +8,17 @@ import copy
 import itertools
 import operator
 import pickle
-from functools import reduce
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradcli as torch
-from gradcli.ops.axes import folds
-from gradcli.ops.registry import find, registry
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import registry
 
 OPERATORS = {
     op.operator.__name__: op for op in registry().values() if op.operator and len(op.operands) == 2
 }
-FOLDS = [op for op in registry().values() if folds(op)]
-
-
-@pytest.mark.parametrize("op", FOLDS, ids=lambda op: op.name)
-def test_a_reduction_folds_entries_by_the_operation_that_it_names(op: Op) -> None:
-    entries = [3.0, -2.0, 0.5, 4.0]
-    wanted = reduce(
-        {"add": operator.add, "mul": operator.mul, "maximum": max, "minimum": min}[folds(op)],
-        entries,
-    )
-    assert op.forward(np.array(entries), axis=None, keepdims=False) == wanted
 
 
 def test_all_of_pythons_arithmetic_is_there() -> None:
@@ -119,12 +105,3 @@ def test_a_deep_copy_has_memory_and_a_gradient_of_its_own() -> None:
     assert again[0].grad.tolist() == [3.0, 3.0]
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy(x * 2)
-
-
-def test_records_name_what_they_fold() -> None:
-    assert {op.name: find(folds(op)).name for op in FOLDS} == {
-        "sum": "add",
-        "prod": "mul",
-        "max": "maximum",
-        "min": "minimum",
-    }

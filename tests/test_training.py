@@ -12,7 +12,6 @@ import pytest
 from recorded import over
 
 import gradcli
-from gradcli.errors import GradcliError
 
 LINEAR = """\
 import torch
@@ -62,45 +61,12 @@ def test_backward_is_the_loss_with_the_gradients_that_were_asked_for() -> None:
     assert list(asked_for.grad or {}) == ["w"]
 
 
-REFUSED = {
-    "x = torch.tensor([1., 2.])\n(x*2).backward()": "backward() is for one number, not for an array of shape (2,)",
-    "x = 2\nx.grad": "there is no gradient: nothing was passed back to it",
-    "x = 2\noptimizer.step()": "'step' changes values in place: a value stays as it is",
-    "x = 2\nloss = x**2\nloss.backward(inputs=[x])": "backward has no argument 'inputs'",
-    "optimizer = torch.optim.SGD([w], lr=0.1)": "'torch.optim' has no 'SGD' here",
-    "with torch.no_grad():\n    x -= 1": "the language has no 'with' statement",
-    "rng = np.random.default_rng(0)": "'default_rng' is not read: every run draws the same numbers",
-    "torch.randint(3, 3, (2,))": "randint draws from low to less than high, not 3, 3",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_a_script_cannot_have_is_refused_by_name(text: str) -> None:
-    with pytest.raises(GradcliError) as raised:
-        gradcli.evaluate(text, check=False)
-    assert raised.value.message == REFUSED[text]
-
-
-DRAWN: dict[str, Any] = {  # after torch.manual_seed(42)
-    "torch.rand(5)": [0.8822692632675171, 0.9150039553642273, 0.38286375999450684, 0.9593056440353394, 0.3904482126235962],
-    "torch.randn(5)": [0.33669036626815796, 0.12880940735340118, 0.23446236550807953, 0.23033303022384644, -1.1228563785552979],
-    "torch.randn(2, 10)[1]": [-0.4933563470840454, 0.2414877861738205, -0.2316243201494217, 0.041759490966796875, -0.2515752911567688,
-                              0.859858512878418, -0.3097267746925354, -0.3957104980945587, 0.8034093379974365, -0.6215953826904297],
-    "torch.randint(0, 10, (6,))": [2, 7, 6, 4, 6, 5],
-    "torch.randint(5, (2, 3))": [[2, 2, 1], [4, 1, 0]],
-    "torch.randint(low=2, high=9, size=(4,))": [3, 4, 6, 7],
-    "torch.randperm(7)": [1, 6, 3, 5, 4, 0, 2],
-    "torch.randn(2, 2, dtype=torch.float64)": [[0.33669035438385886, 0.1288094051365897], [0.23446236336153173, 0.2303330279146119]],
-    "torch.rand(3, dtype=torch.float64)": [0.05815448596142969, 0.06291016742457756, 0.12358607277440903],
-}  # fmt: skip
-
-
-@over("training", "drawn", "text")
-def test_a_seed_draws_pytorchs_numbers(text: str) -> None:
+@over("training", "drawn", "text", "wanted")
+def test_a_seed_draws_pytorchs_numbers(text: str, wanted: Any) -> None:
     # one unit of float32 in blocks of sixteen, whose sines PyTorch takes from vector registers
     seeded = f"np.random.seed(1)\ntorch.manual_seed(42)\nnp.random.seed(2)\n{text}"
     found = gradcli.evaluate(seeded, dialect="torch", check=False).value
-    np.testing.assert_allclose(np.asarray(found), DRAWN[text], rtol=1.2e-7)
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1.2e-7)
 
 
 @pytest.mark.parametrize("call", ["rand(3)", "randn(2, 3)", "random((2,))", "standard_normal(4)"])

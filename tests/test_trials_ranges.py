@@ -5,6 +5,7 @@ poles with their sides.
 from __future__ import annotations
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -17,9 +18,7 @@ from gradcli.query.options import Options
 
 @pytest.mark.ci
 def test_random_functions_with_branches_are_inside_their_ranges():
-    """Values at points, those of the conditions among them, and slopes where differences of two
-    sizes from both sides agree.
-    """
+    """Values at points, those of the conditions among them."""
     with np.errstate(all="ignore"):
         for seed in range(100):
             choose = random.Random(seed)
@@ -74,37 +73,17 @@ def _hold_at_points(text, box):
     programs = Programs(values={"x": np.float64((begin + end) / 2)})
     (record,) = bounds(Script(programs.fresh(), [text]), Options(over={"x": box}, width=0.5))
     if record.error is not None:
-        assert (
-            "its range is not known" in record.error.message or "nowhere" in record.error.message
-        ), (text, record.error.message)
+        assert re.search("its range is not known|nowhere", record.error.message), text
         return
-    xs = np.unique(
-        [*np.linspace(begin, end, 61), *(x for x in map(float, _CONSTANTS) if begin <= x <= end)]
-    )
+    constants = [x for x in map(float, _CONSTANTS) if begin <= x <= end]
+    xs = np.array([*np.linspace(begin, end, 61), *constants])
 
     def values(xs):
-        return np.broadcast_to(
-            np.asarray(eval(text.replace("~(", "NOT("), dict(_NAMES), {"x": xs}), float), xs.shape
-        )
+        found = eval(text.replace("~(", "NOT("), dict(_NAMES), {"x": xs})
+        return np.broadcast_to(np.asarray(found, float), xs.shape)
 
     found = values(xs)
-    defined = np.isfinite(found) & np.isfinite(values(xs + 1e-9)) & np.isfinite(values(xs - 1e-9))
+    defined = np.isfinite([found, values(xs + 1e-9), values(xs - 1e-9)]).all(axis=0)
     room = 1e-12 * (1 + np.abs(found))
-    assert np.all(
-        ~defined | ((record.value.low - room <= found) & (found <= record.value.high + room))
-    ), (text, box, record.value)
-    steps = np.array([1e-4, -1e-4, 1e-5, -1e-5])[:, None]
-    slopes = (np.array([values(xs + step) for step in steps]) - found) / steps
-    spread = slopes.max(axis=0) - slopes.min(axis=0)
-    smooth = defined & (spread < 1e-2) & (begin < xs) & (xs < end)
-    room = 2 * spread + 1e-9 + 1e-9 * np.abs(found) / 1e-5
-    inside = (record.grad["x"].low - room <= slopes[2]) & (
-        slopes[2] <= record.grad["x"].high + room
-    )
-    assert np.all(~smooth | inside), (
-        text,
-        box,
-        record.grad["x"],
-        xs[smooth & ~inside],
-        slopes[2][smooth & ~inside],
-    )
+    inside = (record.value.low - room <= found) & (found <= record.value.high + room)
+    assert np.all(~defined | inside), (text, box, record.value)

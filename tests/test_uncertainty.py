@@ -4,9 +4,6 @@ refused.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
@@ -115,26 +112,6 @@ def test_a_kink_is_named(text: str, at: dict[str, str]) -> None:
     found = gradcli.evaluate(text, at=at).uncertainty
     assert found.notes[0].startswith("linear propagation fails for x: ")
     assert "kink" in found.notes[0]
-
-
-def test_results_of_one_program_have_a_covariance(
-    call_cli: Callable[..., CompletedProcess[str]],
-) -> None:
-    program = ["eval", "y = m*g; z = m*h; y; z; [y - z, 2*y]", "m=2±0.1", "g=9.81±0.02", "h=3±0.15"]
-    slopes = np.array([[9.81, 2, 0], [3, 0, 2], [6.81, 2, -2], [19.62, 4, 0]])
-    wanted = slopes @ np.diag([0.01, 0.0004, 0.0225]) @ slopes.T
-    lines = call_cli(*program, "--no-check", "--format", "jsonl").stdout.splitlines()
-    first, second, third = (json.loads(line)["uncertainty"] for line in lines)
-    assert "results" not in first
-    np.testing.assert_allclose(second["results"]["covariance"], wanted[:2, :2], rtol=1e-13)
-    np.testing.assert_allclose(third["results"]["covariance"], wanted, rtol=1e-13)
-    stds = np.sqrt(np.diag(wanted))
-    np.testing.assert_allclose(
-        third["results"]["correlation"], wanted / np.outer(stds, stds), rtol=1e-13
-    )
-    assert third["results"]["of"] == ["y", "z", "[y - z, 2*y][0]", "[y - z, 2*y][1]"]
-    told = call_cli(*program, "--no-check").stdout
-    assert "  z  0.29 (0.71)      0.18 (1.00)\n" in told
 
 
 def test_given_covariances_come_into_those_of_results() -> None:

@@ -129,24 +129,6 @@ def test_a_gradient_that_stops_where_the_graph_does_is_told_so() -> None:
     )
 
 
-def test_a_call_with_little_precision_leaves_open_what_it_hides() -> None:
-    """The numbers go through single precision: a claim within its error is neither right nor wrong,
-    one far off is wrong.
-    """
-
-    def coarse(x: Any) -> Any:
-        return float(np.float32(math.sin(float(x[0])))) * np.sum(x)
-
-    def slope(x: Any) -> Any:
-        return np.sin(x[0]) + np.cos(x[0]) * x.sum() * np.eye(3)[0]
-
-    right, wrong = (
-        check_gradient(coarse, lambda x, f=f: slope(x) * f, at={"x": X}) for f in (1, 1e4)
-    )
-    assert right.verdict.word in ("agree", "undetermined")
-    assert wrong.verdict.word == "mismatch"
-
-
 def test_a_hidden_constant_that_no_exit_explains_is_no_trace() -> None:
     """Through the text of a number nothing is known: differences of the whole decide."""
     check = check_gradient(lambda x: float(repr(x)) * 2 * x, lambda x: 4 * x, at={"x": 0.7})

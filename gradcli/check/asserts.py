@@ -14,17 +14,18 @@ import numpy as np
 from gradcli.check.claims import Given
 from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.judge import NOTHING, numbers, reference_at
-from gradcli.errors import GradcliError, ShapeError
+from gradcli.check.judge import NOTHING, numbers
+from gradcli.errors import ShapeError
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
-from gradcli.reference.algebra import Unsupported
+from gradcli.reference.algebra import NO_VALUE, Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.reference.tape import reference_at
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
@@ -317,7 +318,6 @@ _DIGITS = 1_200  # of the margin
 _MOST = 256  # entries that are looked at in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
-_WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
 
 
 def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
@@ -395,7 +395,7 @@ def _signs(
             )
             signs = np.where(np.isfinite(floats) & (np.abs(floats) > error), np.sign(floats), signs)
     if (signs == _UNKNOWN).any() and signs.size <= _MOST:
-        with suppress(*_WITHOUT_REFERENCE):
+        with suppress(*NO_VALUE):
             signs = np.where(signs == _UNKNOWN, _signs_by_digits(scope, sides, told, margin), signs)
     return signs
 

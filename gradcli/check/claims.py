@@ -119,7 +119,7 @@ def decide_numbers(
         right = off <= rtol * np.abs(true) + claim.atol + claim.rooms
     if not np.all(right | ~np.isfinite(true)):
         branches = judge.branches(claim.precision or judge.precision)
-    place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
+    place = judge.names.index(claim.of)
     bounds, ways = (
         (truth.bounds, [truth.computed])
         if branches is None
@@ -206,8 +206,6 @@ def decide_entry(
     """The verdict on a number that is claimed for an entry."""
     m, reference, sides = truth.m, truth.reference[i], truth.sides.get(i)
     room = claim.atol + room
-    if isinstance(reference, bool):
-        return Held(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
     if sides is not None and sides.limit is None and sides.is_known:
         low, high = map(float, sides.range)
         room += rtol * max((abs(v) for v in (low, high) if math.isfinite(v)), default=0.0)
@@ -250,7 +248,7 @@ def _diagnosis(
     words = _factor(float(ratios[0]), judge, claim.about) if factor else None
     if words:
         return words
-    for (name, x), other in zip(judge.wrt.items(), judge.comparisons, strict=True):
+    for (name, x), other in zip(judge.wrt.items(), judge.comparisons[1:], strict=True):
         if (
             name != claim.of
             and x.shape == said.shape
@@ -346,7 +344,7 @@ class Conventions:
         """The value and the gradients with JAX's choices."""
         judge = self.judge
         found = judge.float_results(*in_jax(judge.root, judge.nodes))
-        return dict(zip(["value", *judge.wrt], found, strict=True))
+        return dict(zip(judge.names, found, strict=True))
 
 
 class InJax(Rebuilding):

@@ -90,8 +90,6 @@ class Comparison:
 
     def _entry(self, i: int) -> Told:
         m, computed, reference = self.m, self.computed[i], self.reference[i]
-        if isinstance(reference, bool):
-            return Verdict.AGREE, None
         tolerance = self._share
         sides = self.sides.get(i)
         if sides is not None:
@@ -149,9 +147,7 @@ class Comparison:
         zero, and floats could tell.
         """
         return any(
-            self._is_open(i, abs(r))
-            for i, r in enumerate(self.reference)
-            if not isinstance(r, bool) and self.m.isfinite(r)
+            self._is_open(i, abs(r)) for i, r in enumerate(self.reference) if self.m.isfinite(r)
         )
 
     def _is_open(self, i: int, size: Any) -> bool:
@@ -237,10 +233,8 @@ class Comparison:
         """The entries' verdicts as one, with the worst entry and the errors."""
         errors = {
             i: self._errors(i)
-            for i, (v, r) in enumerate(zip(self.verdicts, self.reference, strict=True))
-            if v in _COMPARED
-            and not isinstance(r, bool)
-            and (i not in self.sides or self.sides[i].limit is not None)
+            for i, verdict in enumerate(self.verdicts)
+            if verdict in _COMPARED and (i not in self.sides or self.sides[i].limit is not None)
         }
         enough = ENOUGH.get(str(self.dtype), _ENOUGH)
         for i, (_, relative) in errors.items():  # each by itself, however large its neighbours are

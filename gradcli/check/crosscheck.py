@@ -14,7 +14,7 @@ from gradcli.check import verdict_cache
 from gradcli.check.claims import Conventions, Given
 from gradcli.check.comparison import index_of
 from gradcli.check.formula_claims import decide
-from gradcli.check.judge import Judge, are_finite, reference_at, scalar_operations
+from gradcli.check.judge import Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
@@ -23,13 +23,13 @@ from gradcli.graph.sweep import backward
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import NO_VALUE, Algebra, Unsupported
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
 from gradcli.reference.digits import by_balls
 from gradcli.reference.kinks import active_kinks, limits_of_value
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape, exact_array
+from gradcli.reference.tape import ReferenceTape, exact_array, reference_at
 from gradcli.report.records import Record
 from gradcli.report.verdicts import (
     Check,
@@ -43,14 +43,7 @@ from gradcli.report.verdicts import (
 
 NOBODY: Mapping[str, str] = {}
 _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
-_WITHOUT_REFERENCE = (
-    GradcliError,
-    Unsupported,
-    ValueError,
-    ArithmeticError,
-    IndexError,
-    MemoryError,
-)
+_WITHOUT_REFERENCE = (*NO_VALUE, IndexError, MemoryError)
 
 
 class _Asked(NamedTuple):
@@ -173,7 +166,12 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     check = _combine(judge.decide(record.value, bool(claims)))
     check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
-        _name_branches(judge, check)
+        # which comparison rounding decides, if that makes a difference
+        ways = judge.branches(judge.precision)
+        for place, part in enumerate([check.value, *map(check.variables.get, judge.wrt)]):
+            is_ill = part is not None and part.verdict is Verdict.ILL_CONDITIONED
+            if part is not None and is_ill and ways is not None and ways.differ(place):
+                part.reason = check.reason = ways.text
     if check.verdict is Verdict.MISMATCH:
         # floats are wrong where the rules are right, and something on the way is too large for
         # floats
@@ -183,21 +181,6 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     conventions = None if convention is None else Conventions(judge, convention)
     check.claims = decide(judge, claims, conventions)
     return check, judge
-
-
-def _name_branches(judge: Judge, check: Check) -> None:
-    """Say of what is ill-conditioned which comparison rounding decides, if that makes a
-    difference.
-    """
-    found = judge.branches(judge.precision)
-    for place, part in enumerate([check.value, *(check.variables[name] for name in judge.wrt)]):
-        if (
-            found is not None
-            and part is not None
-            and part.verdict is Verdict.ILL_CONDITIONED
-            and found.differ(place)
-        ):
-            part.reason = check.reason = found.text
 
 
 def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:
@@ -355,7 +338,7 @@ def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
     """The limits of the entries of a value that the reference has no finite number for, as one
     entry of a name, whose gradient is not finite either, goes to where it is.
     """
-    value, found = judge.value_comparison, list[Limit]()
+    value, found = judge.comparisons[0], list[Limit]()
     lost = [i for i, y in enumerate(value.reference) if not value.m.isfinite(y)]
     is_small = lost and judge.size < _MOST_LIMITED
     moves = [
@@ -367,9 +350,7 @@ def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
         at = float(np.asarray(judge.leaves.get(x, np.nan))[index])
         if not np.isfinite(at):
             continue
-        sides = limits_of_value(
-            value.m, judge.root, judge.leaves, judge.precision, judge.zeros, (x, index)
-        )
+        sides = limits_of_value(value.m, judge, x, index)
         for i in lost:
             left, right = (float(side[i]) for side in sides)
             if left == left or right == right:
@@ -413,7 +394,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         """
         unit = balls.mpf("0 +/- 1")
         boxes = {
-            x: exact_array(balls, given[x], "float") + exact_array(balls, radius, "float") * unit
+            x: exact_array(balls, given[x]) + exact_array(balls, radius) * unit
             for x, radius in radii.items()
         }
         with suppress(Undecidable, np.linalg.LinAlgError):

@@ -26,7 +26,7 @@ from gradcli.check.claims import (
     show_no_rounding,
 )
 from gradcli.check.comparison import compare_arrays, index_of
-from gradcli.check.judge import Judge, numbers, reference_at
+from gradcli.check.judge import Judge, numbers
 from gradcli.check.verdict_cache import lines_of
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
@@ -39,8 +39,9 @@ from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.extended import WIDER
 from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Unsupported, settle
+from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
+from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.storage.digests import content
 
@@ -127,7 +128,6 @@ _SUSPECTS = 4  # points at which a formula that was proved is tried for a value
 _LONGEST = 60  # characters of the difference from the truth
 _MOST_NODES = 400  # of claim and truth
 _WORK = 60_000  # scalar operations that trying other points may take
-_FAILURES = (Unsupported, GradcliError, ValueError, ArithmeticError)
 
 
 class Difference(NamedTuple):
@@ -241,7 +241,7 @@ class _Formula:
         for point in points:
             try:
                 difference = self._lasting_difference(m, point)
-            except _FAILURES:
+            except NO_VALUE:
                 continue
             here.points += 1
             if difference is not None:
@@ -308,7 +308,7 @@ class _Formula:
         right, said = found
         tolerance = m.mpf(10) ** -self.digits
         for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
-            if not m.isfinite(r) or isinstance(r, bool):
+            if not m.isfinite(r):
                 continue
             if c != c:
                 self.outside.append(point)
@@ -372,7 +372,7 @@ class _Formula:
             values = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
             found = self._value_of(printed, m, values)[place]
             return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
-        except (*_FAILURES, RecursionError):
+        except (*NO_VALUE, RecursionError):
             return None
 
 

@@ -82,12 +82,6 @@ def number(node: Expr | None) -> Fraction | None:
     return Fraction(payload) if finite else None
 
 
-def _root_degree(node: Expr) -> int:
-    """2 of a square root, 3 of a cube root, 0 of anything else."""
-    degree = node.op.degree if node.op is not None else None
-    return round(1 / degree) if degree is not None and 0 < degree < 1 else 0
-
-
 def _alike(node: Expr) -> bool:
     """Return whether operands are numbers, or have the shape of the result."""
     return all(o is None or not o.shape or o.shape == node.shape for o in node.operands)
@@ -147,7 +141,8 @@ class Normal:
     def _put_factor(self, base: Expr, exponent: Fraction) -> None:
         """Multiply by a power; squares of roots are what is under them."""
         before = self.parts.get(base, Fraction(0))
-        total, degree = before + exponent, _root_degree(base)
+        total, power = before + exponent, base.op.degree if base.op is not None else None
+        degree = round(1 / power) if power is not None and 0 < power < 1 else 0  # of a root
         whole = int(total / degree) if degree else 0
         self.joined |= before * exponent < 0 or whole != 0
         self._set(base, total - whole * degree)

@@ -21,7 +21,6 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays
 from gradcli.check.rounding import branches, error_bounds
-from gradcli.errors import GradcliError
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import (
     bytes_of,
@@ -37,13 +36,20 @@ from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened
 from gradcli.ops.structure import output
-from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settle, surely_zero
+from gradcli.reference.algebra import NO_VALUE, Algebra, Numbers, Unsupported, settle, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
 from gradcli.reference.digits import by_balls, of_flint
 from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
-from gradcli.reference.tape import NO_ZEROS, ReferenceTape, Zeros, exact_array, signed_zeros
+from gradcli.reference.tape import (
+    NO_ZEROS,
+    ReferenceTape,
+    Zeros,
+    as_numbers,
+    exact_array,
+    signed_zeros,
+)
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:
@@ -98,24 +104,12 @@ def gradients_exact(
     """Return the gradients of the engine's rules without rounding; the table is that of
     `forward_exact`.
     """
-    start = Reals(table[root].m, exact_array(m, seed, "float"))
+    start = Reals(table[root].m, exact_array(m, seed))
     found = gradients(reachable([root]), {root: start}, wrt, table.__getitem__)
     return [
-        exact_array(m, np.zeros(x.shape), "float") if (part := found.get(x)) is None else part.array
+        exact_array(m, np.zeros(x.shape)) if (part := found.get(x)) is None else part.array
         for x in wrt
     ]
-
-
-def reference_at(
-    m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
-) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
-    """Return the reference's value of a function at a point, and its gradients, with the tape that
-    they were read off.
-    """
-    tape = ReferenceTape(m, leaves, precision)
-    y = tape.run(root, wrt)
-    slopes = tape.slopes(y, exact_array(m, seed, "float"), wrt) if wrt else []
-    return tape, Algebra.map(plain, y), slopes
 
 
 class Pass(NamedTuple):
@@ -123,7 +117,7 @@ class Pass(NamedTuple):
 
     y          the value with its history on the tape
     chosen     the entries of the value that depend on choices at kinks
-    reference  R: the gradients, and the value at last
+    reference  R: the value and the gradients
     engine     E-infinity: the same
     """
 
@@ -136,7 +130,7 @@ class Pass(NamedTuple):
 
 def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
     """Return whether all numbers of some arrays of scalars are finite."""
-    return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
+    return all(m.isfinite(x) for array in arrays for x in np.ravel(array))
 
 
 # -- Numbers enclosed in balls: the digits are raised until they are narrow.
@@ -160,10 +154,8 @@ def _compare(
 
 
 def _parts(m: Any, array: np.ndarray, part: str) -> np.ndarray:
-    """Return the midpoints or radii of balls as numbers of mpmath's; truths are what they are."""
-    return Algebra.map(
-        lambda x: x if isinstance(x, bool) else of_flint(m, getattr(x.ball, part)()), array
-    )
+    """Return the midpoints or radii of balls as numbers of mpmath's."""
+    return Algebra.map(lambda x: of_flint(m, getattr(x.ball, part)()), array)
 
 
 def numbers(
@@ -198,9 +190,9 @@ def _narrow(x: Any) -> bool:
     """
     from flint import arb
 
-    if isinstance(x, bool) or x.ball.rad() == 0:
-        return True
-    return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** NOTHING)
+    ball = x.ball
+    is_exact, bits = ball.rad() == 0, ball.rel_accuracy_bits()
+    return bool(is_exact or bits > _NARROW * 3.33 or abs(ball) < arb(10) ** NOTHING)
 
 
 DIGITS = (50, 100, 400, 1000)
@@ -252,7 +244,7 @@ class Judge:
     _sides: tuple[Any, list[dict[int, Sides]]] | None = (
         None  # of the entries on a kink or without a finite derivative, and which
     )
-    # of every entry of the gradients, and of the value at last, where they have decided
+    # of every entry of the value and of the gradients, where they have decided
     _enclosures: Sequence[np.ndarray] = ()
     # the functions in them that FLINT lacks: with any of them, nothing is proved
     _by_mpmath: Any = ()
@@ -276,8 +268,7 @@ class Judge:
             op.kinks or op.algebra == "comparison" for op in ops if op.elementwise
         )  # else entries may be on kinks
         self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
-        self.comparisons: list[Comparison] = []
-        self.value_comparison: Comparison
+        self.names, self.comparisons = ["value", *self.wrt], list[Comparison]()
         self.zeros, self.budget = NO_ZEROS, Budget()
         # reference and bounds of large arrays, for claims
         self.wide: dict[str, tuple[Any, Any]] = {}
@@ -298,8 +289,7 @@ class Judge:
         """Return True if the rules are right, so that only rounding, overflow or underflow can be
         at fault.
         """
-        comparisons = [*self.comparisons, self.value_comparison]
-        wrong = [(c.m, c.reference[i], c.engine[i]) for c in comparisons for i in c.mismatches]
+        wrong = [(c.m, c.reference[i], c.engine[i]) for c in self.comparisons for i in c.mismatches]
         return not any(
             m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r)
             for m, r, e in wrong
@@ -307,9 +297,7 @@ class Judge:
 
     def comparison(self, of: str) -> Comparison:
         """The comparison of the value, or of the gradient by a name."""
-        if of == "value":
-            return self.value_comparison
-        return self.comparisons[list(self.wrt).index(of)]
+        return self.comparisons[self.names.index(of)]
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
@@ -340,25 +328,19 @@ class Judge:
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = self.float_results(self.root, [])[0] if value is None else value
         value_bound, bounds, self.overflown = error_bounds(*self.question)
-        found = [*self.gradients, np.asarray(reached)]
-        floats = [*zip(found, [*bounds, value_bound], strict=True)]
-        decided = self._by_balls(m, floats) or self._by_numbers(m, floats)
-        source, (*self.comparisons, self.value_comparison) = decided
+        found = [np.asarray(reached), *self.gradients]
+        floats = [*zip(found, [value_bound, *bounds], strict=True)]
+        source, self.comparisons = self._by_balls(m, floats) or self._by_numbers(m, floats)
         self.decided = True
-        results = {
-            name: c.result(source) for name, c in zip(self.wrt, self.comparisons, strict=True)
-        }
-        checked = self.value_comparison.result(source)
-        for check, balls in zip([*results.values(), checked], self._enclosures, strict=False):
+        parts = [comparison.result(source) for comparison in self.comparisons]
+        for check, balls in zip(parts, self._enclosures, strict=False):
             from gradcli.reference.ball import ends, width
 
             check.certified, check.by_mpmath = not self._by_mpmath, self._by_mpmath
-            check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
+            check.within = width(np.ravel(balls))
             if check.worst is not None:
-                worst: Any = balls[check.worst.index]
-                check.enclosure = None if isinstance(worst, bool) else ends(worst)
-        checked.entries = None
-        return None if value is None else checked, results
+                check.enclosure = ends(balls[check.worst.index])
+        return self._decision(value, parts)
 
     def _pass(self, m: Any, probing: bool = True) -> Pass:
         """Return a pass in a context.
@@ -381,18 +363,12 @@ class Judge:
         )
         unsure = tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])
         if probing and inner and unsure:
-            tape, y, chosen = with_inner_choices(
-                m, self.leaves, self.precision, self.size, self.root, self.nodes, table
-            )
-        reference = [
-            *tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes),
-            Algebra.map(plain, y),
-        ]
-        engine = [
-            *gradients_exact(m, table, self.root, self.nodes, self.seed),
-            table[self.root].array,
-        ]
-        return Pass(tape, y, chosen, reference, engine)
+            tape, y, chosen = with_inner_choices(m, self, table)
+        slopes = tape.slopes(y, exact_array(m, self.seed), self.nodes)
+        reference = [Algebra.map(plain, y), *slopes]
+        engine = gradients_exact(m, table, self.root, self.nodes, self.seed)
+        rules = [as_numbers(m, table[self.root].array), *engine]
+        return Pass(tape, y, chosen, reference, rules)
 
     @cached_property
     def _whole(self) -> Any:
@@ -408,7 +384,7 @@ class Judge:
         kept = verdict_cache.steps if self.remembering else lambda key, make: make()
         try:
             return WholeDerivative(_context(), *self.question, kept)
-        except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
+        except (*NO_VALUE, RecursionError, TypeError):
             return None
 
     def _by_balls(
@@ -436,7 +412,7 @@ class Judge:
                 or any(active_kinks(found.tape, self.nodes).values())
             ):
                 return None
-            source = self._source(balls, found.reference[:-1])
+            source = self._source(balls, found.reference[1:])
             rows = zip(found.reference, found.engine, floats, strict=True)
             comparisons = [_compare(m, right, rules, *floats) for right, rules, floats in rows]
             if any(comparison.is_unsettled for comparison in comparisons):
@@ -499,7 +475,7 @@ class Judge:
         self, m: Any, found: Pass, floats: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[str, list[Comparison]]:
         """Return the source of the reference, and the comparisons with it."""
-        tape, (*reference, value) = found.tape, found.reference
+        tape, (value, *reference), (rules, *engine) = found.tape, found.reference, found.engine
         kinks = active_kinks(tape, self.nodes)
         looked_at = [
             (sorted(kinks[x]), [*map(m.isfinite, slopes.ravel())])
@@ -514,11 +490,10 @@ class Judge:
         sides = self._sides[1]
         smooth = not tape.scalars.events and are_finite(m, reference)
         source = self._source(m, reference) if smooth else "composed"
-        *engine, rules = found.engine
-        columns = reference, engine, floats[:-1], sides, tape.troubles(found.y, self.nodes)
+        columns = reference, engine, floats[1:], sides, tape.troubles(found.y, self.nodes)
         comparisons = [
-            Comparison(m, right, rules, *given, side, trouble)
-            for right, rules, given, side, trouble in zip(*columns, strict=True)
+            Comparison(m, right, exact, *given, side, trouble)
+            for right, exact, given, side, trouble in zip(*columns, strict=True)
         ]
         no_number = any(y != y for y in np.ravel(value))
         for x, comparison in zip(self.nodes, comparisons, strict=True):
@@ -527,7 +502,7 @@ class Judge:
             comparison.excuse(infinite, "a value that was given is not finite")
             lost = [i for i, y in enumerate(comparison.computed) if no_number and math.isnan(y)]
             comparison.excuse(lost, "what it is the derivative of is not a number")
-        return source, [*comparisons, Comparison(m, value, rules, *floats[-1], found.chosen)]
+        return source, [Comparison(m, value, rules, *floats[0], found.chosen), *comparisons]
 
     # -- Arrays that are too large for scalars: every entry against a reference in long double,
     # which may be off by its own share of the rounding of doubles, by the same analysis, and by the
@@ -553,7 +528,7 @@ class Judge:
             return None
         computed = [found.value if value is None else value, *self.gradients]
         allowed, errors = [value_bound, *bounds], [0.0, *found.errors]
-        rights = zip(["value", *self.wrt], [found.value, *found.slopes], strict=True)
+        rights = zip(self.names, [found.value, *found.slopes], strict=True)
         parts, wide = [], {}
         for i, (name, right) in enumerate(rights):
             own, said = found.share * allowed[i] + 4 * errors[i], np.asarray(computed[i])
@@ -578,7 +553,7 @@ class Judge:
                 if all(part.verdict is not Verdict.UNDETERMINED for part in told):
                     return checked, results
         self.wide = wide
-        return self._decision(value, parts, held)
+        return self._decision(value, parts, held.entries)
 
     def _reference(self, held: StandIns, times: int, what: str) -> Any:
         """The reference on whole arrays, whose floats are so many times as long as doubles.
@@ -592,15 +567,19 @@ class Judge:
         self.root.graph.limits.check_memory(times * arrays + held_by(self.leaves.values()), what)
         return reference(*self.question, held)
 
-    def _decision(self, value: Any, parts: Sequence[VariableCheck], held: StandIns) -> Decision:
-        """The verdicts on the value and the gradients, with the number of entries at which
-        functions were held.
+    def _decision(
+        self, value: Any, parts: Sequence[VariableCheck], most: int | None = None
+    ) -> Decision:
+        """The verdicts on the value and the gradients.
+
+        most  the number of entries at which functions were held; None where these were all
         """
-        for part in parts[1:]:
-            if held.entries is not None and part.entries is not None:
-                part.entries = min(held.entries, part.entries[1]), part.entries[1]
-        parts[0].entries = None
-        return None if value is None else parts[0], dict(zip(self.wrt, parts[1:], strict=True))
+        checked, *slopes = parts
+        for part in slopes:
+            if most is not None and part.entries is not None:
+                part.entries = min(most, part.entries[1]), part.entries[1]
+        checked.entries = None
+        return None if value is None else checked, dict(zip(self.wrt, slopes, strict=True))
 
     def _clearly(self, value: Any) -> Decision | None:
         """Return that everything agrees with the reference in doubles, where rounding is seen to
@@ -622,7 +601,7 @@ class Judge:
             rights = [found.value, *found.slopes]
             parts = [*map(partial(clear_agreement, found.source), rights, computed)]
         certain = [part for part in parts if part is not None]
-        return self._decision(value, certain, held) if len(certain) == len(parts) else None
+        return self._decision(value, certain, held.entries) if len(certain) == len(parts) else None
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:

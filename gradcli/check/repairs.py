@@ -31,7 +31,7 @@ from gradcli.check.identities import (
     standardize,
     wider,
 )
-from gradcli.check.judge import Judge, numbers, reference_at, scalar_operations
+from gradcli.check.judge import Judge, numbers, scalar_operations
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.textbook import Textbook
@@ -39,6 +39,7 @@ from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import still_in_time
+from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
 # -- Nodes as power series over FLINT's ring, cut off where they may be. A series is equal near a
@@ -156,7 +157,7 @@ class Measure:
 
     def __init__(self, judge: Judge) -> None:
         self.judge, self.truths = judge, []
-        for comparison in (judge.value_comparison, *judge.comparisons):
+        for comparison in judge.comparisons:
             exact = comparison.exact
             near = np.array(list(map(float, exact)))
             self.truths.append(
@@ -490,20 +491,21 @@ class Equality:
         """
         enough = _SERIES if series else _EXACT
         found = [
-            self._equal(root, way, self._point_beside(step), enough, self.judge.nodes)
+            self.at(root, way, self._point_beside(step), enough, self.judge.nodes)
             for step in _AROUND
         ]
         return True in found and False not in found
 
-    def at(self, x: Expr, y: Expr, point: Mapping[Expr, Any]) -> bool | None:
-        """Return whether two nodes are equal at a point; None where the first has no value."""
-        return self._equal(x, y, point, _SAME, [])
-
-    def _equal(
-        self, x: Expr, y: Expr, point: Mapping[Expr, Any], enough: float, wrt: Sequence[Expr]
+    def at(
+        self,
+        x: Expr,
+        y: Expr,
+        point: Mapping[Expr, Any],
+        enough: float = _SAME,
+        wrt: Sequence[Expr] = (),
     ) -> bool | None:
-        """Return whether two nodes differ by no more than so much of the first; None where that has
-        no finite value or derivative.
+        """Return whether two nodes, and their derivatives, differ at a point by no more than so
+        much of the first; None where that has no finite value or derivative.
         """
         right, found = (self._numbers(node, point, wrt) for node in (x, y))
         if right is None or found is None:
@@ -526,7 +528,7 @@ class Equality:
             _, y, slopes = reference_at(balls, node, wrt, judge.seed, leaves, judge.precision)
             return [y, *slopes]
 
-        arrays = numbers(judge.value_comparison.m, evaluate)
+        arrays = numbers(judge.comparisons[0].m, evaluate)
         return None if arrays is None else [x for array in arrays for x in np.ravel(array)]
 
     def _point_beside(self, step: int) -> Mapping[Expr, Any]:

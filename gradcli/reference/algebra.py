@@ -25,6 +25,8 @@ class Unsupported(Exception):
     """A source of truth does not cover this; another has to decide."""
 
 
+# What a source of truth raises that has no value.
+NO_VALUE = (GradcliError, Unsupported, ValueError, ArithmeticError)
 # Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to
 # compute with.
 _LARGEST = 1 << 18

@@ -1,17 +1,21 @@
 """Ball arithmetic behind the names of mpmath's context: what references of scalars are evaluated
-with.
+with. Functions of several numbers are FLINT's, each of which bounds its own error; they take what
+mpmath's take, in that order, and their values at poles and infinities are mpmath's, too.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import flint
-from flint import arb
+import numpy as np
+from flint import acb, acb_mat, acb_series, arb, arb_mat
 
 from gradcli.reference.ball import (
     REAL,
@@ -27,7 +31,230 @@ from gradcli.reference.ball import (
     whole,
 )
 from gradcli.reference.contexts import Undecidable
-from gradcli.reference.special_balls import FUNCTIONS, by_parameters
+
+# -- The regularized incomplete gamma and beta functions in balls, with their derivatives by
+# parameters.
+#
+# A parameter becomes a Taylor series in a small step: the coefficients of a hypergeometric series
+# of positive terms are the derivatives, and FLINT bounds what the terms left out add to each.
+
+
+_STEEP = 0.01  # the distance from 1 below which a geometric series is long
+_TERMS = (-1, 4_000, 16_000, 64_000)  # of a series: as many as FLINT takes by itself, or more
+
+
+def _step(x: arb, n: int, slope: int = 1) -> acb_series:
+    """A number and a step beside it, to the order n."""
+    if n >= flint.ctx.cap:
+        raise Undecidable
+    return acb_series([x, slope], n + 1)
+
+
+def _is_narrow(found: arb) -> bool:
+    return bool(found.is_finite() and found.rel_accuracy_bits() > flint.ctx.prec // 2)
+
+
+def _coefficient(n: int, logarithm: acb_series, above: list[Any], below: list[Any], x: arb) -> arb:
+    """The coefficient of order n of exp(logarithm) times a hypergeometric series.
+
+    Raises Undecidable for a series that is too long.
+    """
+    found = arb(0, arb.pos_inf())
+    for terms in _TERMS:
+        more: arb = (logarithm.exp() * acb_series.hypgeom(above, below, acb_series([x]), terms))[
+            n
+        ].real
+        if found.is_finite() and not more.rad() < found.rad() / 2:
+            break
+        found = more
+        if _is_narrow(found):
+            break
+    if not found.is_finite():
+        raise Undecidable
+    return found
+
+
+def beta_by_parameters(orders: Sequence[int], a: arb, b: arb, x: arb) -> arb:
+    """The derivative by a and b, of these orders, of the regularized incomplete beta function; a, b
+    > 0 and 0 < x < 1.
+
+    From the side below the mean, but that the series is not one near 1.
+    """
+    n, k = orders
+    if 1 - x >= _STEEP and (x < _STEEP or x * (a + b) <= a):
+        return _lower_beta(n, k, a, b, x)
+    found = _lower_beta(k, n, b, a, 1 - x)
+    return -found if n or k else 1 - found
+
+
+def _lower_beta(n: int, k: int, a: arb, b: arb, x: arb) -> arb:
+    """Each coefficient of order n + k along steps (1, slope) combines all derivatives of that
+    order: as many slopes give each of them.
+    """
+    if not (n or k) and _is_narrow(found := x.beta_lower(a, b, 1)):
+        return found
+    count = n + k + 1
+    powers = arb_mat(count, count, [slope**j for slope in range(count) for j in range(count)])
+    along = arb_mat(count, 1, [_beta_along(n + k, a, b, x, slope) for slope in range(count)])
+    return powers.solve(along)[k, 0] * arb(n).fac() * arb(k).fac()
+
+
+def _beta_along(order: int, a: arb, b: arb, x: arb, slope: int) -> arb:
+    """A coefficient of x**a (1 - x)**b/(a B(a, b)) * 2F1(a + b, 1; a + 1; x), in a step of a and
+    slope times that of b.
+    """
+    first, second = _step(a, order), _step(b, order, slope)
+    both = first + second
+    logarithm = (
+        first * acb(x).log()
+        + second * acb(1 - x).log()
+        + both.lgamma()
+        - (first + 1).lgamma()
+        - second.lgamma()
+    )
+    return _coefficient(order, logarithm, [both, 1], [first + 1], x)
+
+
+def _whole(x: arb) -> int:
+    found = x.unique_fmpz()
+    if found is None:
+        raise ValueError("not a whole number")
+    return int(found)
+
+
+def _zeta(x: arb, q: arb | None = None, order: arb | None = None) -> arb:
+    """Hurwitz's zeta function, or its derivative by x of some order: a coefficient of a Taylor
+    series.
+    """
+    n = 0 if order is None else _whole(order)
+    start = arb(1) if q is None else q
+    if n:
+        return _step(x, n).zeta(start)[n].real * arb(n).fac()
+    return x.zeta() if start == 1 else x.zeta(start)
+
+
+def _psi(order: arb, x: arb) -> arb:
+    """The derivative of digamma of some order."""
+    n = _whole(order)
+    return acb(x).polygamma(n).real if n else x.digamma()
+
+
+def _sine_quotient(x: arb, order: arb) -> arb:
+    """The n-th derivative of sin(x)/x: the integral of t**n*cos(x*t + n*pi/2) for t from 0 to 1.
+
+    So its size is at most 1/(n + 1), and its slope 1/(n + 2), which encloses it around 0, too.
+    """
+    n = _whole(order)
+    u, radius = x.mid(), x.rad()
+    step = _step(u, n)
+    # near 0 by a series whose terms hardly cancel
+    quotient = step.sin() / step if abs(u) > 1 else acb_series.hypgeom([], [1.5], -step * step / 4)
+    value = quotient[n].real * arb(n).fac()
+    return (value + arb(0, radius / (n + 2))).intersection(arb(0, arb(1) / (n + 1)))
+
+
+def _of_the_last(method: str) -> Callable[..., arb]:
+    """A function as a method of its last number."""
+    return lambda *given: getattr(given[-1], method)(*given[:-1])
+
+
+_METHODS = """besselj bessel_j
+bessely bessel_y
+besseli bessel_i
+besselk bessel_k
+expint expint
+polylog polylog
+hyp1f1 hypgeom_1f1
+hyp2f1 hypgeom_2f1"""
+_FIRST = arb(0)  # the branch of what is real from -1/e on
+FUNCTIONS: dict[str, Callable[..., arb]] = {
+    **{name: _of_the_last(method) for name, method in map(str.split, _METHODS.splitlines())},
+    "sine_quotient": _sine_quotient,
+    "lambertw": lambda x, branch=_FIRST: x.lambertw(_whole(branch)),
+    "zeta": _zeta,
+    "psi": _psi,
+    "beta": lambda x, y: x.gamma() * y.gamma() * (x + y).rgamma(),
+    "binomial": lambda n, k: (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma(),
+    "rf": lambda x, n: x.rising(n),
+    "airyai": lambda x, n: x.airy_ai(derivative=_whole(n)),
+    "airybi": lambda x, n: x.airy_bi(derivative=_whole(n)),
+    "atan2": arb.atan2,
+}
+
+
+def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
+    """The derivative by its parameters, of these orders, of the incomplete function of that
+    name.
+    """
+    if name == "betainc":
+        return beta_by_parameters(orders, *given)
+    n, (a, x), upper = orders[0], given, name == "gammaincc"
+    if not n and _is_narrow(found := x.gamma_upper(a, 1) if upper else x.gamma_lower(a, 1)):
+        return found
+    step = _step(a, n)
+    logarithm = step * acb(x).log() - x - (step + 1).lgamma()
+    found = _coefficient(n, logarithm, [1], [step + 1], x) * arb(n).fac()
+    return found if not upper else -found if n else 1 - found
+
+
+# -- Functions of whole matrices in balls: FLINT's, whose errors are bounded better than those of
+# as many single steps.
+#
+# Each takes and gives arrays of scalars, and has no value (None) where it cannot be certain: at
+# singular matrices, and where eigenvalues are not apart.
+
+
+Array = np.ndarray
+
+
+def _matrix(x: Array) -> arb_mat:
+    return arb_mat(x.shape[0], x.shape[1], [as_arb(v) for v in x.ravel()])
+
+
+def _array(values: Any) -> Array:
+    """An array of scalars: of a matrix, of a list, or of a number."""
+    if isinstance(values, arb_mat):
+        return _array(values.entries()).reshape(values.nrows(), values.ncols())
+    found = [*map(ball_of, values)] if isinstance(values, list) else ball_of(values)
+    return np.array(found, dtype=object)
+
+
+def _det(x: arb_mat) -> arb:
+    """Raises ZeroDivisionError for one that may be zero."""
+    if (found := x.det()).contains(0):
+        raise ZeroDivisionError
+    return found
+
+
+def _eigh(x: arb_mat) -> tuple[list[arb], arb_mat]:
+    """The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors of length 1,
+    each of any sign.
+
+    Eigenvalues that are apart are real and have one eigenvector but for a factor: with a 1 in its
+    largest place it is real, too. Raises ValueError for others.
+    """
+    values, vectors = acb_mat(x).eig(right=True)
+    order = sorted(range(len(values)), key=lambda i: float(values[i].real.mid()))
+    found = [values[i].real for i in order]
+    columns = []
+    for i in order:
+        column = [vectors[j, i] for j in order]
+        largest = max(column, key=lambda v: float(v.abs_lower()))
+        real = [(vectors[j, i] / largest).real for j in range(len(order))]
+        length = sum((v * v for v in real), arb(0)).sqrt()
+        columns.append([v / length for v in real])
+    if not all(low < high for low, high in itertools.pairwise(found)):
+        raise ValueError("eigenvalues that may be equal")
+    return found, arb_mat(columns).transpose()
+
+
+MATRIX_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "product": operator.mul, "solution": arb_mat.solve, "determinant": _det, "exponential": arb_mat.exp, "eigensystem": _eigh,
+}  # fmt: skip
+
+
+# -- The context.
+
 
 _BITS = math.log2(10)
 _GUARD = 10  # further bits at which everything is computed
@@ -163,10 +390,17 @@ class Balls:
 
     @staticmethod
     def matrices(name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """A function of whole matrices; None where it cannot be certain."""
-        from gradcli.reference.special_balls import enclose
-
-        return enclose(name, arrays)
+        """A function of whole matrices; None where there is no value, nor where an entry is not
+        finite.
+        """
+        if any(not x.size or not all(as_arb(v).is_finite() for v in x.ravel()) for x in arrays):
+            return None
+        try:
+            found = MATRIX_FUNCTIONS[name](*map(_matrix, arrays))
+        except (ZeroDivisionError, ValueError):
+            return None
+        results = tuple(map(_array, found if isinstance(found, tuple) else (found,)))
+        return results if all(v.ball.is_finite() for x in results for v in x.ravel()) else None
 
     @staticmethod
     def nstr(x: Any, digits: int = 15) -> str:

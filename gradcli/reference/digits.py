@@ -13,17 +13,15 @@ from gradcli.errors import EvaluationError
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import NO_VALUE, Algebra
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.kinks import active_kinks
-from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape, exact_array
+from gradcli.reference.tape import reference_at
 
 T = TypeVar("T")
 NOTHING: Mapping[str, Any] = {}
 _TRIES = 6
 _GUARD = 20  # digits beyond those that are asked for
-_WITHOUT_REFERENCE = (Unsupported, ArithmeticError, ValueError)
 
 
 def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:
@@ -43,7 +41,7 @@ def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | 
                 return evaluate(balls)
         except Undecidable:
             continue
-        except (*_WITHOUT_REFERENCE, AttributeError, TypeError, LookupError):
+        except (*NO_VALUE, AttributeError, TypeError, LookupError, NotImplementedError):
             return None
     return None
 
@@ -84,19 +82,31 @@ def to_digits(
         """Return the numbers in a context as text, and whether some of them are choices at
         kinks.
         """
-        tape = ReferenceTape(m, leaves, scope.precision)
-        y = tape.run(root, nodes)
-        slopes = tape.slopes(y, exact_array(m, seed, "float"), nodes)
+        tape, value, slopes = reference_at(m, root, nodes, seed, leaves, scope.precision)
         kinks = active_kinks(tape, nodes)
         for (name, x), slope in zip(wrt.items(), slopes, strict=True):
             for i in kinks[x]:
                 slope.reshape(-1)[i] = m.mpf(float(np.ravel(computed[name])[i]))
-        found = {"value": Algebra.map(plain, y), **dict(zip(wrt, slopes, strict=True))}
-        return {name: _write(array, number) for name, array in found.items()}, any(kinks.values())
+        found = {"value": value, **dict(zip(wrt, slopes, strict=True))}
+        texts = {name: Algebra.map(number, array).tolist() for name, array in found.items()}
+        return texts, any(kinks.values())
+
+    def certain(x: Any) -> str:
+        """A number's digits.
+
+        Raises Undecidable where its enclosure leaves one of them open, and ValueError where it is
+        not finite.
+        """
+        if not x.ball.is_finite():
+            raise ValueError("not a finite number")
+        low, high = (m.nstr(of_flint(m, end), digits) for end in (x.ball.lower(), x.ball.upper()))
+        if low != high:
+            raise Undecidable
+        return str(low)
 
     def enclose(balls: Any) -> Digits | None:
         m.dps = balls.dps + _GUARD
-        numbers, chosen = write(balls, lambda x: _certain(m, x, digits))
+        numbers, chosen = write(balls, certain)
         return None if balls.uncertified else Digits(numbers, not chosen)
 
     proved = by_balls(((digits + _GUARD) << attempt for attempt in range(_TRIES)), enclose)
@@ -107,27 +117,9 @@ def to_digits(
         m.dps = (digits + _GUARD) << attempt
         try:
             now, _ = write(m, lambda x: str(m.nstr(x, digits)))
-        except _WITHOUT_REFERENCE as error:
+        except NO_VALUE as error:
             raise EvaluationError(f"the reference has no value: {error}") from None
         if now == before:
             return Digits(now, False)
         before = now
     raise EvaluationError(f"the reference does not settle to {digits} digits")
-
-
-def _certain(m: Any, x: Any, digits: int) -> str:
-    """A number's digits.
-
-    Raises Undecidable where its enclosure leaves one of them open, and ValueError where it is not
-    finite.
-    """
-    if not x.ball.is_finite():
-        raise ValueError("not a finite number")
-    low, high = (m.nstr(of_flint(m, end), digits) for end in (x.ball.lower(), x.ball.upper()))
-    if low != high:
-        raise Undecidable
-    return str(low)
-
-
-def _write(array: np.ndarray, number: Callable[[Any], str]) -> Any:
-    return Algebra.map(lambda x: str(x) if isinstance(x, bool) else number(x), array).tolist()

@@ -17,7 +17,7 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain
-from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, Zeros, exact_array
+from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 # -- Limits of derivatives and values from one side of a point, as samples nearer and nearer to it
 # show them.
@@ -135,28 +135,20 @@ def _probing(m: Any) -> Any:
     return m.workdps(max(PROBING_DIGITS, m.dps))
 
 
-def limits_of_value(
-    m: Any,
-    root: Expr,
-    leaves: Mapping[Expr, Any],
-    precision: str,
-    zeros: Zeros,
-    moving: tuple[Expr, tuple[int, ...]],
-) -> list[list[Any]]:
-    """The limits of all entries of a value from the left and from the right, as an entry of a leaf
-    goes to where it is; NaN where none is seen.
+def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list[list[Any]]:
+    """The limits of all entries of the value of what is asked from the left and from the right, as
+    an entry of a leaf goes to where it is; NaN where none is seen.
 
     An infinite one counts where the value is finite further away: else it is too large, rather than
     at a pole.
     """
-    x, index = moving
-    here = exact_array(m, leaves[x], "float")
+    here = exact_array(m, asked.leaves[x])
     size = abs(here[index]) or m.one
 
     def value(move: Any) -> Array:
         there = here.copy()
         there[index] += move * size
-        y = _tape_beside(m, {**leaves, x: there}, precision, zeros).run(root)
+        y = _tape_beside(m, asked, {x: there}).run(asked.root)
         return np.ravel(Algebra.map(plain, y))
 
     found = []
@@ -222,13 +214,11 @@ class Sides:
         )
 
 
-def _tape_beside(
-    m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS
-) -> ReferenceTape:
+def _tape_beside(m: Any, asked: Any, moved: Mapping[Expr, Any]) -> ReferenceTape:
     """A tape at a point beside the given one, whose numbers differ in digits that the program does
     not have.
     """
-    tape = ReferenceTape(m, leaves, precision, zeros)
+    tape = ReferenceTape(m, {**asked.leaves, **moved}, asked.precision, asked.zeros)
     tape.scalars.splits = True
     return tape
 
@@ -264,8 +254,8 @@ def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, E
 class Prober:
     """One-sided derivatives, by evaluating the reference at points beside the given one.
 
-    asked  the gradient: its root, leaves, seed, precision, signed zeros, size in scalar operations,
-           and the budget for these
+    asked  the gradient: its root, nodes, leaves, seed, precision, signed zeros, size in scalar
+           operations, and the budget for these
     """
 
     asked: Any
@@ -276,7 +266,7 @@ class Prober:
     def __post_init__(self) -> None:
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // self.asked.size))
         self.cost = _EVALUATIONS * self.asked.size
-        self.weights = exact_array(self.tape.m, self.asked.seed, "float")
+        self.weights = exact_array(self.tape.m, self.asked.seed)
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is
@@ -285,7 +275,7 @@ class Prober:
         m, entries = self.tape.m, Algebra.map(plain, np.ravel(self.tape.table[x]))
         sizes = Algebra.map(lambda v: abs(v) or m.one, entries)
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
-        finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
+        finite = all(map(m.isfinite, np.ravel(self.value)))
         sides = {
             i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(entries[i]))
         }  # infinity has none
@@ -391,7 +381,7 @@ class Prober:
         m, asked = self.tape.m, self.asked
         here = Algebra.map(plain, self.tape.table[x])
         there = (np.ravel(here) + move).reshape(here.shape)
-        other = _tape_beside(m, {**asked.leaves, x: there}, asked.precision, asked.zeros)
+        other = _tape_beside(m, asked, {x: there})
         y = other.run(asked.root, [x])
         slope = other.gradient(y, self.weights, other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weigh(Algebra.map(plain, y))
@@ -483,18 +473,20 @@ _MOST_WORK = 200_000  # scalar operations
 class _Choosing(ReferenceTape):
     """The function, with a choice for the derivatives inside of it at kinks.
 
-    size    of the function in scalar operations
+    asked   as of a `Prober`
     known   the kinks that have been found, with both sides
     choose  takes both sides of a kink
     """
 
     def __init__(
-        self, m: Any, leaves: Mapping[Expr, Any], precision: str, size: int, known: dict[Expr, dict[int, Sides]],
+        self,
+        m: Any,
+        asked: Any,
+        known: dict[Expr, dict[int, Sides]],
         choose: Callable[[Place, Sides], Any],
-    ) -> None:  # fmt: skip
-        super().__init__(m, leaves, precision)
-        self.leaves, self.known, self.choose = leaves, known, choose
-        self.most = _MOST_WORK // (4 * size)
+    ) -> None:
+        super().__init__(m, asked.leaves, asked.precision)
+        self.asked, self.known, self.choose = asked, known, choose
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         found = super().derivative(node, table)
@@ -516,17 +508,14 @@ class _Choosing(ReferenceTape):
         m, found = self.m, dict[int, Sides]()
         x, value = (Algebra.map(plain, self.table[part]) for part in (of.x, of.y))
         ways = self._ways(of, x, derivative) if all(map(m.isfinite, np.ravel(value))) else ()
-        for direction, part, event in islice(ways, self.most):
+        for direction, part, event in islice(ways, _MOST_WORK // (4 * self.asked.size)):
             wanted = np.ravel(np.arange(derivative.size).reshape(derivative.shape)[part])
 
             def at(
                 move: Any, direction: Array = direction, wanted: Array = wanted
             ) -> tuple[Array, Array]:
-                other = _tape_beside(
-                    m,
-                    {**self.leaves, of.x: np.asarray(x + move * direction, dtype=object)},
-                    self.precision,
-                )
+                moved = np.asarray(x + move * direction, dtype=object)
+                other = _tape_beside(m, self.asked, {of.x: moved})
                 slopes = np.ravel(other.run(node))[wanted]
                 return Algebra.map(plain, slopes), Algebra.map(plain, other.table[of.y])
 
@@ -577,13 +566,7 @@ def has_inner(root: Expr) -> bool:
 
 
 def with_inner_choices(
-    m: Any,
-    leaves: Mapping[Expr, Any],
-    precision: str,
-    size: int,
-    root: Expr,
-    also: Sequence[Expr],
-    engine: Mapping[Expr, Any],
+    m: Any, asked: Any, engine: Mapping[Expr, Any]
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
     """The function with the engine's choices at the kinks inside of it, its value, and the entries
     of it that are a choice.
@@ -606,18 +589,14 @@ def with_inner_choices(
         lambda _, sides: sides.right,
         lambda _, sides: sides.least,
     ]
-    chosen, *others = (_Choosing(m, leaves, precision, size, known, choose) for choose in choices)
-    y = chosen.run(root, also)
+    chosen, *others = (_Choosing(m, asked, known, choose) for choose in choices)
+    root = asked.root
+    y = chosen.run(root, asked.nodes)
     left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
     first = next((s for found in known.values() for s in found.values() if s.limit is None), None)
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
-        if (
-            first is None
-            or isinstance(c, bool)
-            or a == b == c
-            or not all(map(m.isfinite, (a, b, c)))
-        ):
+        if first is None or a == b == c or not all(map(m.isfinite, (a, b, c))):
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))

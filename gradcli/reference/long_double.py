@@ -378,24 +378,19 @@ class LongDoubles(Domain[Any]):
         still_in_time()
         try:
             if _is_opened(op, self.held) or isinstance(op.extended, Reduced):
-                return self._with_slopes(node, op, operands)
+                # a value that is made together with what its slopes are made of, which is kept
+                root, *_, table = made = _slope_parts(node, op, None, operands, self.held)
+                value = (
+                    table[root]
+                    if _is_opened(op, self.held)
+                    else self.held.round(np.reshape(root, node.shape))
+                )
+                self.held.made[node] = value, made
+                return value
             found = self._apply(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
             found = self.held.value(op, operands, node.static)
         return self.held.round(found) if op.ulps else found
-
-    def _with_slopes(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        """An operation whose value is made together with what its slopes are made of, which is kept
-        for these.
-        """
-        root, *_, table = made = _slope_parts(node, op, None, operands, self.held)
-        value = (
-            table[root]
-            if _is_opened(op, self.held)
-            else self.held.round(np.reshape(root, node.shape))
-        )
-        self.held.made[node] = value, made
-        return value
 
     def _apply(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended

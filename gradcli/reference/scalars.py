@@ -38,39 +38,40 @@ from gradcli.reference.deadline import still_in_time
 class Arithmetic(Step):
     """An operator; on plain numbers or traced ones alike.
 
-    partials  for each argument, the derivative by it
-    reads     for each argument, the places of the arguments that this derivative depends on
+    partials  for each argument, the derivative by it: a function of all, or a number
+    reads     for each argument, the places of the arguments that this derivative depends on; empty
+              where all are numbers
     absorbs   whether a zero that is a constant makes the result one, whatever the other argument is
               around the point
     """
 
     name: str
     value: Callable[..., Any]
-    partials: tuple[Callable[..., Any], ...]
-    reads: tuple[tuple[int, ...], ...]
+    partials: tuple[Any, ...]
+    reads: tuple[tuple[int, ...], ...] = ()
     absorbs: bool = False
 
     def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        return [arguments[i] for i in self.reads[place]]
+        return [arguments[i] for i in self.reads[place]] if self.reads else []
 
     def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
         slope = self.partials[place]
-        return (
-            slope(*arguments)
-            if traced
-            else real(tape.m, lambda m, *numbers: slope(*numbers), *arguments)
-        )
+        if not callable(slope):
+            return slope
+        if traced:
+            return slope(*arguments)
+        return real(tape.m, lambda m, *numbers: slope(*numbers), *arguments)
 
 
-PLUS = Arithmetic("add", lambda x, y: x + y, (lambda x, y: 1, lambda x, y: 1), ((), ()))
-MINUS = Arithmetic("sub", lambda x, y: x - y, (lambda x, y: 1, lambda x, y: -1), ((), ()))
+PLUS = Arithmetic("add", operator.add, (1, 1))
+MINUS = Arithmetic("sub", operator.sub, (1, -1))
 TIMES = Arithmetic(
-    "mul", lambda x, y: x * y, (lambda x, y: y, lambda x, y: x), ((1,), (0,)), absorbs=True
+    "mul", operator.mul, (lambda x, y: y, lambda x, y: x), ((1,), (0,)), absorbs=True
 )
 OVER = Arithmetic(
-    "div", lambda x, y: x / y, (lambda x, y: 1 / y, lambda x, y: -(x / y) / y), ((1,), (0, 1))
+    "div", operator.truediv, (lambda x, y: 1 / y, lambda x, y: -(x / y) / y), ((1,), (0, 1))
 )
-NEGATIVE = Arithmetic("neg", lambda x: -x, (lambda x: -1,), ((),))
+NEGATIVE = Arithmetic("neg", operator.neg, (-1,))
 
 
 # -- Which variables a zero on the way back depends on: by those, it is zero at the point only ---

@@ -35,6 +35,7 @@ from gradcli.reference.ball import Ball, as_arb, as_float, ball_of
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
 from gradcli.reference.deadline import in_time
+from gradcli.reference.digits import by_balls
 
 DIRECTIONS = 3
 STEPS = {
@@ -443,25 +444,18 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
         raise Unsupported(f"a function of {size:,} entries one by one")
     columns = [None if o is None else _flat(o, shape) for o in operands]
     out = np.empty(size, {"bool": bool, "int": np.int64}.get(result, LONG_DOUBLE))
-    balls = Balls()
-    open_rows: Iterable[Any] = enumerate(
-        zip(*(_numbers(column, size) for column in columns), strict=True)
-    )
-    for balls.dps in _DIGITS:
-        undecided = []
-        with balls.working():
-            for i, numbers in in_time(open_rows):
-                try:
-                    value = function(balls, *numbers)
-                    out[i] = value if result == "bool" else _long_double(as_arb(value))
-                except Undecidable:
-                    undecided.append((i, numbers))
-                except (*_FAILURES, AttributeError, Unsupported) as error:
-                    raise Unsupported("a function of an entry that has no reference") from error
-        if not undecided:
-            return out.reshape(shape)
-        open_rows = undecided
-    raise Unsupported("a function of an entry that no precision decides")
+    rows = zip(*(_numbers(column, size) for column in columns), strict=True)
+    for i, row in enumerate(in_time(rows)):
+
+        def value(balls: Balls, row: Sequence[Any] = row) -> Any:
+            found = function(balls, *row)
+            return bool(found) if result == "bool" else _long_double(as_arb(found))
+
+        found = by_balls(_DIGITS, value)
+        if found is None:
+            raise Unsupported("a function of an entry that no precision decides")
+        out[i] = found
+    return out.reshape(shape)
 
 
 def _numbers(column: Any, count: int) -> Iterable[Any]:

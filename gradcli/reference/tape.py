@@ -37,20 +37,16 @@ def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zero
     operation tells them from 0.0.
     """
     readers = [
-        (node, node.op)
-        for node in reachable([root])
-        if node.op is not None and ":signed" in node.op.signature
+        node for node in reachable([root]) if node.op is not None and ":signed" in node.op.signature
     ]
     table, found = forward([root], values, precision) if readers else {}, {}
-    for node, op in readers:
-        places = [
-            place
-            for place, name in enumerate(op.operands)
-            if f"{name}:signed" in op.signature.split()
-        ]
-        floats = {i: np.asarray(table[x]) for i in places if (x := node.operands[i]) is not None}
-        minus = {i: (x == 0) & np.signbit(x) for i, x in floats.items()}
-        if any(mask.any() for mask in minus.values()):
+    for node in readers:
+        op: Any = node.op
+        minus = {}
+        for i, (name, x) in enumerate(zip(op.operands, node.operands, strict=False)):
+            if x is not None and f"{name}:signed" in op.signature.split():
+                minus[i] = (table[x] == 0) & np.signbit(table[x])
+        if any(map(np.any, minus.values())):
             found[node] = minus
     return found
 
@@ -61,13 +57,18 @@ def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zero
 Array = np.ndarray
 
 
-def exact_array(m: Any, value: Any, kind: str) -> Array:
+def exact_array(m: Any, value: Any, kind: str = "float") -> Array:
     """Binary floats as multi-precision numbers, exactly; booleans and indices as they are."""
     array = np.asarray(value)
     out = np.empty(array.size, dtype=object)
     make: Any = {"bool": bool, "int": int}.get(kind) or (lambda v: m.mpf(float(v)))
     out[:] = [make(v) for v in array.ravel()]
     return out.reshape(array.shape)
+
+
+def as_numbers(m: Any, array: Any) -> Array:
+    """Truths among scalars as the numbers that they are in an array of floats."""
+    return Algebra.map(lambda x: m.mpf(x) if isinstance(x, bool) else x, array)
 
 
 class Troubles(NamedTuple):
@@ -104,7 +105,7 @@ class ReferenceTape(Domain[Any]):
     def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
         """The value of a node, an array of traced scalars (or of constants)."""
         result: Array = interpret(definition_order(root, also), self, self.table)[root]
-        return result
+        return as_numbers(self.m, result) if root.kind == "float" else result
 
     def constant(self, node: Expr) -> Array:
         """pi and its like to full precision, literals as the binary numbers that the engine saw."""
@@ -218,3 +219,15 @@ class ReferenceTape(Domain[Any]):
         for i, entry in enumerate(np.ravel(y)):
             out[i] = self.gradient([entry], [self.m.one], x, traced=True)[()]
         return out.reshape((*y.shape, *x.shape))
+
+
+def reference_at(
+    m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
+) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
+    """Return the reference's value of a function at a point, and its gradients, with the tape that
+    they were read off.
+    """
+    tape = ReferenceTape(m, leaves, precision)
+    y = tape.run(root, wrt)
+    slopes = tape.slopes(y, exact_array(m, seed), wrt) if wrt else []
+    return tape, Algebra.map(plain, y), slopes

@@ -9,13 +9,12 @@ values near zero absolute.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from typing import Any
 
-from recorded import DATA
+from recorded import read_table
 
-_TABLES: dict[str, Any] = json.loads((DATA / "differences.json").read_text("utf-8"))
+_TABLES: dict[str, Any] = read_table("differences.json")
 SPELLINGS: dict[str, str] = _TABLES["spellings"]
 CALLS: dict[str, tuple[str, Collection[int] | None]] = _TABLES["calls"]
 SLOPES: dict[str, tuple[str, Collection[int] | None]] = _TABLES["slopes"]

@@ -7,14 +7,13 @@ the same formulas, in 40 digits, or exact where an entry is linear in each of an
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
-from recorded import DATA
+from recorded import read_lines
 
 from oracles.compare import Tolerance, off, run
 from oracles.libraries import used, weights
@@ -86,7 +85,7 @@ class Case(NamedTuple):
 
 
 EXPLICIT: dict[str, list[Case]] = defaultdict(list)
-for _row in map(json.loads, (DATA / "explicit.jsonl").read_text("utf-8").splitlines()):
+for _row in read_lines("explicit.jsonl"):
     EXPLICIT[_row["of"]].append(
         Case(
             _row["text"],

@@ -4,13 +4,12 @@ against SciPy's own.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
-from recorded import DATA
+from recorded import read_table
 
 import gradcli
 from gradcli.ops.calling.signatures import declared_names
@@ -18,8 +17,7 @@ from gradcli.ops.registry import load
 
 # Shapes of each family, three of each.
 SHAPES: dict[str, list[tuple[float, ...]]] = {
-    name: [tuple(shapes) for shapes in every]
-    for name, every in json.loads((DATA / "families.json").read_text("utf-8")).items()
+    name: [tuple(shapes) for shapes in every] for name, every in read_table("families.json").items()
 }
 DISCRETE = ("poisson", "binom", "bernoulli", "geom", "nbinom")
 CHANCES = np.array([0.1, 0.3, 0.62, 0.9])

@@ -8,13 +8,12 @@ gradients are those that JAX has of the same text, else differences.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
-from recorded import DATA
+from recorded import read_table
 
-VALUES: dict[str, Any] = json.loads((DATA / "pasted_values.json").read_text("utf-8"))
+VALUES: dict[str, Any] = read_table("pasted_values.json")
 
 _WORD = re.compile(r"(?<![\w.])([A-Za-z_]\w*)")
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")

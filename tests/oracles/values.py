@@ -8,12 +8,9 @@ whole numbers, B G masks.
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-from recorded import DATA
+from recorded import read_table
 
 VALUES: dict[str, np.ndarray] = {
-    name: np.array(value)
-    for name, value in json.loads((DATA / "values.json").read_text("utf-8")).items()
+    name: np.array(value) for name, value in read_table("values.json").items()
 }

@@ -58,10 +58,9 @@ gradcli.evaluate("x", x=1.0, dialect="tensorflow")  # error
 gradcli.evaluate("x", x=1.0, backend="gpu")  # error
 gradcli.evaluate("x", x=1.0, limits=None)  # error
 gradcli.evaluate("x", x=1.0, timeout="5")  # error
-gradcli.evaluate("x", x=1.0, wrt=3)  # error
-gradcli.evaluate(3)  # error
-gradcli.evaluate("x", 1.0)  # error
 record.grat  # error
+gradcli.evaluate("x", x=1.0, wrt=3)  # error
+gradcli.evaluate("x", 1.0)  # error
 
 # -- verdicts and errors
 
@@ -98,7 +97,6 @@ def kept(x: float) -> float:
 
 f(2.0)  # error
 gradcli.value_and_grad("x", backend="cuda")  # error
-gradcli.value_and_grad("x", mode="hessian")  # error
 gradcli.differentiate("x", order="2")  # error
 gradcli.explain("x", check=True).record.hessian["x"]  # error
 
@@ -111,8 +109,6 @@ Q.backward(gradient=torch.ones_like(Q), retain_graph=True)
 assert_type(x.grad, Tensor | None)
 assert_type(torch.softmax(x, dim=0), Tensor)
 assert_type(F.relu(x).mean(), Tensor)
-assert_type(torch.linalg.norm(x), Tensor)
-assert_type(torch.special.erf(x), Tensor)
 assert_type(x == x, Tensor)
 assert_type(x.split(1), tuple[Tensor, ...])
 assert_type(torch.float32, torch.dtype)
@@ -124,9 +120,6 @@ x.add_(1.0).clamp_(0.0)
 slope: tuple[Tensor | None, ...] = torch.autograd.grad(Q.sum(), x)
 whole: Callable[..., Any] = torch.autograd.functional.hessian
 right: bool = torch.autograd.gradcheck(lambda t: t.sum(), (x,))
-leaf: Tensor = torch.nn.Parameter(torch.zeros(3))
-version: str = gradcli.__version__
-half_turn: float = torch.pi
 
 assert_type(check_gradient(np.sum, np.ones_like, at={"x": [1.0, 2.0]}, points=3), Check)
 assert_gradient(np.sum, np.ones_like, at={"x": "randn(5)"}, wrt="x", random_state=1)
@@ -140,7 +133,6 @@ x.nosuchmethod()  # error
 torch.linalg.nosuchname  # error
 torch.special.nosuchname  # error
 F.nosuchname  # error
-torch.autograd.nosuchname  # error
 torch.nn.Linear(2, 3)  # error
 torch.float31  # error
 wrong: int = torch.exp(x)  # error

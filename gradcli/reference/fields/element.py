@@ -92,6 +92,15 @@ class Field:
             self.generators.append(made)
         return Element(self, self.symbols[self._places[description]])
 
+    def element(self, x: Any) -> Element:
+        """An element, or a number as one, exactly."""
+        from flint import fmpq
+
+        if isinstance(x, Element):
+            return x
+        number = Fraction(x.item() if isinstance(x, np.generic) else x)
+        return Element(self, self.one * fmpq(number.numerator, number.denominator))
+
     def used(self, p: Polynomial) -> list[int]:
         """The places of the generators of a polynomial."""
         return [i for i, degree in enumerate(p.degrees()) if degree > 0] if len(p) else []
@@ -198,7 +207,11 @@ def _binary(combine: Callable[[Element, Element], Element]) -> Callable[[Element
     """
 
     def on_elements(x: Element, y: Any) -> Element:
-        return combine(x, x.of(y)) if isinstance(y, (Element, *_NUMBERS)) else NotImplemented
+        return (
+            combine(x, x.field.element(y))
+            if isinstance(y, (Element, *_NUMBERS))
+            else NotImplemented
+        )
 
     return on_elements
 
@@ -229,18 +242,6 @@ class Element:
             scale, self.q = field.primitive(q)
             self.p = p / scale
 
-    @classmethod
-    def number(cls, field: Field, x: Any) -> Element:
-        """A number, exactly. Raises Unsupported for what is not finite."""
-        from flint import fmpq
-
-        if not isinstance(x, _NUMBERS):
-            raise Unsupported(type(x).__name__)
-        if isinstance(x, (float, np.floating)) and not np.isfinite(x):
-            raise Unsupported("a number that is not finite")
-        x = Fraction(x.item() if isinstance(x, np.generic) else x)
-        return cls(field, field.one * fmpq(x.numerator, x.denominator))
-
     @property
     def is_zero(self) -> bool:
         return not len(self.p)
@@ -269,9 +270,6 @@ class Element:
         self.field.spend(len(self.p) * len(self.q))
         common = self.p.gcd(self.q)
         return Element(self.field, self.p / common, self.q / common)
-
-    def of(self, other: Any) -> Element:
-        return other if isinstance(other, Element) else Element.number(self.field, other)
 
     @_binary
     def __add__(self, other: Element) -> Element:

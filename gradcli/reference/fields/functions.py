@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import sympy
 
-from gradcli.errors import GradcliError
-from gradcli.reference.algebra import Unsupported
+from gradcli.reference.algebra import NO_VALUE, Unsupported
 from gradcli.reference.fields.element import (
     Element,
     Field,
@@ -188,7 +187,7 @@ class Functions(OfSympy):
         sign = 1 if constant / scale > 0 else -1
         bases = self._primes(abs(fraction(constant / scale)))
         exponent = self.zero
-        rest: Element | None = None
+        rest = self.one
         for p, times in [*factors, *((factor, -times) for factor, times in below)]:
             generator, known = field.generator(p), self.sign_of(p)
             if generator.kind == "exp" and generator.real:
@@ -199,26 +198,18 @@ class Functions(OfSympy):
                 bases.append((Element(field, p if known > 0 else -p), Fraction(times)))
                 sign *= known if times % 2 else 1
             elif not self.real(p):
-                rest = self._with(
-                    rest, Element(field, field.power(p, times)) if times > 0 else None
-                )
+                if times < 0:
+                    raise Unsupported("a quotient of unknown sign")
+                rest = rest * Element(field, field.power(p, times))
             else:
                 if times - times % 2:
                     bases.append((self._magnitude(p), Fraction(times - times % 2)))
-                rest = self._with(rest, Element(field, p)) if times % 2 else rest
-        if sign < 0:
-            rest = -(self.one if rest is None else rest)
-        if (
-            rest is not None
-            and (known := 0 if rest.rational is not None else self.sign_of(rest.p)) > 0
-        ):
-            return Product([*bases, (rest, Fraction(1))], exponent, None)
-        return Product(bases, exponent, rest)
-
-    def _with(self, rest: Element | None, factor: Element | None) -> Element:
-        if factor is None:
-            raise Unsupported("a quotient of unknown sign")
-        return factor if rest is None else rest * factor
+                rest = rest * Element(field, p) if times % 2 else rest
+        rest = -rest if sign < 0 else rest
+        positive = rest.rational is None and self.sign_of(rest.p) > 0
+        if positive:
+            bases.append((rest, Fraction(1)))
+        return Product(bases, exponent, None if positive or rest.rational == 1 else rest)
 
     def _primes(self, x: Fraction) -> list[tuple[Element, Fraction]]:
         from flint import fmpz
@@ -307,7 +298,7 @@ class Functions(OfSympy):
         return self.field.symbol(name, lambda: Generator("constant", positive=True))
 
     def of(self, x: Any) -> Element:
-        return x if isinstance(x, Element) else Element.number(self.field, x)
+        return self.field.element(x)
 
     mpf = of
 
@@ -407,17 +398,13 @@ class Functions(OfSympy):
             c = self.sqrt(1 - v * v) if generator.kind == "asin" else 1 / self.sqrt(1 + v * v)
             return int(multiple), (c, v if generator.kind == "asin" else v * c)
         unit = self.known.unit(("angle", term.key), multiple)
-        return int(multiple / unit), self._angle(term.key, term * unit, unit)
-
-    def _angle(self, key: Any, angle: Element, unit: Fraction) -> tuple[Element, Element]:
-        """The cosine and the sine, whose square is 1 less that of the cosine."""
-        field = self.field
-
-        cosine = field.symbol(("cos", key, unit), lambda: Generator("cos", (angle,)))
-        relation = 2, field.one - cosine.p**2
-        return cosine, field.symbol(
-            ("sin", key, unit), lambda: Generator("sin", (angle,), relation=relation)
+        field, angle = self.field, term * unit
+        cosine = field.symbol(("cos", term.key, unit), lambda: Generator("cos", (angle,)))
+        relation = 2, field.one - cosine.p**2  # its square is 1 less that of the cosine
+        sine = field.symbol(
+            ("sin", term.key, unit), lambda: Generator("sin", (angle,), relation=relation)
         )
+        return int(multiple / unit), (cosine, sine)
 
     def cos(self, x: Any) -> Element:
         return self.cos_sin(x)[0]
@@ -454,15 +441,6 @@ class Functions(OfSympy):
 
 _READINGS = 16
 _SIZES = (16, 64)  # of fields that are tried
-_WITHOUT = (
-    Unsupported,
-    GradcliError,
-    ValueError,
-    TypeError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-)  # of references
 
 T = TypeVar("T")
 
@@ -483,7 +461,7 @@ def decide_in_field(read: Callable[[Functions], T]) -> T | None:
                     break
         except TooSmall:
             continue
-        except _WITHOUT:
+        except (*NO_VALUE, TypeError, AttributeError, LookupError):
             return None
         return found
     return None

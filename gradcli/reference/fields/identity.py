@@ -21,7 +21,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import in_time
-from gradcli.reference.fields.element import Element, Generator
+from gradcli.reference.fields.element import Generator
 from gradcli.reference.fields.functions import Functions, decide_in_field
 from gradcli.reference.scalars import Differentiated, Traced, Tracing, plain
 from gradcli.reference.symbolic.translate import smooth_function
@@ -136,7 +136,7 @@ def _compare(question: Question, order: list[Expr], functions: Functions, alike:
         weights = (
             tape.table[question.seed]
             if isinstance(question.seed, Expr)
-            else exact_array(functions, question.seed, "float")
+            else exact_array(functions, question.seed)
         )
         truth = tape.gradient(
             truth, Algebra.map(plain, np.ravel(weights)[: 1 if alike else None]), tape.table[x]
@@ -147,18 +147,13 @@ def _compare(question: Question, order: list[Expr], functions: Functions, alike:
     said = np.broadcast_to(tape.table[question.formula], truth.shape)
     for right, claimed in in_time(zip(np.ravel(truth), np.ravel(said), strict=True)):
         difference = functions.of(plain(claimed)) - functions.of(plain(right))
-        if not difference.is_zero:
-            if not _in_variables(difference):
-                return Decision.OPEN
-            found = Decision.DIFFERENT
+        if difference.is_zero:
+            continue
+        # in the variables alone nothing but zero is zero
+        if any(functions.field.generators[i].kind != "variable" for i in difference.used()):
+            return Decision.OPEN
+        found = Decision.DIFFERENT
     return found
-
-
-def _in_variables(x: Element) -> bool:
-    """Return whether an element is a quotient of polynomials in the variables alone, in which
-    nothing but zero is zero.
-    """
-    return all(x.field.generators[i].kind == "variable" for i in x.used())
 
 
 def entries_alike(question: Question) -> bool:

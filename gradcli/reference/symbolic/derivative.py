@@ -82,9 +82,9 @@ class _Tape(ReferenceTape):
 
 def _is_simple(payload: Any) -> bool:
     """Return whether numbers are fractions of small numbers, with which sympy is at ease."""
-    numbers = np.asarray(payload, float)
-    numbers = np.where(np.isfinite(numbers), numbers, 0.1)
-    return bool(np.all(np.abs(numbers) < 1e6) and np.all(numbers * 64 % 1 == 0))
+    numbers = np.ravel(np.asarray(payload, float))
+    small = numbers[np.abs(numbers) < 1e6]
+    return small.size == numbers.size and bool(np.all(small * 64 % 1 == 0))
 
 
 def _number(x: Any) -> Any:
@@ -95,7 +95,7 @@ def _number(x: Any) -> Any:
     if parts is None or (not parts[1] and parts[2]):
         raise Unsupported("a number that is not finite")
     sign, mantissa, exponent, _ = parts
-    return sympy.Integer(-int(mantissa) if sign else int(mantissa)) * sympy.Integer(2) ** exponent
+    return (-1) ** sign * sympy.Integer(int(mantissa)) * sympy.Integer(2) ** exponent
 
 
 def _write(node: Traced, expressions: list[Any]) -> Any:
@@ -159,7 +159,7 @@ class WholeDerivative:
         entries = [entry for x in wrt for entry in np.ravel(tape.table[x])]
         if not all(getattr(entry, "serial", None) in inputs for entry in entries):
             raise Unsupported("a derivative with respect to an intermediate result")
-        weights = np.ravel(exact_array(m, seed, "float"))
+        weights = np.ravel(exact_array(m, seed))
         nodes = behind([y for y in results if type(y) is Traced])
         order = sorted(nodes.keys() - inputs.keys())
         places = {serial: place for place, serial in enumerate([*inputs, *order])}
@@ -230,27 +230,18 @@ def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
     places = [sympy.Symbol(f"_{place}", real=True) for place in range(count)]
     try:
         found = sympy.sympify(expression_of(op, places, static))
-        found = found.replace(
-            _has_formula, lambda part: part.formula(part.args[0], int(part.args[1]))
+        found = found.replace(  # a function of a record that sympy can write otherwise
+            lambda part: getattr(part, "formula", None) is not None,
+            lambda part: part.formula(part.args[0], int(part.args[1])),
         )
     except Exception:  # a reference that compares, or calls what sympy does not have
         return ""
-    if any(not _is_sympys(part) for part in sympy.preorder_traversal(found)):
+    kinds = {type(part) for part in sympy.preorder_traversal(found)}
+    if any(k.__name__.startswith("_") or not k.__module__.startswith("sympy.") for k in kinds):
         return ""
-    text = _NAMES.sub(_name_of, sympy.sstr(found))
+
+    def name_of(name: re.Match[str]) -> str:
+        return f"{{{name[3]}:atom}}" if name[3] else f"sympy.{name[1] or name[2]}"
+
+    text = _NAMES.sub(name_of, sympy.sstr(found))
     return f"({text})" if not text.endswith(")") or text[0] in "(-{" or " " in text else text
-
-
-def _has_formula(part: Any) -> bool:
-    """Tell whether a record has made a function that sympy can write otherwise."""
-    return getattr(part, "formula", None) is not None
-
-
-def _is_sympys(part: Any) -> bool:
-    return type(part).__module__.startswith("sympy.") and not type(part).__name__.startswith("_")
-
-
-def _name_of(found: re.Match[str]) -> str:
-    if found[3]:
-        return f"{{{found[3]}:atom}}"
-    return f"sympy.{found[1] or found[2]}"

@@ -143,18 +143,6 @@ _IN_MPMATH = {
 }  # of functions that are not sympy's name in small letters there
 
 
-def _in_mpmath(function: Any) -> str | None:
-    """Return what mpmath calls a function of sympy, if it has it."""
-    import mpmath
-
-    name = _IN_MPMATH.get(function) or function.__name__.lower()
-    return (
-        name
-        if function.__module__.startswith("sympy.") and callable(getattr(mpmath.mp, name, None))
-        else None
-    )
-
-
 class Steps:
     """Sympy expressions as a straight line of multi-precision steps, shared parts computed once.
 
@@ -251,6 +239,8 @@ def _by_mpmath(function: Any) -> Callable[..., Any]:
     """Return what computes a function of sympy's, or one that a record has made, in a context of
     mpmath's.
     """
+    import mpmath
+
     if function is sympy.polygamma:
         return lambda m, order, x: find("polygamma").reference(m, x, n=int(order))
     if function is sympy.exp:
@@ -259,8 +249,8 @@ def _by_mpmath(function: Any) -> Callable[..., Any]:
         return lambda m, *numbers: (
             m.nan if any(m.isnan(x) for x in numbers) else function.by_mpmath(m, *numbers)
         )
-    name = _in_mpmath(function)
-    if name is None:
+    name = _IN_MPMATH.get(function) or function.__name__.lower()
+    if not function.__module__.startswith("sympy.") or not hasattr(mpmath.mp, name):
         raise Unsupported(function.__name__)
     return lambda m, *arguments: getattr(m, name)(*arguments)
 
@@ -277,16 +267,16 @@ def _power(m: Any, base: Any, exponent: Any) -> Any:
     return m.power(base, exponent)
 
 
+def _named(own: str) -> Callable[[Any], Any]:
+    """Return what gives a number that a context has under a name."""
+    return lambda m: +getattr(m, own)
+
+
+# sympy's, and the contexts' names
+_NUMBERS = "pi pi,oo inf,-oo ninf,nan nan,zoo nan,EulerGamma euler,zero zero,DiracDelta zero"
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "pi": lambda m: +m.pi,
+    **{name: _named(own) for name, own in map(str.split, _NUMBERS.split(","))},
     "E": lambda m: m.exp(1),
-    "oo": lambda m: m.inf,
-    "-oo": lambda m: m.ninf,
-    "nan": lambda m: m.nan,
-    "zoo": lambda m: m.nan,
-    "EulerGamma": lambda m: +m.euler,
-    "zero": lambda m: m.zero,
-    "DiracDelta": lambda m: m.zero,
     "Add": lambda m, *terms: m.fsum(terms),
     "Mul": lambda m, *factors: m.fprod(factors),
     "Pow": _power,

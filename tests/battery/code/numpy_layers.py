@@ -7,7 +7,6 @@ import numpy as np
 from battery.code.entries import Entry, about, some
 
 X, W, B = some(4, 3), some(3, 2, state=1), some(2, state=2)
-EPS = 1e-5
 
 
 def dense(x, w, b):
@@ -26,29 +25,6 @@ def dense_averaged(x, w, b, seed):
 
 def dense_without_activation(x, w, b, seed):
     return seed @ w.T, x.T @ seed, seed.sum(axis=0)
-
-
-def batch_norm(x, gain, shift):
-    out = np.empty_like(x)
-    for j in range(x.shape[1]):
-        column = x[:, j]
-        out[:, j] = gain[j] * (column - column.mean()) / np.sqrt(column.var() + EPS) + shift[j]
-    return out
-
-
-def batch_norm_back(x, gain, shift, seed):
-    n = len(x)
-    inverse = 1 / np.sqrt(x.var(axis=0) + EPS)
-    h = (x - x.mean(axis=0)) * inverse
-    gx = gain * inverse / n * (n * seed - seed.sum(axis=0) - h * (seed * h).sum(axis=0))
-    return gx, (seed * h).sum(axis=0), seed.sum(axis=0)
-
-
-def batch_norm_running(x, gain, shift, seed):
-    """The backward of inference, where mean and variance are given."""
-    inverse = 1 / np.sqrt(x.var(axis=0) + EPS)
-    h = (x - x.mean(axis=0)) * inverse
-    return seed * gain * inverse, (seed * h).sum(axis=0), seed.sum(axis=0)
 
 
 def softmax(x):
@@ -195,7 +171,6 @@ RNN = {
 }
 ENTRIES: list[Entry] = [
     *about(dense, {"x": X, "w": W, "b": B}, dense_back, {"the bias averaged": dense_averaged, "without its activation": dense_without_activation}),
-    *about(batch_norm, {"x": X, "gain": some(3, state=5), "shift": some(3, state=6)}, batch_norm_back, {"as in inference": batch_norm_running}),
     *about(softmax, {"x": X}, softmax_back, {"its diagonal alone": softmax_diagonal}),
     *about(attention, QKV, attention_back, {"unscaled": attention_unscaled, "a matrix not transposed": attention_transposed}),
     *about(conv1d, {"x": some(7), "w": some(3, state=1)}, conv1d_back, {"flipped": conv1d_flipped, "overwritten": conv1d_overwritten}),

@@ -83,40 +83,6 @@ def cumulative_product_forward_sum(x, seed):
     return np.cumsum(seed * np.cumprod(x)) / x
 
 
-def viterbi(scores, transitions):
-    best = scores[0]
-    for row in scores[1:]:
-        best = row + np.max(best[:, None] + transitions, axis=0)
-    return np.max(best)
-
-
-def viterbi_path(scores, transitions):
-    best, back = scores[0], []
-    for row in scores[1:]:
-        table = best[:, None] + transitions
-        back.append(table.argmax(axis=0))
-        best = row + table.max(axis=0)
-    path = [int(best.argmax())]
-    for pointers in reversed(back):
-        path.append(int(pointers[path[-1]]))
-    return path[::-1]
-
-
-def viterbi_slope(scores, transitions):
-    path = viterbi_path(scores, transitions)
-    gs, gt = np.zeros_like(scores), np.zeros_like(transitions)
-    gs[np.arange(len(path)), path] = 1
-    for a, b in zip(path, path[1:]):
-        gt[a, b] += 1
-    return gs, gt
-
-
-def viterbi_greedy(scores, transitions):
-    gs = np.zeros_like(scores)
-    gs[np.arange(len(scores)), scores.argmax(axis=1)] = 1
-    return gs, viterbi_slope(scores, transitions)[1]
-
-
 def kalman(q, observations):
     """The log likelihood of a random walk with noise, by its filter."""
     mean, var, total = 0.0, 1.0, 0.0
@@ -215,7 +181,6 @@ ENTRIES: list[Entry] = [
     *about(square_root, {"a": 3.0}, lambda a: 0.5 / math.sqrt(a), {"of the last step": lambda a: 0.5 + 0.5 / math.sqrt(a)}),
     *about(logistic_map, {"r": 2.9, "x": 0.4}, logistic_map_slope, {"the last step alone": logistic_map_last_step}),
     *about(cumulative_product, {"x": X}, cumulative_product_back, {"summed from the front": cumulative_product_forward_sum}),
-    *about(viterbi, {"scores": some(5, 3), "transitions": 3 * some(3, 3, state=1)}, viterbi_slope, {"greedy": viterbi_greedy}),
     *about(kalman, {"q": 0.3, "observations": X}, kalman_slope, {"the gain as a constant": kalman_gain_constant}, wrt="q"),
     *about(unrolled_descent, {"rate": 0.05, "w": X}, unrolled_slope, {"of first order": unrolled_first_order}),
     *about(running_maximum, {"x": X}, running_maximum_slope, {"the maximum as a constant": running_maximum_constant}),

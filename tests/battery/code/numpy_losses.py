@@ -72,25 +72,6 @@ def dirichlet(alpha, p):
     )
 
 
-def mixture(logits, means, y):
-    log_w = logits - special.logsumexp(logits)
-    parts = log_w - 0.5 * (y[:, None] - means) ** 2 - 0.5 * np.log(2 * np.pi)
-    return special.logsumexp(parts, axis=1).sum()
-
-
-def mixture_slope(logits, means, y):
-    parts = logits - 0.5 * (y[:, None] - means) ** 2
-    r = softmax_rows(parts)
-    return (r - special.softmax(logits)).sum(axis=0), (r * (y[:, None] - means)).sum(axis=0)
-
-
-def mixture_hard(logits, means, y):
-    """As if each point belonged to the most likely part."""
-    parts = logits - 0.5 * (y[:, None] - means) ** 2
-    r = np.eye(len(means))[parts.argmax(axis=1)]
-    return (r - special.softmax(logits)).sum(axis=0), (r * (y[:, None] - means)).sum(axis=0)
-
-
 def cox(beta, X, order):
     """The partial likelihood of survival times without ties, in the given order."""
     total = 0.0
@@ -129,6 +110,5 @@ ENTRIES: list[Entry] = [
     *about(dirichlet, {"alpha": np.array([0.5, 2.0, 3.5]), "p": P}, lambda alpha, p: special.digamma(alpha.sum()) - special.digamma(alpha) + np.log(p), {
         "the normalizer left out": lambda alpha, p: -special.digamma(alpha) + np.log(p),
     }, wrt="alpha"),
-    *about(mixture, {"logits": W, "means": np.array([-1.0, 0.2, 1.5]), "y": Y}, mixture_slope, {"hard": mixture_hard}, wrt=["logits", "means"]),
     *about(cox, {"beta": W, "X": X, "order": np.array([3, 1, 0, 5, 4, 2])}, cox_slope, {"everyone at risk": cox_everyone_at_risk}, wrt="beta"),
 ]  # fmt: skip

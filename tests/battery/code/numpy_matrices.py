@@ -140,26 +140,6 @@ def lyapunov_slope(A, Q):
     return -2 * Y @ X, Y
 
 
-def power_iteration(A, x):
-    for _ in range(4):
-        x = A @ x
-        x = x / np.linalg.norm(x)
-    return x @ A @ x
-
-
-def power_iteration_slope(A, x, normalized=True):
-    xs = [x]
-    for _ in range(4):
-        xs.append(A @ xs[-1] / np.linalg.norm(A @ xs[-1]))
-    last = xs[-1]
-    g, by_A = (A + A.T) @ last, np.outer(last, last)
-    for before, after in zip(xs[-2::-1], xs[:0:-1]):
-        g = (g - after * (after @ g) * normalized) / np.linalg.norm(A @ before)
-        by_A = by_A + np.outer(g, before)
-        g = A.T @ g
-    return by_A, g
-
-
 ENTRIES: list[Entry] = [
     *about(quadratic_form, {"A": A, "x": V}, lambda A, x: (np.outer(x, x), (A + A.T) @ x), {
         "as if symmetric": lambda A, x: (np.outer(x, x), 2 * A @ x),
@@ -176,5 +156,4 @@ ENTRIES: list[Entry] = [
     *about(least_squares, {"A": TALL, "b": some(4)}, least_squares_slope, {"its sign": lambda A, b: (least_squares_slope(A, b)[0], 2 * (A @ np.linalg.pinv(A) @ b - b))}),
     *about(heat_kernel, {"L": some(2, 2, state=4), "x": some(2)}, heat_kernel_back, {"as if it commuted": heat_kernel_commuting}),
     *about(lyapunov, {"A": A, "Q": S}, lyapunov_slope, {"a half": lambda A, Q: (lyapunov_slope(A, Q)[0] / 2, lyapunov_slope(A, Q)[1])}),
-    *about(power_iteration, {"A": A, "x": V}, power_iteration_slope, {"the norm as a constant": lambda A, x: power_iteration_slope(A, x, normalized=False)}),
 ]  # fmt: skip
