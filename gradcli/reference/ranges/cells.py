@@ -28,7 +28,7 @@ _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an 
 _MOST_ORDERS = 6  # of derivatives
 _MOST_PLACES = 6  # at which the parts of a quotient may vanish together
 _MOST_TERMS = 2_000  # cells of a derivative: beyond, it is not worth the while
-NO_VALUE = {DOMAIN, POLE, HOLE}
+GAPS = {DOMAIN, POLE, HOLE}
 
 
 class Event(NamedTuple):
@@ -591,7 +591,7 @@ class Evaluation:
         """The signs that a cell may have in the box. What is no number may be said to have any."""
         value = self.value(off)
         x = value.interval
-        if x is None or value.kinds_inside & NO_VALUE:
+        if x is None or value.kinds_inside & GAPS:
             return ANY
         return frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
 
@@ -601,7 +601,7 @@ class Evaluation:
         """
         value = self.table[off]
         x = value.interval
-        if x is None or value.kinds & NO_VALUE:
+        if x is None or value.kinds & GAPS:
             return self  # where a side is no number, nothing follows for the others
         side = Interval(
             x.low if -1 in signs else max(x.low, ZERO), x.high if 1 in signs else min(x.high, ZERO)

@@ -21,7 +21,7 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
 from gradcli.reference.fields.functions import Functions, Known, Refined, decide_in_field
 from gradcli.reference.ranges.cells import (
-    NO_VALUE,
+    GAPS,
     NOUGHT,
     UNIT,
     Call,
@@ -116,7 +116,7 @@ class Proof:
         search = Search(cell, self.box, natural=holes)
         if len(search.sides.whole) < 2:
             work = min(work, _WORK_ALONG_LINE)
-        gaps, finest = (NO_VALUE, _SMALL) if holes else (NO_VALUE - {HOLE}, _FINEST)
+        gaps, finest = (GAPS, _SMALL) if holes else (GAPS - {HOLE}, _FINEST)
 
         def refutes(x: Interval | None) -> bool:
             if x is None:

@@ -21,7 +21,7 @@ from flint import arb
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import still_in_time
-from gradcli.reference.ranges.cells import NO_VALUE, NOUGHT, UNIT, Cell, Evaluation
+from gradcli.reference.ranges.cells import GAPS, NOUGHT, UNIT, Cell, Evaluation
 from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE
 from gradcli.reference.ranges.intervals import (
     EVERYTHING,
@@ -82,7 +82,7 @@ def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
     )
     for part in (point, around):
         value = Evaluation(cell.cells, part).value(cell)
-        if value.interval and not value.kinds & {*NO_VALUE, JUMP}:
+        if value.interval and not value.kinds & {*GAPS, JUMP}:
             return value.interval
     return None
 
@@ -208,7 +208,7 @@ class Search:
         self._reach(found.inside, found.point)
         x = found.interval
         if x is not None and outer is not None:
-            nowhere = not x.overlaps(outer) and found.kinds & NO_VALUE
+            nowhere = not x.overlaps(outer) and found.kinds & GAPS
             found.interval = None if nowhere else x & outer
         return found
 
@@ -374,7 +374,7 @@ class Function(Region):
         """
         value, events = Evaluation(self.cells, box).value(self.cell)
         grave = {
-            e.kind for e in events if e.cell in cells and (value is not None or e.kind in NO_VALUE)
+            e.kind for e in events if e.cell in cells and (value is not None or e.kind in GAPS)
         }
         return grave, value is None
 
