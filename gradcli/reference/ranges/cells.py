@@ -55,12 +55,12 @@ class Value(NamedTuple):
 
     @property
     def kinds(self) -> set[str]:
-        """What is the matter somewhere."""
+        """The kinds of what is the matter."""
         return {e.kind for e in self.events}
 
     @property
     def kinds_inside(self) -> set[str]:
-        """What is the matter, and not on the boundary only."""
+        """The kinds of what is not on the boundary only."""
         return {e.kind for e in self.events if not e.edge}
 
 
@@ -571,8 +571,8 @@ class Evaluation:
         return None
 
     def without_holes(self, events: Events, off: Cell) -> Events:
-        """What is the matter but for holes where a cell is 0, and a limit may have another value:
-        sin(x)/x where x is not 0.
+        """The events but for holes where a cell is 0, and a limit may have another value: sin(x)/x
+        where x is not 0.
         """
 
         def is_elsewhere(base: Cell) -> bool:

@@ -273,10 +273,10 @@ class Cells(Algebra):
         if x.shape != y.shape:
             raise Unsupported("a result whose shape depends on the variables")
 
-        def chosen(*entries: Any) -> Cell:
+        def choose(*entries: Any) -> Cell:
             return self.choice(off, *map(Branch, signs, map(self.of, entries)))
 
-        return np.asarray(cast(Any, np.frompyfunc)(chosen, 2, 1)(x, y), dtype=object)
+        return np.asarray(cast(Any, np.frompyfunc)(choose, 2, 1)(x, y), dtype=object)
 
     def decide(self, truth: Any) -> bool:
         """One branch of a truth, and later the other. A number is true where it is not 0."""
