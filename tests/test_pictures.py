@@ -8,7 +8,6 @@ import re
 import sys
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from hostile_texts import HOSTILE
 from hypothesis import given, settings
@@ -21,13 +20,11 @@ from gradcli.report.explanation import Explanation
 from gradcli.report.pictures import (
     MOST,
     ROLES,
-    Box,
     colours,
     drawing,
     layout,
     lines_of,
     mermaid,
-    shades,
     svg,
 )
 
@@ -132,24 +129,6 @@ def test_any_edges_are_laid_out(edges):
             assert (min(begin, end), max(begin, end)) in laid.ways
     for (begin, end), way in laid.ways.items():
         assert (way[0], way[-1]) == (laid.places[begin], laid.places[end])
-
-
-@pytest.mark.parametrize(
-    ("sizes", "wanted"),
-    [
-        ([1.0, 10.0, 0.0], {0: 4, 1: 5, 2: 0}),
-        ([np.inf, 1.0], {0: 6, 1: 5}),
-        ([1e-30, 1.0], {0: 1, 1: 5}),
-        ([None], {}),
-    ],
-)
-def test_shades_go_by_the_size_of_adjoints(sizes, wanted):
-    assert (
-        shades(
-            [Box(i, (i,), "operation", "", "", "", "", "", size) for i, size in enumerate(sizes)]
-        )
-        == wanted
-    )
 
 
 # -- SVG

@@ -10,7 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from recorded import over
+from recorded import over, read_table
 
 import gradcli
 from gradcli.ops.registry import registry
@@ -36,24 +36,7 @@ def test_ways_to_call(texts: tuple[str, ...]) -> None:
         assert other.grad["x"] == pytest.approx(first.grad["x"], rel=1e-13)
 
 
-HURWITZ = [
-    *((x, q) for x in (-4.97, -4.575, -4.0, -3.6, -2.355, -2.064, -1.5, -0.4, 0.0, 0.3, 0.95) for q in (1e-3, 0.14, 0.5, 1.3, 3.7, 60.0)),
-    (1.05, 0.3), (3.0, 1e-3), (8.0, 0.9999), (-4.999, 7.9), (-4.999, 8.1), (-3.0, 0.5), (-4.575, 0.1399),
-]  # fmt: skip
-RIEMANN = [
-    -0.5,
-    -1.0,
-    -1.25,
-    -2.0000001,
-    -3.9999999999999,
-    -6.0,
-    -12.0000000001,
-    -31.7,
-    -100.3,
-    -152.20180098455603,
-    -253.5,
-    -260.0,
-]
+HURWITZ, RIEMANN = read_table("hurwitz.json").values()
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recorded import over
 
 from gradcli.errors import GradcliError
 from gradcli.files.arrays import load_array
@@ -20,16 +21,6 @@ from gradcli.files.stores import lines_of
 from gradcli.limits import DEFAULT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names")
-
-REFUSED = {
-    "a folder": ("folder", True, "'folder' is a folder, not a file"),
-    "a device": ("/dev/zero", True, "'/dev/zero' is a device, not a file"),
-    "a pipe that nobody named": ("pipe.grad", False, "'pipe.grad' is a pipe, not a file"),
-    "nothing": ("none.grad", True, "there is no file 'none.grad'"),
-    "a link to itself": ("loop.grad", True, "'loop.grad' is a link that leads back to itself"),
-    "a long name": ("a" * 300, True, f"cannot read '{'a' * 300}': File name too long"),
-    "no name": ("a\0b", True, "no file can have the name 'a\0b'"),
-}
 
 
 @pytest.fixture
@@ -41,7 +32,7 @@ def folder(monkeypatch, tmp_path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("path", "stream", "message"), REFUSED.values(), ids=REFUSED)
+@over("checked", "no sources", "path", "stream", "message")
 def test_what_is_no_source(folder, path, stream, message):
     with pytest.raises(GradcliError) as caught:
         list(lines_of(path, 1000, stream=stream))
@@ -98,33 +89,7 @@ def test_names_of_standard_input(call_cli, name):
     assert json.loads(done.stdout)["value"] == 3
 
 
-FILES_OF_A_CHECK = {
-    "settings": (["--config", "pipe.grad"], "error[usage]: 'pipe.grad' is a pipe, not a file"),
-    "a folder of settings": (
-        ["--config", "folder"],
-        "error[usage]: 'folder' is a folder, not a file",
-    ),
-    "a baseline": (["--baseline", "pipe.grad"], "error[input]: 'pipe.grad' is a pipe, not a file"),
-    "a key of many parts": (
-        ["--config", "key.toml"],
-        "error[usage]: 'key.toml', line 2: a key of more than 100 parts",
-    ),
-    "a key of many parts in quotes": (
-        ["--config", "quoted.toml"],
-        "error[usage]: 'quoted.toml', line 1: a key of more than 100 parts",
-    ),
-    "large settings": (
-        ["--config", "large.toml"],
-        "error[usage]: 'large.toml' is over the limit of 1,048,576 bytes",
-    ),
-    "deep settings": (
-        ["--config", "deep.toml"],
-        "error[usage]: cannot read 'deep.toml': it is nested too deeply",
-    ),
-}
-
-
-@pytest.mark.parametrize(("options", "line"), FILES_OF_A_CHECK.values(), ids=FILES_OF_A_CHECK)
+@over("checked", "files", "options", "line")
 def test_files_of_a_check(call_cli, folder, options, line):
     (folder / "key.toml").write_text("[tool.gradcli]\n" + "a." * 20_000 + "a = 1\n")
     (folder / "quoted.toml").write_text("[" + "\"a\" . 'b'." * 10_000 + "a]\n")

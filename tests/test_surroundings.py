@@ -30,9 +30,12 @@ before = np.geterr()
 def shown(x):
     return np.asarray(x, float).tobytes().hex()
 
+def array(x):
+    return np.arange(x["from"], x["to"])/x["over"] if isinstance(x, dict) else np.array(x)
+
 found = []
 for text, names in map(dict.values, map(json.loads, sys.argv[1].splitlines())):
-    given = {name: np.array(value) for name, value in names.items()}
+    given = {name: array(value) for name, value in names.items()}
     record = gradcli.evaluate(text, **given, seed=None)
     found.append([shown(record.value), {k: shown(v) for k, v in record.grad.items()}, record.check.verdict.word, record.derivative])
     value, gradients = gradcli.value_and_grad(text)(**given)

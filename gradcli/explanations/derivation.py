@@ -21,7 +21,7 @@ from operator import add, mul
 from typing import Any
 
 from gradcli.errors import LimitError
-from gradcli.explanations.local_formulas import edge_formulas
+from gradcli.explanations.paths import edge_formulas
 from gradcli.formulas.printing import formula, latex
 from gradcli.formulas.products import Fractions, Piece, quotient_of
 from gradcli.formulas.textbook import textbook

@@ -5,16 +5,16 @@ paths that gradients are made of.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.characters import by_name
 from gradcli.errors import LimitError, ShapeError, Source, UsageError
-from gradcli.explanations.local_formulas import LocalFormulas
 from gradcli.explanations.paths import (
     NOWHERE,
+    LocalFormulas,
     Passed,
     Place,
     Recorded,
@@ -275,14 +275,12 @@ def _saved_as(node: Expr, place: int) -> str:
 
 
 def _sum_in_words(passed: Passed) -> str | None:
-    """Return how what is passed back was summed to the operand's shape, in words."""
+    """``summed over axis 0 (4 entries), along which it was repeated``, of what is passed back to an
+    operand of another shape.
+    """
     if isinstance(passed.part, tuple) or passed.whole.shape == passed.operand.shape:
         return None
-    return in_words(passed.whole.shape, passed.operand.shape)
-
-
-def in_words(whole: Sequence[int], shape: Sequence[int]) -> str:
-    """``summed over axis 0 (4 entries), along which it was repeated``."""
+    whole, shape = passed.whole.shape, passed.operand.shape
     lead = len(whole) - len(shape)
     axes = [*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 != whole[lead + i])]
     count = f"{math.prod(whole[axis] for axis in axes):,} entries"

@@ -10,28 +10,29 @@ further down, the ways kept are those that are largest so far. Of very long ones
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import Source, Span
-from gradcli.graph.nodes import Expr
+from gradcli.errors import GradcliError, Source, Span
+from gradcli.formulas.printing import formula
+from gradcli.formulas.textbook import textbook
+from gradcli.graph.nodes import Expr, Graph
 from gradcli.graph.sweep import contributions, depending, requiring, scale, scale_guarded, sweep
-from gradcli.inert import ends_of
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
 from gradcli.language.run import ProgramText, move_span
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Expression, Name, Number, rewritten, tightness
+from gradcli.limits import Limits
 from gradcli.ops.reductions.sums import sum_to
-from gradcli.ops.registry import registry
-from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, derivative, detach
-from gradcli.ops.text import ATOM
-from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
-from gradcli.report.lines import short, size
+from gradcli.ops.text import ATOM, Piece
+from gradcli.report.explanation import Path
+from gradcli.report.lines import size
 
 # -- The backward sweep, recorded: the adjoint of every node, and what each passes back to its
 # operands.
@@ -414,143 +415,6 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
     return called
 
 
-# -- What stories of an entry are made of: the nodes that its number came through, and what flowed
-# at the entries that matter.
-
-
-_LONGEST = 48  # characters of a node's text in a story
-Mask = np.ndarray
-
-
-def entry_text(name: str, index: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
-
-
-@dataclass(eq=False, repr=False)
-class Entries:
-    """An explanation, seen from an entry of one of its nodes."""
-
-    explanation: Explanation
-    name: str
-    id: int
-    index: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        self.arrived = self.explanation.contributions_by_node()
-        self.users = self.explanation.users()
-
-    @property
-    def text(self) -> str:
-        """Return what the entry is called: ``x[2]``."""
-        return entry_text(self.name, self.index)
-
-    @property
-    def mask(self) -> Mask:
-        """The entry, among those of its node."""
-        mask = np.zeros(np.shape(self.node(self.id).value), bool)
-        mask[self.index] = True
-        return mask
-
-    def node(self, id: int) -> ExplainedNode:
-        return self.explanation.node(id)
-
-    def op(self, id: int) -> Op | None:
-        """The record of a node's operation."""
-        return registry().get(self.node(id).op)
-
-    def owner(self, id: int) -> int:
-        """The result of the built-in function that a node is inside of; else the node."""
-        return self.node(id).inside or id
-
-    def name_in_words(self, id: int) -> str:
-        """Return what a node is called in a sentence: its name or text; inside of a function, that
-        it is there.
-        """
-        node, op = self.node(id), self.op(id)
-        if op is not None and op.kind == "piecewise" and op.transparent:
-            return self.name_in_words(node.operands[0])
-        if node.text is None and node.name is None and node.inside is not None:
-            return f"{node.op} inside of {ends_of(self.node(node.inside).label, _LONGEST)}"
-        return ends_of(node.name or node.text or node.op, _LONGEST)
-
-    def value_in_words(self, node: ExplainedNode) -> str:
-        return f"{self.name_in_words(node.id)} = {number_in_words(node.value)}"
-
-    def algebra(self, id: int) -> str:
-        op = self.op(id)
-        return "" if op is None else op.algebra
-
-    def story(
-        self,
-        kind: str,
-        lines: list[str],
-        node: int,
-        operand: int | None = None,
-        repair: str | None = None,
-    ) -> Why:
-        return Why(self.text, kind, lines, node, operand, self.index, repair)
-
-    def arguments(self, id: int) -> list[ExplainedNode]:
-        """The operands of a node; of the result of a built-in function its arguments, whatever it
-        was expanded to.
-        """
-        found: dict[int, None] = {}
-        pending = list(self.node(id).operands)
-        for here in pending:  # which grows
-            node = self.node(here)
-            if node.inside == id:
-                pending += node.operands
-            elif node.op != "const" or node.text is not None:
-                found[here] = None
-        return [self.node(here) for here in sorted(found)]
-
-    def steps(self, nodes: Iterable[int]) -> str:
-        """A path in words, without what built-in functions are made of."""
-        return self.explanation.route(
-            [id for id in nodes if self.node(id).inside is None], _LONGEST
-        )
-
-    def operands(self, id: int) -> list[ExplainedNode]:
-        return [self.node(operand) for operand in self.node(id).operands]
-
-    def above(self, each: Contribution, mask: Mask) -> Mask:
-        """The entries of a user that those of its operand are a part of: entry by entry the same,
-        of other operations all.
-        """
-        node = self.node(each.node)
-        shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
-        op = self.op(each.node)
-        if op is None or not op.elementwise:
-            return np.ones(shape, bool)
-        try:
-            return np.broadcast_to(mask, shape)
-        except ValueError:  # one axis of the operand's was summed
-            return np.ones(shape, bool)
-
-    def number(self, value: Any, mask: Mask) -> Any:
-        """The first of the entries that are meant; the whole of what goes not entry by entry with
-        them.
-        """
-        try:
-            return (
-                value
-                if isinstance(value, tuple)
-                else np.broadcast_to(np.asarray(value), mask.shape)[mask][0]
-            )
-        except (ValueError, IndexError):
-            return value
-
-
-def number_in_words(number: Any) -> str:
-    """A number in a sentence, or an array of a few; the results of an operation that has
-    several.
-    """
-    if isinstance(number, tuple) or np.ndim(number):
-        return short(number, 6, 6)
-    value = np.asarray(number)
-    return f"{float(value):.6g}" if value.dtype.kind == "f" else str(value[()])
-
-
 # -- The nodes of a graph as people count them: those that only name a value, or wrap what a
 # derivative expands to, do not count.
 
@@ -566,3 +430,96 @@ def representatives(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr,
         is_same = (node.op is alias or node.op is derivative) and node not in kept
         found[node] = found[node.operand] if is_same else node
     return found
+
+
+# -- Local derivatives as formulas: what an operation passes back, in terms of the texts of its
+# operands.
+
+
+_LARGEST = 40  # nodes of a formula that is shown
+_Made = tuple[
+    Expr | None, Expr | None, list[Expr | None]
+]  # the partial, what is passed back, and what stands for the operands
+
+
+@dataclass(eq=False, repr=False)
+class LocalFormulas:
+    """The formulas of a graph's edges; made once for each operation, and written with the texts of
+    its operands.
+
+    In ``rule`` the adjoint that arrives is called "adjoint"; an operand without a short text is "v"
+    and its number.
+    """
+
+    limits: Limits
+    texts: Mapping[Expr, Piece]
+    taken: Sequence[str]
+    known: dict[tuple[Any, ...], _Made] = field(default_factory=dict)
+
+    def of(self, passed: Passed, same: Mapping[Expr, Expr]) -> tuple[str | None, str | None]:
+        """The local derivative of an edge, where it works entry by entry; and what is passed back,
+        a formula of the adjoint.
+        """
+        node = passed.node
+        key = (node.op, tuple(node.static.items()), passed.place, tuple(map(_kind, node.operands)))
+        if key not in self.known:
+            made: _Made = None, None, []
+            with suppress(GradcliError, RecursionError):
+                made = edge_formulas(node, passed.place, self.limits)
+            self.known[key] = made
+        partial, rule, stand_ins = self.known[key]
+        names = {
+            x: self.texts[same[o]]
+            for x, o in zip(stand_ins, node.operands, strict=False)
+            if x is not None and o is not None and x.is_leaf
+        }
+        return self._write(partial, names), self._write(rule, names)
+
+    def _write(self, made: Expr | None, names: Mapping[Expr, Piece]) -> str | None:
+        return (
+            None if made is None else formula(made, limit=_LARGEST, names=names, taken=self.taken)
+        )
+
+
+def _kind(operand: Expr | None) -> Any:
+    """Return what of an operand a formula depends on: a number's value, and otherwise shape and
+    kind.
+    """
+    if operand is None:
+        return None
+    return operand if operand.is_constant and not operand.shape else (operand.shape, operand.kind)
+
+
+def edge_formulas(node: Expr, place: int, limits: Limits) -> _Made:
+    """The formulas of an edge in a graph of their own, where leaves stand for the operands, and
+    "adjoint" for the node's.
+    """
+    graph, op = Graph(limits), node.op
+    assert op is not None
+    if op.outputs != 1 or any(
+        o is not None and o.op is not None and o.op.outputs != 1 for o in node.operands
+    ):
+        return None, None, []  # several results at once have no text
+    stand_ins = [None if o is None else _stand_in(graph, o, i) for i, o in enumerate(node.operands)]
+    out = graph.apply(op, stand_ins, node.static)
+    wanted = tuple(i == place for i in range(len(node.operands)))
+    adjoint = graph.leaf("adjoint", out.shape)
+    rule = contributions(out, wanted, adjoint, [out, *stand_ins], scale)
+    passed = rule[place] if len(rule) > place else None
+    partial = None
+    if op.partials is not None and op.elementwise:
+        partial = op.partials[place]
+        partial = None if partial is None else partial(out, *stand_ins, **node.static)
+    return _simple(partial, graph), _simple(passed, graph), stand_ins
+
+
+def _stand_in(graph: Graph, operand: Expr, place: int) -> Expr:
+    if operand.is_constant and not operand.shape:
+        return graph.constant(operand.payload)
+    return graph.leaf(f"x{place}", operand.shape, operand.kind)
+
+
+def _simple(made: Any, graph: Graph) -> Expr | None:
+    if made is None or isinstance(made, tuple):
+        return None
+    return textbook(made if isinstance(made, Expr) else graph.constant(made))

@@ -1,20 +1,159 @@
-"""Reasons at one operation: why it passes back what it does at an entry, where floats end, and
-which form of infinities and zeros has no value.
+"""An explanation seen from one entry, and reasons at one operation: why it passes back what it does
+there, where floats end, and which form of infinities and zeros has no value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.explanations.paths import Entries, Mask, number_in_words
+from gradcli.inert import ends_of
 from gradcli.ops.elementwise.logic import Pieces
+from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
-from gradcli.report.explanation import Contribution, ExplainedNode
+from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why
+from gradcli.report.lines import short
+
+# -- What stories of an entry are made of: the nodes that its number came through, and what flowed
+# at the entries that matter.
+
+
+_LONGEST = 48  # characters of a node's text in a story
+Mask = np.ndarray
+
+
+@dataclass(eq=False, repr=False)
+class Entries:
+    """An explanation, seen from an entry of one of its nodes."""
+
+    explanation: Explanation
+    name: str
+    id: int
+    index: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        self.arrived = self.explanation.contributions_by_node()
+        self.users = self.explanation.users()
+
+    @property
+    def text(self) -> str:
+        """Return what the entry is called: ``x[2]``."""
+        return f"{self.name}[{', '.join(map(str, self.index))}]" if self.index else self.name
+
+    @property
+    def mask(self) -> Mask:
+        """The entry, among those of its node."""
+        mask = np.zeros(np.shape(self.node(self.id).value), bool)
+        mask[self.index] = True
+        return mask
+
+    def node(self, id: int) -> ExplainedNode:
+        return self.explanation.node(id)
+
+    def op(self, id: int) -> Op | None:
+        """The record of a node's operation."""
+        return registry().get(self.node(id).op)
+
+    def owner(self, id: int) -> int:
+        """The result of the built-in function that a node is inside of; else the node."""
+        return self.node(id).inside or id
+
+    def name_in_words(self, id: int) -> str:
+        """Return what a node is called in a sentence: its name or text; inside of a function, that
+        it is there.
+        """
+        node, op = self.node(id), self.op(id)
+        if op is not None and op.kind == "piecewise" and op.transparent:
+            return self.name_in_words(node.operands[0])
+        if node.text is None and node.name is None and node.inside is not None:
+            return f"{node.op} inside of {ends_of(self.node(node.inside).label, _LONGEST)}"
+        return ends_of(node.name or node.text or node.op, _LONGEST)
+
+    def value_in_words(self, node: ExplainedNode) -> str:
+        return f"{self.name_in_words(node.id)} = {number_in_words(node.value)}"
+
+    def algebra(self, id: int) -> str:
+        op = self.op(id)
+        return "" if op is None else op.algebra
+
+    def story(
+        self,
+        kind: str,
+        lines: list[str],
+        node: int,
+        operand: int | None = None,
+        repair: str | None = None,
+    ) -> Why:
+        return Why(self.text, kind, lines, node, operand, self.index, repair)
+
+    def arguments(self, id: int) -> list[ExplainedNode]:
+        """The operands of a node; of the result of a built-in function its arguments, whatever it
+        was expanded to.
+        """
+        found: dict[int, None] = {}
+        pending = list(self.node(id).operands)
+        for here in pending:  # which grows
+            node = self.node(here)
+            if node.inside == id:
+                pending += node.operands
+            elif node.op != "const" or node.text is not None:
+                found[here] = None
+        return [self.node(here) for here in sorted(found)]
+
+    def steps(self, nodes: Iterable[int]) -> str:
+        """A path in words, without what built-in functions are made of."""
+        return self.explanation.route(
+            [id for id in nodes if self.node(id).inside is None], _LONGEST
+        )
+
+    def operands(self, id: int) -> list[ExplainedNode]:
+        return [self.node(operand) for operand in self.node(id).operands]
+
+    def above(self, each: Contribution, mask: Mask) -> Mask:
+        """The entries of a user that those of its operand are a part of: entry by entry the same,
+        of other operations all.
+        """
+        node = self.node(each.node)
+        shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
+        op = self.op(each.node)
+        if op is None or not op.elementwise:
+            return np.ones(shape, bool)
+        try:
+            return np.broadcast_to(mask, shape)
+        except ValueError:  # one axis of the operand's was summed
+            return np.ones(shape, bool)
+
+    def number(self, value: Any, mask: Mask) -> Any:
+        """The first of the entries that are meant; the whole of what goes not entry by entry with
+        them.
+        """
+        try:
+            return (
+                value
+                if isinstance(value, tuple)
+                else np.broadcast_to(np.asarray(value), mask.shape)[mask][0]
+            )
+        except (ValueError, IndexError):
+            return value
+
+
+def number_in_words(number: Any) -> str:
+    """A number in a sentence, or an array of a few; the results of an operation that has
+    several.
+    """
+    if isinstance(number, tuple) or np.ndim(number):
+        return short(number, 6, 6)
+    value = np.asarray(number)
+    return f"{float(value):.6g}" if value.dtype.kind == "f" else str(value[()])
+
+
+# -- Operations carried out once more.
+
 
 _MOST = 4_096  # entries of operands up to which an operation is carried out once more
 # What carrying out an operation once more may raise: mpmath and FLINT, too, that they lack a case.

@@ -6,19 +6,20 @@ import ast
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.characters import normalize
 from gradcli.errors import UsageError, suggestion
-from gradcli.explanations.paths import Entries, Mask, number_in_words
 from gradcli.explanations.reasons import (
     Edge,
+    Entries,
+    Mask,
     Reason,
     beyond_floats,
     has_infinite,
+    number_in_words,
     origin,
     stops,
 )
@@ -473,12 +474,11 @@ def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
 
 
 VALUE = "value"
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 _WORD = re.compile(r"[^\W\d]\w*")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(\[[^\]]*\])?\s*\Z")
 
 
-def why(explanation: Explanation, target: str, given: Mapping[str, Any] = EMPTY) -> Why:
+def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
     """The story of an entry of a gradient, or of the result:
 
     ``x``, ``x[2]``, ``w[0, 1]``, ``value``. Raises UsageError.

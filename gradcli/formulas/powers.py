@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -28,8 +29,6 @@ from gradcli.ops.spec import Op
 Number = int | Fraction
 Monomial = tuple[tuple[int, Number], ...]
 Polynomial = dict[Monomial, Number]
-
-_LARGEST_NUMBER = 10_000  # by which a sum is multiplied so that its numbers are whole
 
 
 def lean(value: Number) -> Number:
@@ -92,6 +91,14 @@ def content(coefficients: Iterable[Number]) -> Number:
     return lean(Fraction(above, below))
 
 
+def _digits(number: Fraction) -> int:
+    """Return how many digits a number is written with, without zeros at the front."""
+    above, below = abs(number.numerator), number.denominator
+    if below == 1 or (above == 1 and below <= 1000):
+        return len(str(above * below))
+    return len((Decimal(above) / below).as_tuple().digits)
+
+
 def scale(x: Polynomial, by: Number) -> Polynomial:
     return x if by == 1 else {m: lean(Fraction(c) * by) for m, c in x.items()}
 
@@ -99,9 +106,9 @@ def scale(x: Polynomial, by: Number) -> Polynomial:
 def primitive(x: Polynomial) -> tuple[Number, Monomial, Polynomial]:
     """A coefficient and a monomial, and the polynomial without them."""
     number, monomial = content(x.values()), common(x)
-    if number.denominator > _LARGEST_NUMBER:  # of decimals: 1e-12 stays one
-        lead = x[max(x)]
-        number = lead if lead > 0 else -lead
+    if number.denominator > 10 and number.denominator % 5 == 0:  # of decimals: 1e-12 stays one
+        divisors = [number, *[abs(x[m]) for m in sorted(x, reverse=True)]]
+        number = min(divisors, key=lambda n: sum(_digits(Fraction(c) / n) for c in x.values()))
     if number != 1:
         x = scale(x, Fraction(1) / number)
     if monomial:

@@ -45,6 +45,7 @@ Piece = tuple[
 ]  # rank and place among the factors, what is raised, the exponent
 
 _LONGEST = 10**6  # of the numbers above and below in a fraction that is written out
+_HALVES = 1024  # the largest power of 2 below in a number that is written with a point
 _HALF = Fraction(1, 2)
 _LARGEST = int(sys.float_info.max)
 
@@ -97,11 +98,13 @@ class Fractions:
         return self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
 
     def _is_decimal(self, value: Number) -> bool:
-        """Return whether a number that is not whole is written with a point."""
-        below = value.denominator
-        if below > _LONGEST or max(value.numerator, -value.numerator) > _LONGEST:
+        """Return whether a number that is not whole is written with a point: 0.75 and 9.81 are, 2/5
+        and 1/3 are not.
+        """
+        below, longest = value.denominator, max(value.denominator, abs(value.numerator))
+        if longest > _LONGEST or _HALVES % below == 0:
             return True
-        return below & (below - 1) == 0 and below <= 1024
+        return longest > 10 and _LONGEST % below == 0
 
     def fraction(self, number: Number, pieces: list[Piece]) -> Expr:
         """A number times powers, those with negative exponents below the line."""
@@ -111,10 +114,10 @@ class Fractions:
         if number.denominator != 1:
             size = number if number > 0 else -number
             is_decimal = self._is_decimal(number) and (
-                size.numerator != 1 or size.denominator > 1024
+                size.numerator != 1 or size.denominator > _LONGEST
             )
             if not is_decimal or (
-                below and size.denominator <= _LONGEST and size.numerator <= _LONGEST
+                below and _HALVES % size.denominator == 0 and size.numerator <= _LONGEST
             ):
                 below.insert(0, self.graph.constant(number.denominator))
                 number = number.numerator

@@ -305,9 +305,7 @@ def options_of(given: Mapping[str, Any], command: str = "") -> dict[str, Any]:
     return {name: option_of(name, value, command) for name, value in given.items()}
 
 
-def refuse_exclusive(
-    given: Mapping[str, Any], usual: Mapping[str, Any], groups: str = "modes evaluate"
-) -> None:
+def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
     """Raise UsageError for options that exclude each other; ``usual`` is what they are where they
     are not given.
     """
@@ -321,7 +319,7 @@ def refuse_exclusive(
             return word if value else f"'{name}'"
         return f"the mode '{name}'" if given.get("mode") == name else ""
 
-    refuse_together(groups, as_typed)
+    refuse_together("modes evaluate", as_typed)
 
 
 @contextmanager

@@ -305,16 +305,13 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
     order = reachable([root])
     wrt, warnings = variables(scope, order, options, lowered.static_uses)
     record.warnings += warnings
-    for claim in options.claims:
-        if claim.of != "value" and claim.of not in wrt:
-            if scope.subject(claim.of) is None:
-                raise missing(claim.of, scope.names, scope.mentioned)
-            wrt = {
-                **wrt,
-                **variables(
-                    scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses
-                ).nodes,
-            }
+    claimed = tuple(claim.of for claim in options.claims if claim.of not in {"value", *wrt})
+    for name in claimed:
+        if scope.subject(name) is None:
+            raise missing(name, scope.names, scope.mentioned)
+    if claimed:
+        further = replace(options, wrt=claimed, freeze=())
+        wrt = wrt | variables(scope, order, further, lowered.static_uses).nodes
     planned = (
         options.mode == "grad"
         and root.kind == "float"

@@ -77,7 +77,6 @@ class Flat:
         self.function = function.by(known)
         self._open = [name for name, shape in self.shapes.items() if shape is None]
         self._size = sum(math.prod(shape) for shape in self.shapes.values() if shape is not None)
-        self._is_one = list(self.shapes.values()) == [None]
         if len(self._open) > 1:
             first, second = self._open[:2]
             raise UsageError(
@@ -113,8 +112,6 @@ class Flat:
                 f"the vector has the shape {array.shape}: it holds {wanted} entries along one "
                 f"axis, for {self._layout}"
             )
-        if self._is_one:
-            return dict.fromkeys(self.shapes, array)
         found, begin = {}, 0
         for name, shape in self.shapes.items():
             size = array.size - self._size if shape is None else math.prod(shape)
@@ -125,8 +122,6 @@ class Flat:
 
     def vector(self, values: Mapping[str, Any]) -> np.ndarray:
         """The vector of values by name."""
-        if self._is_one:
-            return np.ravel(values[next(iter(self.shapes))])
         return np.concatenate([np.ravel(values[name]) for name in self.shapes])
 
     def split(self, vector: Any) -> dict[str, np.ndarray]:

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +41,7 @@ from gradcli.query.general_formulas import general
 from gradcli.query.names import variables
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
+from gradcli.report.data import group_pairs
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, Verdict
@@ -146,11 +146,11 @@ class Judging:
 
     def judge(self, query: Query) -> None:
         """Put the verdict on the formulas of a query into the record."""
-        for length in range(self.record.order):
-            for path in combinations_with_replacement(self.record.names, length):
-                below = self.read(path) if path else query
-                if below is not None:
-                    self.hold(path, below)
+        derived = group_pairs((path[:-1], path[-1]) for path in self.record.formulas)
+        for path, names in derived.items():
+            below = self.read(path) if path else query
+            if below is not None:
+                self.hold(path, names, below)
         self.record.check, self.record.points = self.check, self.least
 
     def read(self, path: Path) -> Query | None:
@@ -162,19 +162,13 @@ class Judging:
         spread = f"ones({self.shape})*({text})" if self.shape else text
         return query_of(spread, self.program)
 
-    def hold(self, path: Path, below: Query) -> None:
-        """Hold the derivatives of what stands at a path, by all names from its last one on."""
-        names = self.record.names
+    def hold(self, path: Path, names: Sequence[str], below: Query) -> None:
+        """Hold the derivatives of what stands at a path by some names."""
         present = mentioned_names(expressions_of(below), self.program.scope.functions)
-        later = [
-            name
-            for name in names[names.index(path[-1]) if path else 0 :]
-            if not path or name in present
-        ]
         texts = {
             name: self.record.formulas[(*path, name)].text
-            for name in later
-            if name not in self.record.absent
+            for name in names
+            if name not in self.record.absent and (not path or name in present)
         }
         claimed = {name: text for name, text in texts.items() if text is not None}
         for name in texts.keys() - claimed.keys():
@@ -310,7 +304,7 @@ def derivatives(
             said += [part for part in several if isinstance(part, (Binding, Definition))]
             lower = partial(lower_freely, program, listed=asked.wrt or (), can_list=True)
             record = answer(
-                DerivativeRecord, _nothing, program, statement, asked, lower=lower, id=id
+                DerivativeRecord, lambda *_: None, program, statement, asked, lower=lower, id=id
             )
         if record is not None:
             found = True
@@ -326,10 +320,6 @@ def derivatives(
                 yield asked.related(program, query_of(text, program), asked, id)
                 continue
             yield derivative(program, Subject(query_of(text, program), part, names), asked, id)
-
-
-def _nothing(*_: object) -> None:
-    """Leave the record of a statement that asks for nothing as it is."""
 
 
 def query_of(text: str, program: Program) -> Query:

@@ -95,7 +95,6 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
     from gradcli.query.evaluate import join_records, records
     from gradcli.query.names import UsedNames, refuse_unknown_in
     from gradcli.query.options import LONG
-    from gradcli.query.templates import CompilationCache
 
     text, keywords = arguments["expression"], arguments["values"]
 
@@ -103,8 +102,11 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
         scope = script.opened.scope
         outside, limits = scope.outside, scope.limits
         refuse_unknown_in(text, options, outside, limits)
-        is_long = options.bare and len(text) >= LONG
-        cache = CompilationCache(limits, scope.precision) if is_long else None
+        cache = None
+        if options.bare and len(text) >= LONG:
+            from gradcli.query.templates import CompilationCache
+
+            cache = CompilationCache(limits, scope.precision)
         scope.needed = False
         result = join_records(records(script, options, cache))
         if result is None:
@@ -202,7 +204,6 @@ def _answers(
     asked      options that are none of the parameters
     """
     from gradcli.query import bindings as given
-    from gradcli.query.bounds import within
     from gradcli.query.evaluate import Script
     from gradcli.query.names import refuse_unknown
     from gradcli.query.options import Options
@@ -242,10 +243,12 @@ def _answers(
     if function in (bound, plot) and not ranges:
         raise UsageError("no name has a range", help="write x=(0, 1)")
     try:
-        options = Options(
-            over=within(ranges, programs), state=read.pop("random_state", 0), **asked, **read
-        )
-        refuse_unknown(Options(over=options.over), (), known)
+        if ranges:
+            from gradcli.query.bounds import within
+
+            asked["over"] = within(ranges, programs)
+            refuse_unknown(Options(over=asked["over"]), (), known)
+        options = Options(state=read.pop("random_state", 0), **asked, **read)
         script, answers = Script(programs.fresh(options.state), text_lines(text)), []
         script.opened.scope.needed = True
         for record in answer(script, options):

@@ -17,6 +17,7 @@ from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismat
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
+from gradcli.language.scope import Scope
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, in_words, levels, locate_places
 from gradcli.plots.sampling import Samples, sample
@@ -47,7 +48,7 @@ _LINES = (0.23, 0.57, 0.81)  # of the other range: along which they are
 _MOST_WORK = 40_000_000  # operations of a grid that is computed point by point
 
 
-def fill(program: Program, columns: Columns, side: int, record: PlotRecord) -> None:
+def fill(columns: Columns, side: int, record: PlotRecord) -> None:
     """Put the grids, what is not smooth, and round levels into a record.
 
     ``side`` is the number of points of the table along each name.
@@ -210,9 +211,9 @@ def _draw(program: Program, lowered: Lowered, record: PlotRecord, options: Optio
                 help=f"leave {name} out of --wrt",
             )
     if len(ranges) > 1:
-        fill(program, columns, options.points or _SIDE, record)
+        fill(columns, options.points or _SIDE, record)
     else:
-        _curves(program, columns, options.points or POINTS, record)
+        _curves(columns, options.points or POINTS, record)
     if options.check and record.by:
         asked = Options(wrt=record.by, formula=False, timeout=options.timeout)
         cross_check(program, lowered, columns, record, asked)
@@ -226,7 +227,7 @@ def _by(program: Program, name: str) -> Expr:
     return leaf
 
 
-def _curves(program: Program, columns: Columns, points: int, record: PlotRecord) -> None:
+def _curves(columns: Columns, points: int, record: PlotRecord) -> None:
     root = columns.root
     entries = math.prod(root.shape)
     if entries > _MOST:
@@ -245,7 +246,7 @@ def _curves(program: Program, columns: Columns, points: int, record: PlotRecord)
     samples = sample(columns.along(name, {}), *ends, entries, known, budget, log=log)
     _refuse_nowhere(record, samples.values)
     drawn, table = columns(samples.xs), columns(record.at)
-    for entry, (label, names) in enumerate(_labels(program, root)):
+    for entry, (label, names) in enumerate(_labels(columns.scope, root)):
         heights, numbers = (
             {VALUE: found.values.reshape(-1, entries)[:, entry]}
             | {f"d/d{n}": x.reshape(-1, entries)[:, entry] for n, x in found.slopes.items()}
@@ -258,11 +259,10 @@ def _curves(program: Program, columns: Columns, points: int, record: PlotRecord)
         record.curves.append(curve)
 
 
-def _labels(program: Program, root: Expr) -> Iterator[tuple[str, dict[str, float]]]:
+def _labels(scope: Scope, root: Expr) -> Iterator[tuple[str, dict[str, float]]]:
     """Return what tells the entries of a result apart: the values of names of its shape, or their
     indices.
     """
-    scope = program.scope
     alike = {
         n: scope.values[x]
         for n, x in scope.leaves.items()

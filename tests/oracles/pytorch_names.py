@@ -2,9 +2,9 @@
 
 ``python -m oracles.pytorch_names`` in tests/ asks it and writes that.
 
-Each line of ``data/pytorch_names.txt`` is statements and an expression, with ``;`` between them,
-run with the seed 0; ``data/pytorch_names.json`` has what PyTorch printed of the expression, or the
-type of the error.
+Each line of ``data/pytorch_names.json`` has statements and an expression, with ``;`` between them,
+run with the seed 0, and what PyTorch printed of the expression, or the type of the error; of a line
+that is new an empty text.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parent.parent / "data"
-CASES, WRITTEN = DATA / "pytorch_names.txt", DATA / "pytorch_names.json"
+WRITTEN = DATA / "pytorch_names.json"
 
 
-def lines() -> list[str]:
-    return [
-        line for line in CASES.read_text("utf-8").splitlines() if line and not line.startswith("#")
-    ]
+def recorded() -> dict[str, str]:
+    found: dict[str, str] = json.loads(WRITTEN.read_text("utf-8"))
+    return found
 
 
 def printed(line: str, torch: Any, functional: Any) -> str:
@@ -44,7 +43,7 @@ def printed(line: str, torch: Any, functional: Any) -> str:
 def main() -> None:
     import torch
 
-    found = {line: printed(line, torch, torch.nn.functional) for line in lines()}
+    found = {line: printed(line, torch, torch.nn.functional) for line in recorded()}
     found = {
         line: f"{text.split()[0]}!" if text.endswith("Exception BaseException object!") else text
         for line, text in found.items()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import json
 import re
-import sys
 from collections.abc import Mapping
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
+from golden.answers import ask
 from helpers import differences
 
 import gradcli
@@ -39,9 +36,7 @@ def numbers_differ(text: str, values: Values, number: int) -> str | None:
     Raises Unusable where NumPy has no number, GradcliError where the program has none.
     """
     seed = _usable(text, values, number)
-    record = gradcli.evaluate(
-        text, at=values, seed=seed if seed.shape else float(seed), check=False, formula=False
-    )
+    record = gradcli.evaluate(text, at=values, seed=seed, check=False, formula=False)
     return _differs(text, values, seed, record.value, record.grad or {})
 
 
@@ -51,8 +46,8 @@ def compiled_differs(text: str, values: Values, number: int) -> str | None:
     function = gradcli.value_and_grad(text)
     given = {name: value for name, value in values.items() if re.search(rf"\b{name}\b", text)}
     moved = {name: np.asarray(value) * 1.001 for name, value in given.items()}
-    function(moved, **({"seed": seed} if seed.shape else {"seed": float(seed)}))
-    value, slopes = function(given, seed=seed if seed.shape else float(seed))
+    function(moved, seed=seed)
+    value, slopes = function(given, seed=seed)
     return _differs(text, values, seed, value, slopes)
 
 
@@ -66,31 +61,13 @@ def queries_differ() -> str | None:
     values = {"x": np.float64(0.7), "y": np.float64(1.3)}
     texts = [form.format(a=k + 1.5, b=2 * k + 0.25) for k in range(12) for form in _QUERIES]
     lines = [f'{{"expr": "{text}", "at": {{"x": 0.7, "y": 1.3}}}}\n' for text in texts]
-    found = [json.loads(line) for line in _streamed(lines)]
+    words = ["eval", "-", "--input", "jsonl", "--format", "jsonl", "--no-check"]
+    _, found, _ = ask({"argv": words, "stdin": "".join(lines)})
     for text, record in zip(texts, found, strict=True):
         slopes = {name: np.asarray(slope) for name, slope in record["grad"].items()}
         if wrong := _differs(text, values, np.ones(()), record["value"], slopes):
             return wrong
     return None
-
-
-def _streamed(lines: list[str]) -> list[str]:
-    """What ``gradcli eval`` writes of these records, without checks, in this process."""
-    from gradcli.cli.exit_codes import run_guarded
-    from gradcli.cli.main import app
-
-    given = io.TextIOWrapper(io.BytesIO("".join(lines).encode()), "utf-8")
-    out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-    arguments = ["gradcli", "eval", "-", "--input", "jsonl", "--format", "jsonl", "--no-check"]
-    with (
-        patch.object(sys, "argv", arguments),
-        patch.object(sys, "stdin", given),
-        patch.object(sys, "stdout", out),
-    ):
-        code = run_guarded(app)
-    assert code == 0, f"gradcli eval ended with {code}"
-    assert isinstance(out.buffer, io.BytesIO)
-    return out.buffer.getvalue().decode().splitlines()
 
 
 def bits_differ(text: str, values: Values) -> str | None:
@@ -162,7 +139,7 @@ def _usable(text: str, values: Values, number: int) -> np.ndarray:
     wanted = value_of(text, values)
     if not steady(text, values):
         raise Unusable("on a jump, or without digits")
-    return seed_of(number, wanted.shape)
+    return seed_of(number, wanted.shape)[()]
 
 
 def _differs(

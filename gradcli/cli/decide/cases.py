@@ -213,7 +213,7 @@ class Work(ABC):
         )
         self.budget = Budget(None if request.update else self.settings.budget)
         self.names, self.unchanged = UsedNames(), 0
-        self.begin: Callable[[int], object] = _nobody
+        self.begin: Callable[[int], object] = lambda line: None
 
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
@@ -229,10 +229,6 @@ class Work(ABC):
         Raises an error for names in wrt and freeze that nobody has.
         """
         return []
-
-
-def _nobody(line: int) -> None:
-    """Do nothing, for those to whom it does not matter which line is next."""
 
 
 def most_processes() -> int:

@@ -253,7 +253,8 @@ def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
 
     The static parameters are these orders, which are 0 where there are none.
 
-    slope    ``slope(s, function, values, orders)``: the derivative by the last argument
+    slope    ``slope(s, function, values, orders)``: the derivative by the last argument; one for each
+             argument, where none is an order more
     formula  what sympy has in its place but at some points: ``formula(x, n)``
     """
 
@@ -270,6 +271,8 @@ def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
 
         def fdiff(self: Any, place: int) -> Any:
             values, orders = self.args[:count], list(map(int, self.args[count:]))
+            if isinstance(slope, tuple):
+                return slope[place - 1](s, self.func, values, orders)
             if place == count:
                 return slope(s, self.func, values, orders)
             orders[place - 1] += 1
@@ -283,7 +286,7 @@ def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
         if formula is not None:
             fields["formula"] = staticmethod(formula)
         return type(name, (s.Function,), fields)(
-            *arguments, *(static.values() or (0,) * (count - 1))
+            *arguments, *(static.values() or (0,) * (count - 1) * (not isinstance(slope, tuple)))
         )
 
     return symbolic

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
+from gradcli.ops.constants import PI, exactly
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.registry import OfSciPy, Op, declare, elementwise, function, is_number
@@ -195,8 +196,40 @@ spherical_jn: Op = elementwise(
     numpy="special.spherical_jn({n}, {0})",
 )
 
+
+def _struve(x: Any, v: int) -> Any:
+    from scipy import special
+
+    if not 0 <= v <= 20 * _LARGEST:
+        raise ArgumentError(f"struve: the order must be a whole number from 0 to {10 * _LARGEST}")
+    return special.struve(v, x)
+
+
+def _struve_reference(m: Any, x: Any, v: int) -> Any:
+    return m.struveh(v, x)
+
+
+def _struve_power(x: Any, v: int) -> Any:
+    """x**v/(1*3*...*(2*v + 1)), by factors that do not overflow."""
+    return math.prod([x / k for k in range(3, 2 * v + 2, 2)], start=1.0)
+
+
+_TWO_BY_PI = exactly("(2/pi)", lambda m: 2 / m.pi)
+
+struve: Op = elementwise(
+    "struve", "x", _struve, _struve_reference,
+    lambda out, x, v: (struve(x, v=v - 1) - struve(x, v=v + 1)) / 2 + _struve_power(x, v) / PI if v else _TWO_BY_PI - struve(x, v=1),
+    static={"v": 0}, ulps=2000, written="struve({v}, {x})", latex=r"\mathbf{{H}}_{{{v}}}\left({x}\right)",
+    rounding=lambda m, out, x, v: 2000 * m.abs(out) + 20 * (v + 1) / m.sqrt(m.maximum(m.abs(x), 1.0)),
+    symbolic=in_sympy("struve", _struve_reference, lambda s, function, values, orders:
+        function(values[0], orders[0] - 1) - orders[0] / values[0] * function(*values, *orders)),
+    doc="The Struve function of the whole order v. In a program the order comes first. >>> struve(1, x)",
+    numpy="special.struve({v}, {0})",
+)
+
 declare("""
     numpy:
+        struve(v, x)
         hyp1f1(a, b, x|z)
         hyp2f1(a, b, c, x|z)
         spence(x|z)

@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops import extended
-from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
+from gradcli.ops.constants import (
+    HALF_SQRT_PI,
+    PI,
+    SQRT_2,
+    SQRT_2_BY_PI,
+    SQRT_TWO_PI,
+    TWO_BY_SQRT_PI,
+)
 from gradcli.ops.elementwise.exponential import exp, exp_square, log, log1p, xlog1py, xlogy
-from gradcli.ops.elementwise.logic import clip, greater, isnan, less, minimum, where
+from gradcli.ops.elementwise.logic import clip, equal, greater, isnan, less, minimum, where
 from gradcli.ops.registry import Function, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.special.gamma import betaln, digamma, in_sympy, lgamma, polygamma
 
@@ -99,6 +106,98 @@ erfinv = elementwise(
     saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is "
     "its derivative.",
     carries=(-1.0, 1.0),
+)
+
+
+# -- Voigt's profile -----------------------------------------------------------------------------
+
+
+_FAR = 30.0  # where terms of the asymptotic series of the Faddeeva function have all digits
+
+
+def _faddeeva(x: Any, y: Any, n: int, imaginary: int) -> Any:
+    """A part of a derivative of exp(-z**2)*erfc(-i*z): by recurrence, and far out, where that
+    cancels, by the asymptotic series (DLMF 7.12.1).
+    """
+    from scipy import special
+
+    z = np.add(x, 1j * np.asarray(y))
+    far = np.abs(z) > _FAR
+    near = np.where(far, 0, z)
+    found = [special.wofz(near)]
+    for k in range(n):
+        constant = 0 if k else 2j / math.sqrt(math.pi)
+        found.append(constant - 2 * near * found[k] - 2 * k * found[k - 1])
+    inverse = 1 / np.where(far, z, 1)
+    series, term = np.zeros_like(z), 1j * inverse ** (n + 1) / math.sqrt(math.pi)
+    for k in range(10):
+        series = series + term * math.perm(2 * k + n, n) * (-1) ** n
+        term = term * (k + 0.5) * inverse * inverse
+    whole = np.where(far, series, found[-1])
+    return (whole.imag if imaginary else whole.real).astype(np.result_type(x, y, np.float32))[()]
+
+
+def _faddeeva_reference(m: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
+    if not hasattr(m, "quad"):  # balls
+        return m.faddeeva(x, y, n, imaginary)
+    z = m.mpc(x, y)
+    value = m.diff(lambda t: m.exp(-t * t) * m.erfc(-1j * t), z, n)
+    return value.imag if imaginary else value.real
+
+
+def _faddeeva_rounds(m: Any, out: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
+    """A part has the error of the whole, which the recurrence takes further for each derivative."""
+    size = m.abs(x) + m.abs(y) + 1.0
+    return (
+        100
+        * math.factorial(n + 1)
+        * (m.minimum(size, 2 * _FAR) / size)
+        * (m.minimum(size, 2 * _FAR) ** n)
+    )
+
+
+faddeeva: Op = elementwise(
+    "faddeeva", "x y", _faddeeva, _faddeeva_reference,
+    lambda out, x, y, n, imaginary: faddeeva(x, y, n=n + 1, imaginary=imaginary),
+    lambda out, x, y, n, imaginary: faddeeva(x, y, n=n + 1, imaginary=1 - imaginary) * (1 if imaginary else -1),
+    static={"n": 0, "imaginary": 0}, public=False, rounding=_faddeeva_rounds,
+    symbolic=in_sympy("faddeeva", _faddeeva_reference, (
+        lambda s, function, values, orders: function(*values, orders[0] + 1, orders[1]),
+        lambda s, function, values, orders: (-1) ** (1 - orders[1]) * function(*values, orders[0] + 1, 1 - orders[1]),
+    )),
+    doc="The real or imaginary part of the n-th derivative of exp(-z**2)*erfc(-i*z) at z = x + i*y.",
+    numpy=lambda shapes, n, imaginary: f"special.wofz({{0}} + 1j*{{1}}).{'imag' if imaginary else 'real'}",
+)
+
+
+@function(domain="sigma >= 0 and gamma >= 0")
+def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
+    """Voigt's profile: the density of the sum of a normal variable of the standard deviation sigma
+    and a Cauchy variable of the half width gamma.
+
+    >>> voigt_profile(x, 0.5, y)
+    """
+    pointed = equal(sigma, 0)
+    width = where(pointed, 1.0, sigma) * SQRT_2
+    profile = faddeeva(x / width, gamma / width, n=0, imaginary=0) / (width * 2 * HALF_SQRT_PI)
+    return where(pointed, gamma / (PI * (x * x + gamma * gamma)), profile)
+
+
+def _owens_t_reference(m: Any, h: Any, a: Any) -> Any:
+    if not hasattr(m, "quad"):  # balls
+        return m.owens_t(h, a)
+    return m.quad(lambda t: m.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), [0, a]) / (2 * m.pi)
+
+
+owens_t = elementwise(
+    "owens_t", "h a", OfSciPy("owens_t"), _owens_t_reference,
+    lambda out, h, a: -exp_square(h, c=-0.5) * erf(a * h / SQRT_2) / SQRT_TWO_PI / 2,
+    lambda out, h, a: exp_square(h, c=-0.5) * exp_square(h * a, c=-0.5) / (1 + a * a) / PI / 2,
+    symbolic=in_sympy("owens_t", _owens_t_reference, (
+        lambda s, function, values, orders: -s.exp(-values[0]**2 / 2) * s.erf(values[0] * values[1] / s.sqrt(2)) / s.sqrt(8 * s.pi),
+        lambda s, function, values, orders: s.exp(-values[0]**2 * (1 + values[1]**2) / 2) / (1 + values[1]**2) / (2 * s.pi),
+    )),
+    ulps=200, doc="Owen's function: the probability that X > h and 0 < Y < a*X of standard normal X and Y.",
 )
 
 
@@ -484,6 +583,9 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
 
 declare("""
+    numpy:
+        voigt_profile(x, sigma, gamma)
+        owens_t(h, a)
     numpy scipy torch:
         gammainc gammaincc(a|input|self, x|other, -out)
     torch:
