@@ -185,6 +185,7 @@ _MOST_NOTES = 12
 _SAID = {
     "pole": "has a pole",
     "domain": "has no value",
+    "hole": "has no value, but a limit",
     "kink": "has a kink: its derivatives from both sides differ",
     "jump": "jumps",
 }
@@ -197,20 +198,19 @@ def place_notes(
     several = [
         place
         for place in found
-        if place.kind not in ("pole", "domain") or not _has_value(scope, function, place)
+        if place.kind not in ("pole", "domain", "hole") or not _has_value(scope, function, place)
     ]
     for place in several[:_MOST_NOTES]:
         node = function.origins.get(place.cell)
         text = "the expression" if node is None else text_of(scope, node)
-        said = "has no value, but a limit" if place.removable else _SAID[place.kind]
-        kind = "domain" if place.removable else place.kind
+        kind = "domain" if place.kind == "hole" else place.kind
         domain = (
             ""
             if node is None or node.op is None or kind != "domain" or not node.op.domain
             else f" ({node.op.name} needs {node.op.domain})"
         )
         where = {name: x.floats for name, x in zip(names, place.where, strict=True)}
-        yield BoundNote(kind, where, f"{text} {said}{domain}")
+        yield BoundNote(kind, where, f"{text} {_SAID[place.kind]}{domain}")
     if len(several) > _MOST_NOTES:
         yield BoundNote("limit", {}, f"{len(several) - _MOST_NOTES} more places are not listed")
 

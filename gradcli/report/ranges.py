@@ -258,33 +258,19 @@ class PlotRecord(Answer):
         """The rows of the table: points in order, curve by curve; of two names the first varies
         fastest.
         """
-        found: list[list[Any]] = []
         if self.grid is not None:
             grid = self.grid.table or self.grid
-            for j, y in enumerate(grid.ys.tolist()):
-                for i, x in enumerate(grid.xs.tolist()):
-                    found.append(
-                        [
-                            x,
-                            y,
-                            float(grid.values[j, i]),
-                            *(float(grid.slopes[name][j, i]) for name in self.by),
-                        ]
-                    )
-            return found
+            slopes = [grid.slopes[name] for name in self.by]
+            parts = (*np.meshgrid(grid.xs, grid.ys), grid.values, *slopes)
+            return [*map(list, zip(*(part.ravel().tolist() for part in parts), strict=True))]
         assert self.at is not None
+        found: list[list[Any]] = []
         for curve in self.curves:
-            own = (
-                [*curve.names.values()]
-                if curve.names
-                else [curve.label]
-                if len(self.curves) > 1
-                else []
-            )
-            parts = [curve.table[heading].tolist() for heading in self.headings]
-            found += [
-                [x, *own, *numbers] for x, *numbers in zip(self.at.tolist(), *parts, strict=True)
-            ]
+            label = [curve.label] if len(self.curves) > 1 else []
+            own = [*curve.names.values()] or label
+            heights = [curve.table[heading].tolist() for heading in self.headings]
+            columns = zip(self.at.tolist(), *heights, strict=True)
+            found += [[x, *own, *numbers] for x, *numbers in columns]
         return found
 
     @property

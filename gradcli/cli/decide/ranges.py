@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from gradcli.cli.decide.running import Run
 from gradcli.cli.inputs import (
@@ -147,8 +146,7 @@ class Plots:
         if form == "csv":
             put(plot_rows(records))
         elif form == "text" and drawn and request.out is None:
-            below = sum(len(record.lines()) + 1 for record in drawn)
-            rows = _charts(drawn, _style(request, is_styled(request.color), below))
+            rows = _charts(drawn, _style(request, drawn))
             if rows and not _has_dots():
                 say(
                     "no chart: standard output has no characters for its dots "
@@ -163,25 +161,20 @@ class Plots:
 
 
 def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -> None:
-    suffix = Path(out).suffix.lower()
-    if suffix == ".json":
+    suffix, size = Path(out).suffix.lower()[1:], (request.width, request.height)
+    if suffix == "json":
         writer = Writer("json", out=out)
         for record in records:
             writer.write(record)
-        writer.close()
-        return
-    if suffix == ".csv":
-        write_whole(Path(out), plot_rows(records).encode())
-        return
-    from gradcli.report.plot_picture import page, picture
+        return writer.close()
+    if suffix == "csv":
+        found = plot_rows(records).encode()
+    else:
+        from gradcli.report.plot_picture import page, picture
 
-    size = request.width, request.height
-    write_whole(
-        Path(out),
-        page(records, *size).encode()
-        if suffix == ".html"
-        else picture(records, suffix.removeprefix("."), *size),
-    )
+        is_page = suffix == "html"
+        found = page(records, *size).encode() if is_page else picture(records, suffix, *size)
+    write_whole(Path(out), found)
 
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
@@ -195,13 +188,16 @@ def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     return rows
 
 
-def _style(request: PlotRequest, styled: bool, below: int) -> Style:
-    """A chart that leaves room for so many lines below it, where it can."""
-    size: Any = shutil.get_terminal_size((80, _USUAL))
-    height = (
-        min(max(size.lines - below - _PROMPT, _LOWEST), _HIGHEST) if sys.stdout.isatty() else _USUAL
-    )
-    return Style(request.width or max(20, size.columns), request.height or height, styled)
+def _style(request: PlotRequest, records: Sequence[PlotRecord]) -> Style:
+    """A chart that leaves room for the lines below it, where it can."""
+    columns, height = shutil.get_terminal_size((80, _USUAL))
+    if sys.stdout.isatty():
+        below = sum(len(record.lines()) + 1 for record in records)
+        height = min(max(height - below - _PROMPT, _LOWEST), _HIGHEST)
+    else:
+        height = _USUAL
+    styled = is_styled(request.color)
+    return Style(request.width or max(20, columns), request.height or height, styled)
 
 
 def _has_dots() -> bool:

@@ -7,75 +7,40 @@ its domain, kinks, jumps), its derivative, and how it is made anew of other cell
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE, range_of, x_log_x
+from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE, range_of, x_log_x
 from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Box, Interval
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
+Cells = Any  # the maker of cells, who knows those that there are (`making.py`)
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
-TOTAL = frozenset(
-    (
-        "exp",
-        "sin",
-        "cos",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "atan",
-        "erf",
-        "erfc",
-        "erfi",
-        "pi",
-        "e",
-        "euler",
-        "floor",
-    )
-)  # defined everywhere
-_MOST_ORDERS = 6  # of derivatives
-_MOST_INNER = 4  # functions that are taken for variables
-_MOST_TERMS = 2_000  # cells of a derivative: beyond, it is not worth the while
+# defined everywhere
+_TOTAL = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor"
 _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
-
-
-class Cells(Protocol):
-    """The maker of cells, which knows those that there are
-    (`gradcli.reference.ranges.making.Cells`).
-    """
-
-    work: int
-
-    def __getattr__(self, name: str) -> Any: ...
-    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell: ...
-    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell: ...
-    def of_factors(self, factors: Sequence[Factor]) -> Cell: ...
-    def call(self, name: str, function: Any, *args: Cell) -> Cell: ...
-    def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell: ...
-    def fill(self, x: Cell) -> Cell: ...
-    @property
-    def zero(self) -> Cell: ...
+_MOST_ORDERS = 6  # of derivatives
+_MOST_PLACES = 6  # at which the parts of a quotient may vanish together
+_MOST_TERMS = 2_000  # cells of a derivative: beyond, it is not worth the while
+GAPS = {DOMAIN, POLE, HOLE}
 
 
 class Event(NamedTuple):
-    """A pole, a gap, a kink or a jump of a cell somewhere in a box.
+    """A pole, an edge of the domain, a hole that a limit closes, a kink or a jump of a cell
+    somewhere in a box.
 
-    edge       whether it is on the boundary of the box only
-    removable  whether a limit closes the gap
+    edge  whether it is on the boundary of the box only
     """
 
     kind: str
     cell: Cell
     edge: bool = False
-    removable: bool = False
 
 
 Events = frozenset[Event]
@@ -87,6 +52,16 @@ class Value(NamedTuple):
 
     interval: Interval | None
     events: Events = NONE
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of what is the matter."""
+        return {e.kind for e in self.events}
+
+    @property
+    def kinds_inside(self) -> set[str]:
+        """The kinds of what is not on the boundary only."""
+        return {e.kind for e in self.events if not e.edge}
 
 
 def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
@@ -103,27 +78,28 @@ def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, An
 class Cell:
     """A number that depends on the variables.
 
-    Comparisons make choices between 1 and 0, which are decided branch by branch.
+    Each is a sum, if of itself alone, and a product. Comparisons make choices between 1 and 0,
+    which are decided branch by branch.
 
     known    its value, of a number
     partial  whether it may be undefined somewhere
-    smooth   whether no choice is in it
+    smooth   whether it has no kinks and jumps, if what it is made of has none
     regular  whether it is analytic on a convex set, if what it is made of is
     divided  what it divides by
     """
 
     __array_ufunc__ = None
     known: fmpq | None = None
-    regular = True
+    constant = NOUGHT
+    smooth = regular = True
     divided: tuple[Cell, ...] = ()
 
-    def __init__(
-        self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True
-    ) -> None:
+    def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False) -> None:
         self.cells, self.args = cells, args
+        self.terms: tuple[tuple[fmpq, Cell], ...] = ((UNIT, self),)
+        self.factors: tuple[Factor, ...] = (Factor(self, UNIT),)
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)
-        self.smooth: bool = smooth and all(a.smooth for a in args)
         self.serial = len(cells.all)
         cells.all.append(self)
         if self.serial >= _MOST_CELLS:
@@ -171,11 +147,13 @@ class Cell:
         return sorted(seen, key=lambda c: c.serial)
 
     @cached_property
+    def is_smooth(self) -> bool:
+        return all(c.smooth for c in self.order)
+
+    @cached_property
     def is_linear(self) -> bool:
         """Tell whether it has its least and its largest value on the boundary of any box."""
-        return isinstance(self, Leaf) or (
-            isinstance(self, Sum) and all(isinstance(c, Leaf) for c in self.args)
-        )
+        return all(isinstance(c, Leaf) for _, c in self.terms)
 
     @cached_property
     def is_thin(self) -> bool:
@@ -184,13 +162,6 @@ class Cell:
         A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly
         anywhere.
         """
-        with suppress(Unsupported):
-            if any(isinstance(c, Choice) for c in self.order):
-                pieces_are_thin: bool = self.cells.branch(
-                    lambda: (piece := self.cells.take_choices(self)) is not self and piece.is_thin,
-                    lambda off, *sides: all(thin for _, thin in sides),
-                )
-                return pieces_are_thin
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
         if not all(c.regular for c in self.order) or any(b.divided for b in inner):
             return False
@@ -201,30 +172,19 @@ class Cell:
 
     @cached_property
     def fraction(self) -> tuple[Cell, Cell] | None:
-        """A product, or a sum of such, as one quotient."""
-        terms = (
-            [(q, c) for q, c in self.terms if q != 0] + [(self.constant, self.cells.one)]
-            if isinstance(self, Sum)
-            else [(UNIT, self)]
-        )
+        """A sum of products as one quotient."""
+        terms = [(q, c) for q, c in self.terms if q != 0]
         below: dict[Cell, fmpq] = {}
-        for f in [
-            f for _, c in terms if isinstance(c, Product) for f in c.factors if f.exponent < 0
-        ]:
+        for f in [f for _, c in terms for f in c.factors if f.exponent < 0]:
             below[f.base] = max(below.get(f.base, NOUGHT), -f.exponent)
         if not below:
             return None
         denominator = self.cells.product(below.items())
-
-        def above(cell: Cell) -> Cell:
-            """The product without what has cancelled, which may be undefined."""
-            return (
-                self.cells.product((f.base, f.exponent) for f in cell.factors if f.exponent != 0)
-                if isinstance(cell, Product)
-                else cell
-            )
-
-        return self.cells.sum((q, above(c * denominator)) for q, c in terms), denominator
+        above = [(self.constant, denominator)] if self.constant != 0 else []
+        for q, c in terms:  # without what has cancelled, which may be undefined
+            left = [f for f in (c * denominator).factors if f.exponent != 0]
+            above.append((q, self.cells.product((f.base, f.exponent) for f in left)))
+        return self.cells.sum(above), denominator
 
     def operand_ranges(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
         """The ranges of what it is made of, unless some of it has no value, and what is the matter
@@ -232,18 +192,17 @@ class Cell:
         """
         values = [at.table[a] for a in self.args]
         ranges = [x for x, _ in values if x is not None]
-        return ranges if len(ranges) == len(values) else None, NONE.union(
-            *[events for _, events in values]
-        )
+        events = NONE.union(*[events for _, events in values])
+        return ranges if len(ranges) == len(values) else None, events
 
     def value(self, at: Evaluation) -> Value:
         return at.table[self.args[0]]
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """Its derivative, from those of what it is made of, of which one at least is not 0."""
         return found[self.args[0]]
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         """The same of other cells; what a choice depends on stays."""
         return found[self.args[0]]
 
@@ -270,9 +229,9 @@ class Filled(Named):
 
     def value(self, at: Evaluation) -> Value:
         x, events = at.table[self.args[0]]
-        return Value(x, frozenset(e for e in events if not e.removable))
+        return Value(x, frozenset(e for e in events if e.kind != HOLE))
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.fill(found[self.args[0]])
 
     rebuilt = slope
@@ -302,12 +261,12 @@ class Sum(Cell):
             else Value(total, events)
         )
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum(
-            [(UNIT, self.cells.number(self.constant)), *((q, found[c]) for q, c in self.terms)]
+            [(self.constant, self.cells.one), *((q, found[c]) for q, c in self.terms)]
         )
 
 
@@ -339,28 +298,21 @@ class Product(Cell):
 
     def value(self, at: Evaluation) -> Value:
         ranges, events = self.operand_ranges(at)
-        if ranges is None:
-            return self._with_logarithm(at) or Value(None, events)
-        total, divides_by_zero = Interval(ONE, ONE), False
-        for f, x in zip(self.factors, ranges, strict=True):
+        total = None if ranges is None else Interval(ONE, ONE)
+        for f, x in zip(self.factors, ranges or (), strict=False):
             if f.root and x.low < 0:
                 events |= {Event(DOMAIN, self)}
                 if x.high < 0:
                     return Value(None, events)
             if f.divides and 0 in x:
                 events |= {Event(POLE, self, f.base.is_linear and (x.low == 0 or x.high == 0))}
-                divides_by_zero = True
                 if x.is_point:
-                    return at.limit(self, events)
-            total = total * x**f.exponent
-        total = self._by_shares(at, total)
-        if total.is_finite or not events:
+                    total = None
+            total = total and total * x**f.exponent
+        total = total and total & self._by_shares(at)
+        if total and (total.is_finite or not events):
             return Value(total, events)
-        return (
-            at.limit(self, events, total)
-            if divides_by_zero
-            else self._with_logarithm(at) or Value(total, events)
-        )
+        return self._with_logarithm(at) or at.limit(self, events, total)
 
     @cached_property
     def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
@@ -369,36 +321,29 @@ class Product(Cell):
         """
         found, left = [], {f.base: f.exponent for f in self.factors}
         for total in [base for base, exponent in left.items() if exponent < 0]:
-            terms = {c: q for q, c in total.terms} if isinstance(total, Sum) else {total: UNIT}
-            for u, p in [
-                (b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)
-            ]:
-                power = self.cells.raise_to(u, p)
-                q = terms.get(power, NOUGHT)
-                k = min(left[u], (-p * left[total]).floor() * UNIT)
-                if q > 0 and k >= 1:
+            for q, power in total.terms:
+                u, p, *_ = power.factors[0]
+                k = min(left.get(u, NOUGHT), (-p * left[total]).floor() * UNIT)
+                if len(power.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
                     found.append((u, k, p, q, self.cells.sum([(UNIT, total), (-q, power)])))
                     left[u] -= k
                     left[total] += k / p
-        return found, self.cells.product(
-            [(b, e) for b, e in left.items() if e != 0]
-        ) if found else self
+        others = [(b, e) for b, e in left.items() if e != 0]
+        return found, self.cells.product(others) if found else self
 
-    def _by_shares(self, at: Evaluation, natural: Interval) -> Interval:
-        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q
-        + rest/w, which falls with w.
+    def _by_shares(self, at: Evaluation) -> Interval:
+        """Another bound: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w,
+        which falls with w.
         """
         shares, others = self.shares
         total = at.value(others).interval if shares else None
         for u, k, p, q, rest in shares:
             x, y = at.table[u].interval, at.value(rest).interval
             if total is None or x is None or y is None or y.low < 0 or (p == 1 and x.low < 0):
-                return natural
-            share = (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
-            if int(k.p) % 2 and x.low < 0:
-                share = Interval(-share.high, -share.low if x.high <= 0 else share.high)
-            total = total * share
-        return natural if total is None else natural & total
+                return EVERYTHING
+            sign = Interval(x.low.sgn(), x.high.sgn())
+            total = total * sign**k * (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
+        return total or EVERYTHING
 
     def _with_logarithm(self, at: Evaluation) -> Value | None:
         """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
@@ -406,43 +351,31 @@ class Product(Cell):
             inner = logarithm.base
             if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
                 continue
-            scale, base = self.cells.monic(inner.args[0])
-            power = UNIT
-            if isinstance(base, Product) and len(base.factors) == 1 and not base.divided:
-                base, power, *_ = base.factors[0]
+            scale, power = self.cells.monic(inner.args[0])
+            base, exponent, divides, _ = power.factors[0]
             weight = next((f for f in self.factors if f.base is base and f.exponent > 0), None)
+            if abs(scale) != 1 or len(power.factors) > 1 or divides or weight is None:
+                continue
             x, events = at.table[base]
-            rest, more = at.value(
-                self.cells.of_factors(
-                    [f for f in self.factors if f is not logarithm and f is not weight]
-                )
-            )
-            if (
-                abs(scale) == 1
-                and weight
-                and x
-                and x.is_finite
-                and (x.low >= 0 or weight.exponent.q == 1)
-                and rest
-            ):
-                found = Interval.of(power / weight.exponent) * x_log_x(x**weight.exponent) * rest
+            others = [f for f in self.factors if f is not logarithm and f is not weight]
+            rest, more = at.value(self.cells.of_factors(others))
+            if x and x.is_finite and (x.low >= 0 or weight.exponent.q == 1) and rest:
+                found = Interval.of(exponent / weight.exponent) * x_log_x(x**weight.exponent) * rest
                 events |= more | {e for e in at.table[inner].events if e.cell is not inner}
-                return Value(found, events | {Event(POLE, inner, removable=True)})
+                return Value(found, events | {Event(HOLE, inner)})
         return None
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """The product rule. What was divided by, or a root, stays one."""
         terms = []
         for i, f in enumerate(self.factors):
             if f.exponent != 0 and found[f.base] is not self.cells.zero:
                 less = f._replace(exponent=f.exponent - 1, divides=f.divides or f.exponent < 1)
-                rest = self.cells.of_factors(
-                    [g for g in (*self.factors[:i], less, *self.factors[i + 1 :]) if g.matters]
-                )
-                terms.append((f.exponent, rest * found[f.base]))
+                rest = [g for g in (*self.factors[:i], less, *self.factors[i + 1 :]) if g.matters]
+                terms.append((f.exponent, self.cells.of_factors(rest) * found[f.base]))
         return self.cells.sum(terms)
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.product([(found[f.base], f.exponent) for f in self.factors])
 
 
@@ -450,10 +383,10 @@ class Call(Cell):
     """A function by its name, which is sympy's."""
 
     def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
-        super().__init__(cells, args, name not in TOTAL, name != "floor")
-        self.name, self.function = name, function
-        self.regular = name != "floor" and (
-            name in TOTAL or (name in _ON_INTERVALS and args[0].is_linear)
+        super().__init__(cells, args, name not in _TOTAL.split())
+        self.name, self.function, self.smooth = name, function, name != "floor"
+        self.regular = self.smooth and (
+            name in _TOTAL.split() or (name in _ON_INTERVALS and args[0].is_linear)
         )
 
     def value(self, at: Evaluation) -> Value:
@@ -463,37 +396,28 @@ class Call(Cell):
         found, work = range_of(self.name, self.function, ranges)
         self.cells.work += work
         if found.kind is not None:
-            events |= {
-                Event(
-                    found.kind,
-                    self,
-                    found.at_end and all(a.is_linear for a in self.args if a.leaves),
-                )
-            }
-        other = None
-        if self._by_logarithm is not None and ranges[0].low >= 0:
-            other = at.value(self._by_logarithm).interval
-        if found.interval is not None and other is not None:
-            return Value(found.interval & other, events)
-        return Value(found.interval, events)
+            edge = found.at_end and all(a.is_linear for a in self.args if a.leaves)
+            events |= {Event(found.kind, self, edge)}
+        interval = found.interval
+        if interval and self._by_logarithm is not None and ranges[0].low >= 0:
+            interval &= at.value(self._by_logarithm).interval or EVERYTHING
+        return Value(interval, events)
 
     @cached_property
-    def _by_logarithm(self) -> Cell | None:
+    def _by_logarithm(self) -> Any:
         """x**y as exp(y*log(x)), which is tighter where both depend on one variable, as x**x."""
         if self.name != "pow" or self.args[0].leaves.isdisjoint(self.args[1].leaves):
             return None
         x, y = self.args
         return self.cells.call("exp", None, y * self.cells.call("log", None, x))
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
         if self.name == "floor":
             return self.cells.zero
         moving = [i for i, a in enumerate(self.args) if found[a] is not self.cells.zero]
-        return self.cells.sum(
-            [(UNIT, self.cells.partial(self, i) * found[self.args[i]]) for i in moving]
-        )
+        return self.cells.fsum(self.cells.partial(self, i) * found[self.args[i]] for i in moving)
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
 
 
@@ -505,18 +429,15 @@ class Branch(NamedTuple):
 
 
 class Choice(Cell):
-    """One of two results, by the sign of a cell.
-
-    ``open_``: a derivative, which is asked for beside kinks and not on them.
+    """One of two results, by the sign of a cell. A derivative has none where that is 0, unless this
+    fills some space.
     """
 
-    regular = False
+    smooth = regular = False
 
-    def __init__(self, cells: Cells, open_: bool, off: Cell, *sides: Branch) -> None:
-        super().__init__(
-            cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))), smooth=False
-        )
-        self.open_, self.off, self.sides = open_, off, sides
+    def __init__(self, cells: Cells, off: Cell, *sides: Branch) -> None:
+        super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))))
+        self.off, self.sides = off, sides
 
     @cached_property
     def is_mask(self) -> bool:
@@ -531,25 +452,21 @@ class Choice(Cell):
 
     def value(self, at: Evaluation) -> Value:
         """The range of the only side that is possible, or of both."""
-        events, signs = at.table[self.off].events, at.signs(self.off, self.open_)
-        possible = [side.result for side in self.sides if side.signs & signs]
-        if len(possible) == 1:
-            x, more = at.table[possible[0]]
-            return Value(x, more | events)
-        ranges = []
-        for signs, result in self.sides:
+        events, possible = at.table[self.off].events, at.signs(self.off)
+        sides = [side for side in self.sides if side.signs & possible] or self.sides
+        ends: list[arb] = []
+        for signs, result in sides:
             there = at.narrow(self.off, signs)
             if there is not None:
                 x, more = there.value(result)
-                events |= more if 0 in signs else at.without_holes(more, self.off)
-                ranges += [x] if x is not None else []
-        if self.open_ or not self._is_continuous(at):
-            events |= {Event(JUMP, self)}
-        elif len(self.thick) > 1:
-            events |= {Event(KINK, self)}
-        return Value(
-            Interval.around(*[end for x in ranges for end in x.ends]) if ranges else None, events
-        )
+                events |= more if 0 in signs else there.without_holes(more, self.off)
+                ends += x.ends if x is not None else ()
+        if len(sides) > 1:
+            if not self._is_continuous(at):
+                events |= {Event(JUMP, self)}
+            elif len(self.thick) > 1:
+                events |= {Event(KINK, self)}
+        return Value(Interval.around(*ends) if ends else None, events)
 
     def _is_continuous(self, at: Evaluation) -> bool:
         """Tell whether the results are the same where one turns into the other."""
@@ -558,15 +475,14 @@ class Choice(Cell):
         x = Interval(ZERO, ZERO) if there is None else there.value(apart).interval
         return x is not None and x.is_zero
 
-    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.choice(
-            self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=True
-        )
+    def slope(self, found: Mapping[Cell, Cell]) -> Any:
+        beside = ANY - EQUAL if self.off.is_thin else ANY
+        sides = [Branch(signs & beside, found[x]) for signs, x in self.sides]
+        return self.cells.choice(self.off, *sides)
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.choice(
-            self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=self.open_
-        )
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
+        sides = [Branch(signs, found[x]) for signs, x in self.sides]
+        return self.cells.choice(self.off, *sides)
 
 
 class Evaluation:
@@ -606,119 +522,102 @@ class Evaluation:
         if found is None:
             return Value(natural, events)
         return Value(
-            found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events)
+            found, frozenset(e._replace(kind=HOLE) if e.kind == POLE else e for e in events)
         )
 
     def _quotient(self, above: Cell, below: Cell) -> Interval | None:
-        """The range of a quotient whose parts vanish together along a variable at 0 or at the root
-        of a linear part, or where a function u is 0, as in sin(u)/u. The theorem is about what lies
-        between that number and any other, so that it has to be in the box.
+        """The range of a quotient whose parts vanish together at the root of a linear part, or
+        where a function u is 0, as in sin(u)/u. The theorem is about what lies between that number
+        and any other, so that it has to be in the box.
         """
-        if not (above.smooth and below.smooth):
+        if not (above.is_smooth and below.is_smooth):
             return None
-        places: list[tuple[Cell, fmpq]] = [(c, NOUGHT) for c in below.order if isinstance(c, Leaf)]
-        places += [
-            (c.args[0], -c.constant / c.terms[0][0])
-            for c in below.order
-            if isinstance(c, Sum) and c.is_linear and len(c.args) == 1
-        ]
-        places += [(c, NOUGHT) for c in below.order if c.args and c.leaves][:_MOST_INNER]
-        for variable, root in places:
-            x, point = self.value(variable).interval, Interval.of(root)
-            if x is not None and point.is_point and point.low in x:
-                found = self._limit(above, below, variable, point)
+        for part in [c for c in below.order if c.leaves][:_MOST_PLACES]:
+            (q, variable), *others = part.terms
+            root = (
+                Interval.of(-part.constant / q)
+                if part.is_linear and not others
+                else Interval(ZERO, ZERO)
+            )
+            variable = part if others else variable
+            x = self.value(variable).interval
+            if x is not None and root.is_point and root.low in x:
+                found = self._limit(above, below, variable, root)
                 if found is not None:
                     return found
         return None
 
-    def _limit(self, above: Cell, below: Cell, variable: Cell, point: Interval) -> Interval | None:
+    def _limit(self, above: Cell, below: Cell, variable: Cell, root: Interval) -> Interval | None:
         """The range of a quotient whose parts vanish together at one value of a variable."""
-        zeros = Evaluation(self.cells, self.box, limits=False, known={variable: Value(point)})
+        zeros = Evaluation(self.cells, self.box, limits=False, known={variable: Value(root)})
         there = Evaluation(self.cells, self.box, limits=False)
         try:
             for _ in range(_MOST_ORDERS):
-                if not all(
-                    x is not None and x.is_zero
-                    for x in (zeros.value(part).interval for part in (above, below))
-                ):
+                ends = (zeros.value(part).interval for part in (above, below))
+                if not all(x is not None and x.is_zero for x in ends):
                     return None
                 above, below = self.cells.slope(above, variable), self.cells.slope(below, variable)
                 if len(above.order) > _MOST_TERMS:
                     return None
-                (x, of_above), (y, of_below) = there.value(above), there.value(below)
-                if (
-                    x is None
-                    or y is None
-                    or not x.is_finite
-                    or any(not event.edge for event in of_above | of_below)
+                x, y = there.value(above), there.value(below)
+                if not (x.interval and y.interval and x.interval.is_finite) or (
+                    x.kinds_inside | y.kinds_inside
                 ):
                     return None  # the theorem is about an interval on which both are smooth
-                if 0 not in y:
+                if 0 not in y.interval:
                     return there.value(above / below).interval
         except Unsupported:
             pass
         return None
 
     def without_holes(self, events: Events, off: Cell) -> Events:
-        """Return what is the matter but where a cell is 0, and a limit may have another value:
-        sin(x)/x where x is not 0.
+        """The events but for holes where a cell is 0, and a limit may have another value: sin(x)/x
+        where x is not 0.
         """
 
-        def is_elsewhere(cell: Cell) -> bool:
-            there = Evaluation(self.cells, self.box, limits=False)
-            powers = [self.cells.raise_to(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
-            bases = filter(
-                there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args
-            )
-            quotients = ([self._quotient(base, power) for power in powers] for base in bases)
-            return not all(any(x is not None and 0 not in x for x in found) for found in quotients)
+        def is_elsewhere(base: Cell) -> bool:
+            power = self.cells.monic(base)[1]
+            return any(f.base is not off for f in power.factors) and self.may_vanish(base)
 
         return frozenset(
-            e for e in events if not (e.removable and self.limits) or is_elsewhere(e.cell)
+            e
+            for e in events
+            if e.kind != HOLE or any(map(is_elsewhere, e.cell.divided or e.cell.args))
         )
 
     # -- branches
 
-    def signs(self, off: Cell, open_: bool = False) -> Signs:
+    def signs(self, off: Cell) -> Signs:
         """The signs that a cell may have in the box. What is no number may be said to have any."""
-        x, events = self.table.get(off) or self.value(off)
-        if x is None or any(e.kind in (DOMAIN, POLE) and not e.edge for e in events):
+        value = self.value(off)
+        x = value.interval
+        if x is None or value.kinds_inside & GAPS:
             return ANY
-        found = frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
-        if not open_:
-            return found
-        if found == EQUAL and any(self.box[k].is_point for k in off.leaves):
-            return ANY  # what holds on a face tells nothing of the space around it
-        return found - EQUAL if found != EQUAL and 0 in found and off.is_thin else found
+        return frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
 
     def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
         """The cells where one has some signs, which narrows it, and what it is a multiple of, but
         for a constant. None if nowhere.
         """
-        x, events = self.table[off]
-        if x is None or any(e.kind in (DOMAIN, POLE) for e in events):
+        value = self.table[off]
+        x = value.interval
+        if x is None or value.kinds & GAPS:
             return self  # where a side is no number, nothing follows for the others
-        known = {
-            off: Interval(
-                x.low if -1 in signs else max(x.low, ZERO),
-                x.high if 1 in signs else min(x.high, ZERO),
-            )
-        }
-        if known[off].low > known[off].high:
-            return None
-        if isinstance(off, Sum) and len(off.terms) == 1 and off.terms[0][0] == 1:
-            known[off.args[0]] = known[off] - Interval.of(off.constant)
-        for cell, y in known.items():
-            before = self.table[cell].interval or EVERYTHING
-            if not y.overlaps(before):
-                return None
-            known[cell] = y & before
-        values = {
-            c: Value(y, self.table[c].events)
-            for c, y in known.items()
-            if y != self.table[c].interval
-        }
-        if not values:
+        side = Interval(
+            x.low if -1 in signs else max(x.low, ZERO), x.high if 1 in signs else min(x.high, ZERO)
+        )
+        if side == x:
             return self
-        box = tuple(known.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
-        return Evaluation(self.cells, box, self.limits, {**self.known, **values})
+        narrowed = {off: side}
+        if len(off.terms) == 1:
+            narrowed[off.terms[0][1]] = side - Interval.of(off.constant)
+        known = dict(self.known)
+        for cell, y in narrowed.items():
+            before, events = self.table[cell]
+            before = before or EVERYTHING
+            if side.low > side.high or not y.overlaps(before):
+                return None
+            narrowed[cell] = y & before
+            known[cell] = Value(narrowed[cell], events)
+        box = tuple(narrowed.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
+        return Evaluation(self.cells, box, self.limits, known)

@@ -15,7 +15,7 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ball import REAL, Real
 from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Interval, high, low, power
 
-DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
+DOMAIN, POLE, HOLE, JUMP, KINK = "domain", "pole", "hole", "jump", "kink"
 _BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
 _MOST_EXPONENTS = 16  # whole numbers of an interval, for each of which numbers below 0 have a power
 

@@ -112,11 +112,11 @@ class Interval:
             return (self**-p).inverse()
         if p == 1:
             return self
-        if p.q != 1 or p == 0:
-            return Interval.around(*[power(max(end, ZERO), arb(p)) for end in self.ends])
-        n = int(p.p)
-        ends = [end**n if end.is_finite() else end if n % 2 else INFINITE for end in self.ends]
-        return Interval.around(*ends, *([ZERO] if n % 2 == 0 and self.low < 0 < self.high else []))
+        whole, odd = p.q == 1, p.p % 2 == 1
+        ends = self.ends if whole else [max(end, ZERO) for end in self.ends]
+        powers = [power(abs(end), arb(p)) * (-1 if odd and end < 0 else 1) for end in ends]
+        turns = p > 0 and whole and not odd and 0 in self
+        return Interval.around(*powers, *([ZERO] if turns else []))
 
     def overlaps(self, other: Interval) -> bool:
         return bool(self.low <= other.high and other.low <= self.high)

@@ -40,7 +40,6 @@ from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
 Ends = tuple[float, float]
 _SHARES = (0.3819, 0.7113, 0.1237)  # of the sides of the box, for points in it
-_INFINITE = {"inf": 1, "-inf": -1}
 _MOST_RESULTS = 64  # of the branches of one operation
 _MOST_CHOICES = 5  # of a function, for each of which it has twice as many branches
 
@@ -81,6 +80,7 @@ class Cells(Algebra):
         ]
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
         self.pi, self.euler = self.call("pi", None), self.call("euler", None)
+        self._infinite = {self.of(math.inf): 1, self.of(-math.inf): -1}
 
     def _once(self, make: type[Made], *parts: Any) -> Made:
         if (make, *parts) not in self._made:
@@ -122,39 +122,29 @@ class Cells(Algebra):
             else x
         )
 
-    def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell:
-        return (
-            sides[0].result
-            if sides[0].result is sides[1].result
-            else self._once(Choice, open_, off, *sides)
-        )
+    def choice(self, off: Cell, *sides: Branch) -> Cell:
+        first, second = sides
+        return first.result if first.result is second.result else self._once(Choice, off, *sides)
 
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
         constant = NOUGHT
         terms: dict[Cell, fmpq] = {}
         for coefficient, cell in parts:
-            own, opened = (
-                (cell.constant, cell.terms) if isinstance(cell, Sum) else (NOUGHT, ((UNIT, cell),))
-            )
-            constant += coefficient * own
-            for inner, term in opened:
+            constant += coefficient * cell.constant
+            for inner, term in cell.terms:
                 terms[term] = terms.get(term, NOUGHT) + coefficient * inner
         left = sorted(
             ((q, c) for c, q in terms.items() if q != 0 or c.partial),
             key=lambda term: term[1].serial,
         )
-        if not left:
-            return self.number(constant)
         if constant == 0 and len(left) == 1 and left[0][0] == 1:
             return left[0][1]
         return self._once(Sum, constant, *left)
 
     def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
         """A number and a cell whose product is this one: the same cell for all multiples of it."""
-        leading = (
-            next((q for q, _ in cell.terms if q != 0), UNIT) if isinstance(cell, Sum) else UNIT
-        )
+        leading = next((q for q, _ in cell.terms if q != 0), UNIT)
         return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
 
     def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell:
@@ -175,11 +165,7 @@ class Cells(Algebra):
                 pending.append((rest, exponent))
             else:
                 plain = cell.known is not None and cell.known > 0
-                inner = (
-                    cell.factors
-                    if isinstance(cell, Product) and whole
-                    else [Factor(cell, UNIT, root=not whole and not plain)]
-                )
+                inner = cell.factors if whole else (Factor(cell, UNIT, root=not plain),)
                 for f in inner:
                     before = known.get(f.base, Factor(f.base, NOUGHT))
                     divides = before.divides or f.divides or (exponent < 0 and not plain)
@@ -195,11 +181,10 @@ class Cells(Algebra):
         return self.sum([(scale, self.of_factors(factors))])
 
     def of_factors(self, factors: Sequence[Factor]) -> Cell:
-        if not factors:
-            return self.one
         if len(factors) == 1 and factors[0] == Factor(factors[0].base, UNIT):
             return factors[0].base
-        return self._once(Product, *sorted(factors, key=lambda f: f.base.serial))
+        ordered = sorted(factors, key=lambda f: f.base.serial)
+        return self._once(Product, *ordered) if factors else self.one
 
     def raise_to(self, x: Cell, exponent: fmpq) -> Cell:
         return self.product([(x, exponent)])
@@ -220,8 +205,10 @@ class Cells(Algebra):
         for cell in root.order:
             if cell not in found:
                 other = rule(cell, found)
-                is_same = other is None and all(found[a] is a for a in cell.args)
-                found[cell] = cell if is_same else cell.rebuilt(found) if other is None else other
+                if other is None:
+                    same = all(found[a] is a for a in cell.args)
+                    other = cell if same else cell.rebuilt(found)
+                found[cell] = other
         return found[root]
 
     # -- derivatives, which are known but for points that fill no space, such as the zeros of an
@@ -244,17 +231,19 @@ class Cells(Algebra):
 
     def compare(self, x: Cell, y: Cell, signs: Signs) -> Cell:
         """1 where the sign of x - y is one of some, and else 0."""
-        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, kinds.Call) else 0 for c in (x, y))
-        off = self.of(a - b) if a or b else self.sum([(UNIT, x), (-UNIT, y)])
+        a, b = (self._infinite.get(c, 0) for c in (x, y))
+        off = self.number(fmpq(a - b)) if a or b else x - y
         return self.branching(lambda: self._holds(off, signs))
 
     def branching(self, run: Callable[[], Any]) -> Cell:
         """Return what a reference gives, with a choice wherever it branches."""
-        found: Cell = self.branch(lambda: self.of(run()), self.choice)
-        return found
+        found = self.branch(run)
+        return self.of(found[()] if isinstance(found, np.ndarray) else found)
 
-    def branch(self, run: Callable[[], Any], join: Callable[..., Any]) -> Any:
-        """Return what something gives, joined of what both branches give wherever it branches."""
+    def branch(self, run: Callable[[], Any]) -> Any:
+        """Return what something gives, an array or several, joined of what both branches give
+        wherever it branches.
+        """
         results = 0
 
         def grow(known: dict[Cell, Signs]) -> Any:
@@ -263,12 +252,9 @@ class Cells(Algebra):
             try:
                 found = run()
             except Parting as parting:
-                return join(
-                    parting.off,
-                    *[
-                        Branch(signs, grow({**known, parting.off: signs}))
-                        for signs in parting.sides
-                    ],
+                off = parting.off
+                return self._join(
+                    off, parting.sides, [grow({**known, off: signs}) for signs in parting.sides]
                 )
             finally:
                 self._signs = before
@@ -279,6 +265,19 @@ class Cells(Algebra):
 
         return grow({})
 
+    def _join(self, off: Cell, signs: Sequence[Signs], results: Sequence[Any]) -> Any:
+        """The results of two branches as one, entry by entry."""
+        if isinstance(results[0], tuple):
+            return tuple(self._join(off, signs, parts) for parts in zip(*results, strict=True))
+        x, y = (np.asarray(part, dtype=object) for part in results)
+        if x.shape != y.shape:
+            raise Unsupported("a result whose shape depends on the variables")
+
+        def choose(*entries: Any) -> Cell:
+            return self.choice(off, *map(Branch, signs, map(self.of, entries)))
+
+        return np.asarray(cast(Any, np.frompyfunc)(choose, 2, 1)(x, y), dtype=object)
+
     def decide(self, truth: Any) -> bool:
         """One branch of a truth, and later the other. A number is true where it is not 0."""
         return not self._holds(self._on_path(truth), EQUAL)
@@ -288,7 +287,7 @@ class Cells(Algebra):
         the other.
         """
         scale, off = self.monic(off)  # all multiples of a cell are one condition
-        if isinstance(off, Sum) and all(q == 0 for q, _ in off.terms):
+        if all(q == 0 for q, _ in off.terms):
             return (off.constant > 0) - (off.constant < 0) in signs
         signs = signs if scale > 0 else frozenset(-s for s in signs)
         # on a face any sign is possible, which tells nothing of derivatives
@@ -297,9 +296,8 @@ class Cells(Algebra):
         sides = possible & signs, possible - signs
         if not all(sides):
             return bool(sides[0])
-        if (
-            EQUAL in sides and (piece := self.take_choices(off)) is not off
-        ):  # what has branches may be 0 on a region, which then is known
+        # what has branches may be 0 on a region, which then is known
+        if EQUAL in sides and (piece := self.take_choices(off)) is not off:
             return self._holds(piece, signs)
         raise Parting(off, *sides)
 
@@ -328,7 +326,7 @@ class Cells(Algebra):
         ) <= _MOST_CHOICES:
             root = self.map_cells(root, {choices[-1]: self._on_path(choices[-1])})
         for off in [off for off, signs in self._signs.items() if signs == EQUAL and off.is_linear]:
-            leaf = (off.args or (off,))[0]
+            leaf = off.terms[0][1]
             root = self.map_cells(root, {leaf: leaf - off})
         return root
 
@@ -349,8 +347,8 @@ class Cells(Algebra):
         functions of which none has such.
         """
         used = {a for c in root.order if not isinstance(c, (Choice, kinds.Named)) for a in c.args}
-        masks = [c for c in root.order if c in used and isinstance(c, Choice) and c.is_mask]
-        if not masks or len(masks) > _MOST_CHOICES:
+        masks = [c for c in root.order if isinstance(c, Choice) and c.is_mask and c in used]
+        if len(masks) > _MOST_CHOICES:
             return root
         return self.branching(lambda: self.map_cells(root, {m: self._on_path(m) for m in masks}))
 
@@ -379,12 +377,10 @@ class Cells(Algebra):
 
     def __getattr__(self, name: str) -> Any:
         """Any function of the catalogue, as references call it."""
-        if name.startswith("_"):
-            raise AttributeError(name)
         try:
             find(name)
         except KeyError:
-            raise Unsupported(name) from None
+            raise AttributeError(name) from None
         return partial(self.function, name)
 
     def partial(self, call: kinds.Call, place: int) -> Cell:
@@ -395,13 +391,14 @@ class Cells(Algebra):
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         given = [None if a is None else self.of(a) for a in arguments]
-        if op.kind != "smooth":
-            return self.branching(lambda: op.reference(self, *given, **static))
-        from gradcli.reference.symbolic.cells import (
-            of_operation,
-        )  # sympy, which arithmetic needs not
+        if op.kind == "smooth":
+            from gradcli.reference.symbolic.cells import of_operation  # sympy
 
-        return of_operation(self, op, static, given)
+            return of_operation(self, op, static, given)
+        try:
+            return self.branching(lambda: op.reference(self, *given, **static))
+        except AttributeError as error:
+            raise Unsupported(f"{op.name}: {error}") from None
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
         """An operation on arrays of cells: where it is not elementwise, entry by entry of all its
@@ -409,22 +406,7 @@ class Cells(Algebra):
         """
         if op.elementwise:
             return self.elementwise(op, static, arrays)
-
-        def join(off: Cell, *sides: Any) -> tuple[np.ndarray, ...]:
-            signs, results = zip(*sides, strict=True)
-            if any(x.shape != y.shape for x, y in zip(*results, strict=True)):
-                raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
-            chosen = cast(Any, np.frompyfunc)(
-                lambda *entries: self.choice(off, *map(Branch, signs, map(self.of, entries))), 2, 1
-            )
-            return tuple(
-                np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True)
-            )
-
-        apply = partial(super().apply, op, static, arrays)
-        return (
-            self.branch(apply, join) if op.outputs > 1 else self.branch(lambda: (apply(),), join)[0]
-        )
+        return self.branch(lambda: super(Cells, self).apply(op, static, arrays))
 
 
 class Region(ReferenceTape):

@@ -18,21 +18,29 @@ from typing import Any
 from flint import fmpq
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.deadline import still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
 from gradcli.reference.fields.functions import Functions, Known, Refined, decide_in_field
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Evaluation, Named, Product, Sum
-from gradcli.reference.ranges.functions import DOMAIN, POLE
-from gradcli.reference.ranges.intervals import Box, Interval, Sides, corners, precise, thin
+from gradcli.reference.ranges.cells import (
+    GAPS,
+    NOUGHT,
+    UNIT,
+    Call,
+    Cell,
+    Named,
+    Product,
+    Sum,
+)
+from gradcli.reference.ranges.functions import HOLE
+from gradcli.reference.ranges.intervals import Box, Interval, corners, precise, thin
 from gradcli.reference.ranges.making import Region
 from gradcli.reference.ranges.search import Search, value_near
 
 _WORK = 600_000  # cells that are evaluated for one relation
 _WORK_ALONG_LINE = 100_000  # along one variable, where a touch takes any number of boxes
 _FINEST = 2.0**-52  # of the sides of the box
-# cells that are evaluated to find the parts of a box in which algebra proves an equality,
-_MOST_PARTS = 60_000
-_FEW_PARTS = 4_000  # and points at which it does not hold
+# to find the parts of a box in which algebra proves an equality, and points at which it does not
+# hold: of smooth functions and of others
+_WORK_FOR_PARTS, _WORK_FOR_BRANCHES = 4_000, 60_000
 _SMALL = 2.0**-30  # of the sides of these parts
 _MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
 _ATOMS = 32  # of a cell: variables, and functions of them
@@ -97,23 +105,33 @@ class Proof:
             return Outcome(True)
         return self._positive(positive)
 
-    def _positive(self, cell: Cell, strictly: bool = False) -> Outcome:
+    def _positive(
+        self, cell: Cell, strictly: bool = False, holes: bool = False, work: int = _WORK
+    ) -> Outcome:
         """Prove that a cell is positive, or not negative, box by box: the one in which it may be
         least comes first.
-        """
-        search = Search(cell, self.box)
-        work = _WORK if len(search.sides.whole) > 1 else _WORK_ALONG_LINE
 
-        def refutes(x: Interval) -> bool:
+        holes  whether it has to have a value where it has a limit only
+        """
+        search = Search(cell, self.box, natural=holes)
+        if len(search.sides.whole) < 2:
+            work = min(work, _WORK_ALONG_LINE)
+        gaps, finest = (GAPS, _SMALL) if holes else (GAPS - {HOLE}, _FINEST)
+
+        def refutes(x: Interval | None) -> bool:
+            if x is None:
+                return not (holes or self.kinks)
             return bool(x.high < 0 or (strictly and x.high <= 0))
 
-        for bottom, node in search.worst(-1, gaps=True):
+        for bottom, node in search.worst(-1, gaps):
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
             point = self._counterexample(cell, node.box, refutes)
             if point is None and (
-                self.doubts > _MOST_DOUBTS or search.is_spent(work, node, _FINEST)
+                self.doubts > _MOST_DOUBTS or search.is_spent(work, node, finest)
             ):
+                if holes and node.kinds & gaps:
+                    return self._open(node.box, "the sides have no value there")
                 point = self._confirm(cell, [x.round_numbers[0] for x in node.box], refutes)
                 if point is None:
                     return self._open(
@@ -128,7 +146,7 @@ class Proof:
         return Outcome(None, None, [x.floats for x in box], reason)
 
     def _counterexample(
-        self, cell: Cell, box: Box, refutes: Callable[[Interval], bool]
+        self, cell: Cell, box: Box, refutes: Callable[[Interval | None], bool]
     ) -> Point | None:
         """A point of a box at which the relation does not hold: its middle, and the corners where
         it is the whole box.
@@ -139,11 +157,11 @@ class Proof:
         return next((point for point in points if self._confirm(cell, point, refutes)), None)
 
     def _confirm(
-        self, cell: Cell, point: Point, refutes: Callable[[Interval], bool]
+        self, cell: Cell, point: Point, refutes: Callable[[Interval | None], bool]
     ) -> Point | None:
         """A point, if the relation does not hold there, neither for enclosures nor for floats."""
         value = value_near(cell, thin(point), self.box)
-        refuted = not self.kinks if value is None else refutes(value)
+        refuted = refutes(value)
         if refuted and self.confirmed(point):
             return point
         self.doubts += refuted and value is not None
@@ -166,25 +184,10 @@ class Proof:
 
     def _zero(self, cell: Cell, reduced: Cell) -> Outcome:
         """Prove that a cell is defined all over the box, and zero."""
-        sides, begun = Sides(self.box, cell.leaves), self.cells.work
-        pending = [self.box]
-        while pending:
-            still_in_time()
-            box = pending.pop(0)
-            here = Evaluation(self.cells, box)
-            defined = all(e.kind not in (DOMAIN, POLE) for e in here.value(cell).events)
-            value = here.value(reduced).interval
-            zero = value is not None and value.is_zero
-            if defined and zero:
-                continue
-            point = None if zero else self._counterexample(cell, box, lambda x: 0 not in x)
-            if point is not None:
-                return Outcome(False, point)
-            most = _FEW_PARTS if reduced.smooth and defined else _MOST_PARTS
-            if self.cells.work - begun > most or not sides.whole or sides.is_below(box, _SMALL):
-                return self._open(box, None if defined else "the sides have no value there")
-            pending += sides.halves(box)
-        return Outcome(True)
+        off = self.cells.sum([(NOUGHT, cell), (-UNIT, abs(reduced))])
+        return self._positive(
+            off, holes=True, work=_WORK_FOR_PARTS if reduced.is_smooth else _WORK_FOR_BRANCHES
+        )
 
 
 # -- algebra

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -20,8 +21,8 @@ from flint import arb
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import still_in_time
-from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Events
-from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
+from gradcli.reference.ranges.cells import GAPS, NOUGHT, UNIT, Cell, Evaluation
+from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE
 from gradcli.reference.ranges.intervals import (
     EVERYTHING,
     ZERO,
@@ -55,47 +56,35 @@ _WORK = 240_000  # cells that are evaluated for one range
 class Node:
     """A box of the tree, and what a cell may be there; None where it is defined nowhere.
 
+    kinds   what is the matter there
+    broken  whether the cell is not continuous inside
     inside  a number that is attained, if one is known, at a point
     halves  the boxes that it was cut in, when it was looked into
     """
 
     box: Box
     interval: Interval | None
-    events: Events = NONE
+    kinds: set[str]
+    broken: bool
     point: Box = ()
     inside: Interval | None = None
     halves: list[Node] | None = None
-
-    @property
-    def has_gaps(self) -> bool:
-        """Tell whether something has no value somewhere."""
-        return any(e.kind in (DOMAIN, POLE) and not e.removable for e in self.events)
-
-    @property
-    def is_broken(self) -> bool:
-        return any(
-            e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in self.events
-        )
 
 
 def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
     """The value at a point of a box, or those close to it: a derivative may be known all around a
     point only.
     """
-    rooms = [
-        Interval.around(*[side * arb(_CLOSE) for side in (x.low - x.high, x.high - x.low)])
-        for x in box
-    ]
-    around = tuple(x & (p + room) for x, p, room in zip(box, point, rooms, strict=True))
-    values = (Evaluation(cell.cells, part).value(cell) for part in (point, around))
-    return next(
-        (
-            x
-            for x, events in values
-            if x and not any(e.kind in (DOMAIN, POLE, JUMP) for e in events)
-        ),
-        None,
+    around = tuple(
+        x & Interval.around(p.low - size, p.low + size)
+        for x, p in zip(box, point, strict=True)
+        for size in [(x.high - x.low) * arb(_CLOSE)]
     )
+    for part in (point, around):
+        value = Evaluation(cell.cells, part).value(cell)
+        if value.interval and not value.kinds & {*GAPS, JUMP}:
+            return value.interval
+    return None
 
 
 class Side(NamedTuple):
@@ -116,15 +105,18 @@ class Side(NamedTuple):
 
 
 class Search:
-    """The range of one cell. Both ends share the boxes that were looked into."""
+    """The range of one cell. Both ends share the boxes that were looked into.
 
-    def __init__(self, cell: Cell, box: Box) -> None:
+    ``natural``: from a look at each box that leaves out slopes, where no end has to be tight.
+    """
+
+    def __init__(self, cell: Cell, box: Box, natural: bool = False) -> None:
         self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
         self.slopes: dict[int, Cell] = {}
         with suppress(Unsupported):
             self.slopes = {
                 place: self.cells.slope(cell, self.cells.leaf(place))
-                for place in sorted(cell.leaves)
+                for place in sorted(() if natural else cell.leaves)
             }
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
@@ -132,21 +124,18 @@ class Search:
         for corner in corners(box):
             self._reach(value_near(cell, corner, box), corner)
 
-    def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
+    def worst(self, sign: int, gaps: AbstractSet[str] = frozenset()) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is
         halved.
 
-        gaps  whether a box with points that have no value has no bound
+        gaps  what leaves a box without a bound: that it has points without a value
         """
         heap: list[tuple[arb, int, Node]] = []
         new, serial = [self.root], 0
         while True:
             for node in new:
-                x = (
-                    EVERYTHING
-                    if gaps and (node.interval is None or node.has_gaps)
-                    else node.interval
-                )
+                unknown = gaps and (node.interval is None or node.kinds & gaps)
+                x = EVERYTHING if unknown else node.interval
                 if x is not None:
                     serial += 1
                     bound = x.high if sign > 0 else -x.low
@@ -219,7 +208,7 @@ class Search:
         self._reach(found.inside, found.point)
         x = found.interval
         if x is not None and outer is not None:
-            nowhere = not x.overlaps(outer) and any(e.kind in (DOMAIN, POLE) for e in found.events)
+            nowhere = not x.overlaps(outer) and found.kinds & GAPS
             found.interval = None if nowhere else x & outer
         return found
 
@@ -232,12 +221,14 @@ class Search:
     def bounds(self, box: Box) -> Node:
         """The range over a box, as tight as one look at it gives."""
         here = Evaluation(self.cells, box)
-        node = Node(box, *here.value(self.cell))
+        value = here.value(self.cell)
+        broken = bool(value.kinds_inside & {DOMAIN, POLE, JUMP})
+        node = Node(box, value.interval, value.kinds, broken)
         if node.interval is None:
             return node
         node.point = thin(x.middle for x in box)
         node.inside = value_near(self.cell, node.point, box)
-        if self.slopes and not node.is_broken:
+        if self.slopes and not broken:
             slopes = {
                 k: here.value(slope).interval or EVERYTHING
                 for k, slope in self.slopes.items()
@@ -245,9 +236,8 @@ class Search:
             }
             node.interval &= self._monotone(box, slopes)
             if node.inside is not None:
-                node.interval &= sum(
-                    (slope * (box[k] - node.point[k]) for k, slope in slopes.items()), node.inside
-                )
+                changes = [slope * (box[k] - node.point[k]) for k, slope in slopes.items()]
+                node.interval &= sum(changes, node.inside)
         return node
 
     def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
@@ -261,7 +251,7 @@ class Search:
             return EVERYTHING
         # the slopes of a face may have a sign where those of the box have none
         least, most = (
-            (not node.is_broken and node.interval) or EVERYTHING for node in map(self.bounds, faces)
+            (not node.broken and node.interval) or EVERYTHING for node in map(self.bounds, faces)
         )
         return Interval(least.low, most.high)
 
@@ -275,9 +265,8 @@ _POINT = 2.0**-144  # of them, within which a round number is taken for the plac
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
 _MOST_WORK = 60_000
 _MOST_CELLS = 24  # with which something is the matter
-_GRAVITY = (DOMAIN, POLE, JUMP, KINK)
+_GRAVITY = (DOMAIN, POLE, HOLE, JUMP, KINK)
 
-Kind = tuple[str, bool]  # of what is the matter, and whether a limit removes it
 Range = tuple[Side, Side]  # the lower end and the upper one
 
 
@@ -287,7 +276,6 @@ class Place(NamedTuple):
     kind: str
     cell: Cell
     where: Box
-    removable: bool = False
 
 
 @dataclass(eq=False)
@@ -325,15 +313,15 @@ class Function(Region):
             found = Found(
                 value, [self._range(slope, width) for slope in defined], self.find_places()
             )
-            if norms and value is not None:
+            if norms and slopes:
                 sizes = [abs(s) for s in slopes]
-                total = cells.fsum(sizes)
-                length = cells.raise_to(cells.fsum(s * s for s in slopes), UNIT / 2)
-                for name, cell in (
-                    ("1", total),
-                    ("2", length if len(sizes) > 1 else total),
-                    ("inf", cells.extreme("max", sizes)),
-                ):
+                squares = cells.fsum(s * s for s in slopes)
+                lengths = {
+                    "1": cells.fsum(sizes),
+                    "2": cells.raise_to(squares, UNIT / 2) if len(sizes) > 1 else sizes[0],
+                    "inf": cells.extreme("max", sizes),
+                }
+                for name, cell in lengths.items():
                     most = Search(cell, self.box).side(1, width).end or 0.0
                     found.norms[name] = None if math.isinf(most) else most
         return found
@@ -362,7 +350,7 @@ class Function(Region):
         """Yield places where something is the matter with cells of some variables: boxes are halved
         across these only.
         """
-        found: dict[Kind, list[Box]] = {}
+        found: dict[str, list[Box]] = {}
         begun, first = self.cells.work, min(cells, key=lambda cell: cell.serial)
         active, sides = [self.box], Sides(self.box, first.leaves)
         while active:
@@ -376,19 +364,17 @@ class Function(Region):
                 elif kinds:
                     halves += sides.halves(part)
             active = halves
-        for (kind, removable), boxes in found.items():
+        for kind, boxes in found.items():
             for box in _join_boxes(boxes):
-                yield Place(kind, first, self._sharpen(box, cells), removable)
+                yield Place(kind, first, self._sharpen(box, cells))
 
-    def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[Kind], bool]:
+    def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
         """The events in some cells, and whether the function has no value in the box: then what
         takes it out of its domain.
         """
         value, events = Evaluation(self.cells, box).value(self.cell)
         grave = {
-            (e.kind, e.removable)
-            for e in events
-            if e.cell in cells and (value is not None or e.kind in (DOMAIN, POLE))
+            e.kind for e in events if e.cell in cells and (value is not None or e.kind in GAPS)
         }
         return grave, value is None
 
@@ -396,32 +382,30 @@ class Function(Region):
         """A box whose sides end at the roundest numbers near its ends beyond which nothing is the
         matter.
         """
-
-        def is_in(k: int, first: arb, last: arb) -> bool:
-            a, b = max(low(first), self.box[k].low), min(high(last), self.box[k].high)
-            return bool(a <= b) and bool(self._kinds(cells, with_side(box, k, Interval(a, b)))[0])
-
         for k in sorted(next(iter(cells)).leaves):
-            a, b = box[k].ends
-            size = self.box[k].high - self.box[k].low
-            room, near = size * _FINEST_PLACE * 4, size * _POINT
-            if b < a + room:  # one of them may be the place
-                points = (p for p in map(arb, box[k].round_numbers) if is_in(k, p - near, p + near))
-                a, b = next(((p, p) for p in points), (a, b))
-            else:
-                first = (
-                    p
-                    for p in map(arb, Interval(a, a + room).round_numbers)
-                    if not is_in(k, a, p - near)
-                )
-                last = (
-                    p
-                    for p in map(arb, Interval(b - room, b).round_numbers)
-                    if not is_in(k, p + near, b)
-                )
-                a, b = next(first, a), next(last, b)
-            box = with_side(box, k, Interval(a, b))
+            box = with_side(box, k, self._sharp_side(box, k, cells))
         return box
+
+    def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
+        whole, (a, b) = self.box[k], box[k].ends
+        size = whole.high - whole.low
+        room, near = size * _FINEST_PLACE * 4, size * _POINT
+
+        def is_in(first: arb, last: arb) -> bool:
+            part = Interval(max(low(first), whole.low), min(high(last), whole.high))
+            return bool(part.low <= part.high) and bool(
+                self._kinds(cells, with_side(box, k, part))[0]
+            )
+
+        def roundest(first: arb, last: arb, fits: Callable[[arb], bool]) -> arb | None:
+            return next(filter(fits, map(arb, Interval(first, last).round_numbers)), None)
+
+        if b < a + room:  # one number may be the place
+            begin = end = roundest(a, b, lambda p: is_in(p - near, p + near))
+        else:
+            begin = roundest(a, a + room, lambda p: not is_in(a, p - near))
+            end = roundest(b - room, b, lambda p: not is_in(p + near, b))
+        return Interval(a if begin is None else begin, b if end is None else end)
 
 
 def _join_boxes(boxes: Sequence[Box]) -> list[Box]:

@@ -15,34 +15,18 @@ from flint import fmpq
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.cells import UNIT, Call, Cell
-from gradcli.reference.symbolic.translate import OfSympy, Steps, expression_of
-
-_SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
+from gradcli.reference.symbolic.translate import OfSympy, Smooth, smooth_function
 
 
 def of_operation(
     cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]
 ) -> Cell:
-    """A smooth operation on cells.
-
-    Numbers are told to sympy: x**2 is no power with a variable in its exponent.
-    """
-    given: list[Any] = []
-    for place, argument in enumerate(arguments):
-        is_exponent = op.algebra == "power" and place > 0
-        is_told = (
-            argument is not None
-            and argument.known is not None
-            and (is_exponent or argument.known.p.bit_length() < _SMALL)
-        )
-        given.append(
-            _scalar_of(argument) if is_told else None if argument is None else _symbol(place)
-        )
+    """A smooth operation on cells."""
     try:
-        program = _operation(op, tuple(sorted(static.items())), tuple(given))
+        function = smooth_function(op, len(arguments), static)
     except (TypeError, ValueError, AttributeError) as error:
         raise Unsupported(f"{op.name}: {error}") from None
-    made = _make(cells, program, arguments)
+    made = _make(cells, function, arguments)
     return made if op.domain else cells.fill(made)
 
 
@@ -50,39 +34,24 @@ def partial(cells: Any, call: Call, place: int) -> Cell:
     """sympy's derivative of a function by one of its arguments."""
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
-    given = [
-        _scalar_of(a) if a.known is not None and i != place else _symbol(i)
-        for i, a in enumerate(call.args)
+    given = tuple(a.known if i != place else None for i, a in enumerate(call.args))
+    return _make(cells, _smooth(call.function, given).partial(place), call.args)
+
+
+@cache
+def _smooth(function: Any, given: tuple[fmpq | None, ...]) -> Smooth:
+    """A function of sympy's, which is told numbers, such as orders of derivatives."""
+    symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(len(given)))
+    told = [
+        x if q is None else sympy.Rational(int(q.p), int(q.q))
+        for x, q in zip(symbols, given, strict=True)
     ]
-    return _make(cells, _slope(call.function, tuple(given), place), call.args)
+    return Smooth(function(*told), symbols)
 
 
-def _make(cells: Any, program: Steps, arguments: Sequence[Any]) -> Cell:
-    found: Cell = cells.branching(lambda: program.run(_Context(cells), tuple(arguments))[0])
+def _make(cells: Any, function: Smooth, arguments: Sequence[Cell | None]) -> Cell:
+    found: Cell = cells.branching(lambda: function.value(_Context(cells), tuple(arguments)))
     return found
-
-
-def _scalar_of(x: Any) -> Any:
-    return sympy.Rational(int(x.known.p), int(x.known.q))
-
-
-@cache
-def _symbol(place: int) -> Any:
-    return sympy.Dummy(f"v{place}", real=True)
-
-
-@cache
-def _operation(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, ...]) -> Steps:
-    return Steps.of(
-        [expression_of(op, given, dict(static))], tuple(map(_symbol, range(len(given))))
-    )
-
-
-@cache
-def _slope(function: Any, given: tuple[Any, ...], place: int) -> Steps:
-    return Steps.of(
-        [sympy.diff(function(*given), _symbol(place))], tuple(map(_symbol, range(len(given))))
-    )
 
 
 class _Context(OfSympy):
