@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +37,7 @@ from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.ops.arrays.shapes import broadcast_to
-from gradcli.ops.elementwise.arithmetic import chain, mul
+from gradcli.ops.elementwise.arithmetic import chain, div, mul
 from gradcli.ops.extended import WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
@@ -122,6 +123,7 @@ _HERE, _AT_A_KINK = (
     25,
     12,
 )  # the same at the bound values, with exact literals; and where the reference is a limit
+_WHOLE = 2**53  # below, floats hold every whole number
 _FADED = 1e-280  # beneath, a derivative that has a wrong sign or factor may be the same float
 _GUARD = 8  # times the digits of the reference, which formulas may lose
 _SUSPECTS = 4  # points at which a formula that was proved is tried for a value
@@ -140,16 +142,31 @@ class Difference(NamedTuple):
 
 
 def _has_rounded_number(node: Expr) -> bool:
-    """Return whether a literal or a parameter of a function is not the number that was written,
-    such as 0.1.
+    """Return whether a literal or a parameter of a function may not be the number that was
+    written, such as 0.1 and 6.02e23.
     """
     numbers = (
         node.static.values() if node.op is not None else [node.payload] if node.is_constant else []
     )
     return any(
-        isinstance(number, float) and math.isfinite(number) and not (number * 1024).is_integer()
+        isinstance(number, float)
+        and math.isfinite(number)
+        and not ((number * 1024).is_integer() and abs(number) < _WHOLE)
         for number in numbers
     )
+
+
+def _as_written(roots: Sequence[Expr]) -> list[Expr]:
+    """The same expressions with decimals as the fractions that they are: far out, sin(0.1*x**2)
+    tells the float from 1/10.
+    """
+    graph, fractions = roots[0].graph, dict[Expr, Expr]()
+    for node in reachable(roots):
+        if type(node.payload) is float and _has_rounded_number(node):
+            above, below = Fraction(repr(node.payload)).as_integer_ratio()
+            if max(abs(above), below) < _WHOLE:
+                fractions[node] = graph.apply(div, (above, below))
+    return rebuild(roots, fractions, graph)
 
 
 class _Formula:
@@ -165,6 +182,7 @@ class _Formula:
         self.truth, self.leaves = judge.comparison(claim.of), judge.every_leaf(claim.formula)
         self.order = definition_order(judge.root, [*judge.nodes, claim.formula])
         self.digits = _INEXACT if any(map(_has_rounded_number, self.order)) else _EXACT
+        self.written = _as_written([judge.root, claim.formula])
         # other names stay: an identity may need them as they are, as a symmetric matrix
         self.movable = [x for x in judge.nodes if x.is_leaf and claim.around is not None]
         self.outside: list[Point] = []
@@ -212,6 +230,8 @@ class _Formula:
             [self._entry(i, v, by_balls is not None) for i, v in enumerate(said)],
             said,
         )
+        if result.verdict is Verdict.MISMATCH and self._holds_as_written():
+            return Claim(claim.of, claim.kind, Verdict.AGREE)
         if result.verdict is Verdict.UNDEFINED:
             result.worst, result.reason = (
                 None,
@@ -301,6 +321,14 @@ class _Formula:
         pairs = zip(last[1:3], before[1:3], strict=True)
         return last if all(math.isclose(x, y, rel_tol=1e-9) for x, y in pairs) else None
 
+    def _holds_as_written(self) -> bool:
+        """Return whether the formula holds at the bound values if decimals are no floats."""
+        m = context()
+        m.dps = _DIGITS[0]
+        return self.digits == _INEXACT and (
+            self._both(m, self.leaves) is not None and self._difference(m, self.leaves) is None
+        )
+
     def _difference(self, m: Any, point: Point) -> Difference | None:
         found = numbers(m, lambda balls: self._both(balls, point)) or self._both(m, point)
         if found is None:
@@ -331,12 +359,12 @@ class _Formula:
         """The derivative and what the formula is at a point, in a context; None on kinks and
         outside of the domain.
         """
-        judge, of = self.judge, self.claim.of
+        judge, of, (root, said) = self.judge, self.claim.of, self.written
         wrt = list(judge.wrt.values()) if of == "value" else [judge.wrt[of]]
-        tape, y, slopes = reference_at(m, judge.root, wrt, judge.seed, point, judge.precision)
+        tape, y, slopes = reference_at(m, root, wrt, judge.seed, point, judge.precision)
         if tape.scalars.events or not all(m.isfinite(v) for v in np.ravel(y)):
             return None
-        return y if of == "value" else slopes[0], self._value_of(self.formula, m, point)
+        return y if of == "value" else slopes[0], self._value_of(said, m, point)
 
     def _discrepancy(
         self, m: Any, point: Mapping[Expr, Any], place: tuple[int, ...], off: Any

@@ -107,8 +107,8 @@ def primitive(x: Polynomial) -> tuple[Number, Monomial, Polynomial]:
     """A coefficient and a monomial, and the polynomial without them."""
     number, monomial = content(x.values()), common(x)
     if number.denominator > 10 and number.denominator % 5 == 0:  # of decimals: 1e-12 stays one
-        divisors = [number, *[abs(x[m]) for m in sorted(x, reverse=True)]]
-        number = min(divisors, key=lambda n: sum(_digits(Fraction(c) / n) for c in x.values()))
+        divisors = [Fraction(number), *[abs(Fraction(x[m])) for m in sorted(x, reverse=True)]]
+        number = min(divisors, key=lambda by: sum([_digits(c / by) for c in x.values()]))
     if number != 1:
         x = scale(x, Fraction(1) / number)
     if monomial:

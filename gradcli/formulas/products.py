@@ -104,7 +104,7 @@ class Fractions:
         below, longest = value.denominator, max(value.denominator, abs(value.numerator))
         if longest > _LONGEST or _HALVES % below == 0:
             return True
-        return longest > 10 and _LONGEST % below == 0
+        return longest > 9 and 10**20 % below == 0
 
     def fraction(self, number: Number, pieces: list[Piece]) -> Expr:
         """A number times powers, those with negative exponents below the line."""

@@ -307,7 +307,8 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
     vjp=(_inside, _below, _above),
     kind="piecewise",
     kinks=Kink(
-        lambda x, low, high: x in (low, high) or low == high is not None, "x = low, x = high or low = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_in_jax)
+        lambda x, low, high: x in (low, high) or low == high is not None, "x = low, x = high or low = high",
+        "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_in_jax)
     ),
     saves="x low high",
     dtype="number",
