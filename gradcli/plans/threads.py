@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 from itertools import chain
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -
     try:
         with suppress(RuntimeError):  # fewer threads are no fault
             for _ in range((_threads() if threads is None else min(threads, _MOST)) - 1):
-                _pool().submit(help_out)
+                _helpers().put(help_out)
         work()
     except BaseException as error:
         problems.append(error)
@@ -124,11 +124,24 @@ def _threads() -> int:
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_MOST, "gradcli")
+def _helpers() -> SimpleQueue[Callable[[], None]]:
+    """What threads that are kept have to do. An interrupt within `put` leaves no lock behind, as
+    one within an executor's `submit` may.
+    """
+    tasks = SimpleQueue[Callable[[], None]]()
+    for number in range(_MOST - 1):
+        helper = Thread(target=_serve, args=(tasks,), name=f"gradcli_{number}", daemon=True)
+        with nullcontext() if not number else suppress(RuntimeError):  # one is enough
+            helper.start()
+    return tasks
+
+
+def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        tasks.get()()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        after_in_child=_pool.cache_clear
+        after_in_child=_helpers.cache_clear
     )  # threads do not live on in a forked process
