@@ -325,8 +325,10 @@ class _Formula:
         """Return whether the formula holds at the bound values if decimals are no floats."""
         m = context()
         m.dps = _DIGITS[0]
-        return self.digits == _INEXACT and (
-            self._both(m, self.leaves) is not None and self._difference(m, self.leaves) is None
+        both = self._both(m, self.leaves) if self.digits == _INEXACT else None
+        return both is not None and all(
+            abs(said - right) <= m.mpf(10) ** -_INEXACT * abs(right)
+            for right, said in zip(*map(np.ravel, both), strict=True)
         )
 
     def _difference(self, m: Any, point: Point) -> Difference | None:

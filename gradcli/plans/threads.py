@@ -125,7 +125,7 @@ def _threads() -> int:
 
 @cache
 def _helpers() -> SimpleQueue[Callable[[], None]]:
-    """What threads that are kept have to do. An interrupt within `put` leaves no lock behind, as
+    """Work of threads that are kept. An interrupt within `put` leaves no lock behind, as
     one within an executor's `submit` may.
     """
     tasks = SimpleQueue[Callable[[], None]]()

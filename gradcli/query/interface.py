@@ -256,7 +256,7 @@ def _answers(
                 raise record.error.error
             answers.append(record)
     except GradcliError as error:
-        raise given.in_words_of_api(error, usual, _by_name) from None
+        raise given.in_words_of_api(error, usual, _by_name) from error.__cause__
     if not answers:
         raise ParseError(f"the program has nothing to {what}")
     return answers

@@ -162,6 +162,8 @@ def _owens_t(h: arb, a: arb) -> arb:
 
 def _faddeeva(x: arb, y: arb, order: arb, imaginary: arb) -> arb:
     """The real or imaginary part of a derivative of exp(-z**2)*erfc(-i*z)."""
+    if y < 0:
+        return arb.nan()
     z, i = acb(x, y), acb(0, 1)
     found = [(-z * z).exp() * (-i * z).erfc()]
     for k in range(_whole(order)):
@@ -190,7 +192,7 @@ hyp1f1 hypgeom_1f1
 hyp2f1 hypgeom_2f1"""
 _FIRST = arb(0)  # the branch of what is real from -1/e on
 FUNCTIONS: dict[str, Callable[..., arb]] = {
-    **{name: _of_the_last(method) for name, method in map(str.split, _METHODS.splitlines())},
+    **{name: _of_the_last(method) for name, method in map(str.split, _METHODS.split("\n"))},
     "sine_quotient": _sine_quotient,
     "lambertw": lambda x, branch=_FIRST: x.lambertw(_whole(branch)),
     "zeta": _zeta,

@@ -134,15 +134,37 @@ def _faddeeva(x: Any, y: Any, n: int, imaginary: int) -> Any:
         series = series + term * math.perm(2 * k + n, n) * (-1) ** n
         term = term * (k + 0.5) * inverse * inverse
     whole = np.where(far, series, found[-1])
-    return (whole.imag if imaginary else whole.real).astype(np.result_type(x, y, np.float32))[()]
+    part = np.where(np.less(y, 0), np.nan, whole.imag if imaginary else whole.real)
+    return part.astype(np.result_type(x, y, np.float32))[()]
 
 
 def _faddeeva_reference(m: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
+    """Tricomi's function (DLMF 7.11, 7.18), left of 0, where its branch is the right one."""
     if not hasattr(m, "quad"):  # balls
         return m.faddeeva(x, y, n, imaginary)
-    z = m.mpc(x, y)
-    value = m.diff(lambda t: m.exp(-t * t) * m.erfc(-1j * t), z, n)
-    return value.imag if imaginary else value.real
+    if y < 0:
+        return m.nan
+    z = m.mpc(-abs(x), y)
+    value = (
+        m.mpc(0, 1) ** n
+        * m.factorial(n)
+        / m.sqrt(m.pi)
+        * m.hyperu(m.mpf(n + 1) / 2, m.mpf(1) / 2, -z * z)
+    )
+    if imaginary:
+        return value.imag * (-1) ** (n + 1) if x > 0 else value.imag
+    return value.real * (-1) ** n if x > 0 else value.real
+
+
+def _faddeeva_in_numpy(shapes: Any, n: int, imaginary: int) -> str:
+    z, found = "({0} + 1j*{1})", ["special.wofz({0} + 1j*{1})"]
+    for k in range(n):
+        found.append(
+            f"({-2 * k}*{found[k - 1]} - 2*{z}*{found[k]})"
+            if k
+            else f"(2j/np.sqrt(np.pi) - 2*{z}*{found[0]})"
+        )
+    return f"{found[n]}.{'imag' if imaginary else 'real'}"
 
 
 def _faddeeva_rounds(m: Any, out: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
@@ -166,7 +188,7 @@ faddeeva: Op = elementwise(
         lambda s, function, values, orders: (-1) ** (1 - orders[1]) * function(*values, orders[0] + 1, 1 - orders[1]),
     )),
     doc="The real or imaginary part of the n-th derivative of exp(-z**2)*erfc(-i*z) at z = x + i*y.",
-    numpy=lambda shapes, n, imaginary: f"special.wofz({{0}} + 1j*{{1}}).{'imag' if imaginary else 'real'}",
+    numpy=_faddeeva_in_numpy, domain="y >= 0",
 )
 
 
