@@ -17,7 +17,7 @@ from gradcli.formulas.textbook import simplify
 from gradcli.graph.nodes import Graph
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import Signature, called_by
+from gradcli.ops.calling.signatures import Signature, called_by, is_of_numpy
 from gradcli.ops.registry import composites, families, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 
@@ -208,14 +208,17 @@ def _spelling(record: Function) -> str:
 
 
 def _names(record: Function, library: str, prefix: str) -> list[str]:
-    """Return how a library calls a function, with its own parameters."""
-    modules = (np, np.linalg) if library == NUMPY else None
+    """Return how a library calls a function, with its own parameters. What was declared as NumPy's,
+    but NumPy has not, is SciPy's.
+    """
     own = [name for name in (record.name, *record.aliases) if record.public]
     calls = {name: lookup(name, library) for name in (*called_by(record.name, library), *own)}
+    in_numpy = {name for name in calls if any(hasattr(m, name) for m in (np, np.linalg))}
+    others = {name for name in calls if library != NUMPY and not is_of_numpy(name, library)}
     return sorted(
         f"{prefix}{_signature(name, found)}"
         for name, found in calls.items()
-        if found is not None and (modules is None or any(hasattr(m, name) for m in modules))
+        if found is not None and name in in_numpy | others
     )
 
 

@@ -174,7 +174,7 @@ def _faddeeva(x: arb, y: arb, order: arb, imaginary: arb) -> arb:
 
 def _struve(order: arb, x: arb) -> arb:
     series = acb(-x * x / 4).hypgeom([1], [1.5, order + 1.5]).real
-    return (x / 2) ** (order + 1) * series / (arb(1.5).gamma() * (order + 1.5).gamma())
+    return (x / 2) ** (_whole(order) + 1) * series / (arb(1.5).gamma() * (order + 1.5).gamma())
 
 
 def _of_the_last(method: str) -> Callable[..., arb]:
