@@ -398,8 +398,11 @@ class General:
             if path
         }
         if all(found[path].text is None for path in found):
+            is_long = len(reachable(nodes.values())) > LARGEST
             raise LimitError(
-                f"the derivative has more than {LARGEST:,} operations, and no short formula",
+                f"the derivative has more than {LARGEST:,} operations, and no short formula"
+                if is_long
+                else "the derivative has functions that have no name in the language",
                 help="gradcli eval has numbers",
             )
         return found
