@@ -273,7 +273,9 @@ class Layout(Fractions):
                 del plain[base_number]
         for of, parts in powers.items():
             if of is None:
-                pieces.append((_POWERS, ("~", 0), self._exponential(self.algebra.total(parts)), 1))
+                total = self.algebra.total(parts)
+                rank = _CONSTANTS if total == (1, ()) else _POWERS
+                pieces.append((rank, ("~", 0), self._exponential(total), 1))
                 continue
             if of[0] == 1 and len(of[1]) == 1 and of[1][0][1] == 1:
                 whole = plain.pop(of[1][0][0], 0)
@@ -458,11 +460,11 @@ class Layout(Fractions):
             )
 
     def _exponential(self, value: Value) -> Expr:
-        node = self.write(value)
-        if not self.algebra.euler:
-            return self.graph.apply(exponential.exp, (node,))
-        e = self.graph.constant(E)
-        return e if value == (1, ()) else self.graph.apply(exponential.pow_, (e, node))
+        e, node = self.graph.constant(E), self.write(value)
+        if value == (1, ()):
+            return e
+        power = self.graph.apply(exponential.pow_, (e, node))
+        return power if self.algebra.euler else self.graph.apply(exponential.exp, (node,))
 
     def _bare(self, base: Base) -> Expr:
         """The node of a single base."""
