@@ -135,9 +135,7 @@ def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
             )
         leaves[node] = graph.leaf(label, () if entrywise else node.shape, node.kind)
         if not node.is_leaf and node not in asked:
-            labels[leaves[node]] = (
-                label if label.isidentifier() or node.is_constant else f"({label})"
-            )
+            labels[leaves[node]] = label
     table = interpret(order, Unnamed(graph), dict(leaves))
     named = {node.static["name"]: node for node in order if node.op is alias}
     parts = {table[node]: name for name, node in named.items() if not table[node].is_leaf}
