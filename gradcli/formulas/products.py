@@ -9,11 +9,14 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
+from operator import mul
 from typing import Any, TypeVar
 
 from gradcli.formulas.algebra import Algebra, Quantity, family_of
 from gradcli.formulas.powers import Number, Value, lean, power, product
 from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.spec import Op
 
@@ -108,7 +111,7 @@ class Fractions:
 
     def fraction(self, number: Number, pieces: list[Piece]) -> Expr:
         """A number times powers, those with negative exponents below the line."""
-        pieces = sorted(pieces, key=lambda piece: piece[:2])
+        pieces = self._join_roots(sorted(pieces, key=lambda piece: piece[:2]))
         above = [self.raise_to(node, exponent) for _, _, node, exponent in pieces if exponent > 0]
         below = [self.raise_to(node, -exponent) for _, _, node, exponent in pieces if exponent < 0]
         if number.denominator != 1:
@@ -122,6 +125,16 @@ class Fractions:
                 below.insert(0, self.graph.constant(number.denominator))
                 number = number.numerator
         return quotient_of(number, self.number, above, below)
+
+    def _join_roots(self, pieces: list[Piece]) -> list[Piece]:
+        """sqrt(pi)*sqrt(2) as sqrt(2*pi), in the place of the first one."""
+        for exponent in (_HALF, -_HALF):
+            roots = [p for p in pieces if p[3] == exponent and p[2].is_constant]
+            if len(roots) > 1:
+                inside = [p[2] for p in sorted(roots, key=lambda p: p[2].payload == PI)]
+                joined: Piece = (*roots[0][:2], reduce(mul, inside), exponent)
+                pieces = [joined if p is roots[0] else p for p in pieces if p not in roots[1:]]
+        return pieces
 
     def raise_to(self, node: Expr, exponent: Number) -> Expr:
         if exponent == 1:
