@@ -153,13 +153,6 @@ def _sine_quotient(x: arb, order: arb) -> arb:
     return (value + arb(0, radius / (n + 2))).intersection(arb(0, arb(1) / (n + 1)))
 
 
-def _owens_t(h: arb, a: arb) -> arb:
-    def density(t: acb, _: bool) -> acb:
-        return (-(h * h) * (1 + t * t) / 2).exp() / (1 + t * t)
-
-    return acb.integral(density, 0, a).real / (2 * arb.pi())
-
-
 def _faddeeva(x: arb, y: arb, order: arb, imaginary: arb) -> arb:
     """The real or imaginary part of a derivative of exp(-z**2)*erfc(-i*z)."""
     if y < 0:
@@ -170,11 +163,6 @@ def _faddeeva(x: arb, y: arb, order: arb, imaginary: arb) -> arb:
         constant = 0 if k else 2 * i / arb.pi().sqrt()
         found.append(constant - 2 * z * found[k] - 2 * k * found[k - 1])
     return found[-1].imag if _whole(imaginary) else found[-1].real
-
-
-def _struve(order: arb, x: arb) -> arb:
-    series = acb(-x * x / 4).hypgeom([1], [1.5, order + 1.5]).real
-    return (x / 2) ** (_whole(order) + 1) * series / (arb(1.5).gamma() * (order + 1.5).gamma())
 
 
 def _of_the_last(method: str) -> Callable[..., arb]:
@@ -203,9 +191,7 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
     "airyai": lambda x, n: x.airy_ai(derivative=_whole(n)),
     "airybi": lambda x, n: x.airy_bi(derivative=_whole(n)),
     "atan2": arb.atan2,
-    "owens_t": _owens_t,
     "faddeeva": _faddeeva,
-    "struveh": _struve,
 }
 
 

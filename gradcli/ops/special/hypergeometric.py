@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.constants import PI, exactly
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.registry import OfSciPy, Op, declare, elementwise, function, is_number
@@ -196,47 +195,8 @@ spherical_jn: Op = elementwise(
     numpy="special.spherical_jn({n}, {0})",
 )
 
-
-def _struve(x: Any, n: int) -> Any:
-    from scipy import special
-
-    if n > 20 * _LARGEST:  # derivatives take higher ones
-        raise ArgumentError(f"struve: the order must be at most {10 * _LARGEST}")
-    return special.struve(n, x)
-
-
-def _struve_reference(m: Any, x: Any, n: int) -> Any:
-    return m.struveh(n, x)
-
-
-def _struve_power(x: Any, n: int) -> Any:
-    """x**n/(1*3*...*(2*n + 1)), by factors that do not overflow."""
-    return math.prod([x / k for k in range(3, 2 * n + 2, 2)], start=1.0)
-
-
-def _struve_slope(s: Any, function: Any, values: Any, orders: Any) -> Any:
-    (x,), (n,) = values, orders
-    further = x**n / (s.pi * s.factorial2(2 * n + 1))
-    return (
-        (function(x, n - 1) - function(x, n + 1)) / 2 + further if n else 2 / s.pi - function(x, 1)
-    )
-
-
-_TWO_BY_PI = exactly("(2/pi)", lambda m: 2 / m.pi)
-
-struve: Op = elementwise(
-    "struve", "x", _struve, _struve_reference,
-    lambda out, x, n: (struve(x, n=n - 1) - struve(x, n=n + 1)) / 2 + _struve_power(x, n) / PI if n else _TWO_BY_PI - struve(x, n=1),
-    static={"n": 0}, ulps=2000, written="struve({n}, {x})", latex=r"\mathbf{{H}}_{{{n}}}\left({x}\right)",
-    rounding=lambda m, out, x, n: 2000 * m.abs(out) + 20 * (n + 1) / m.sqrt(m.maximum(m.abs(x), 1.0)),
-    symbolic=in_sympy("struve", _struve_reference, _struve_slope),
-    doc="The Struve function of the whole order n. In a program the order comes first. >>> struve(1, x)",
-    numpy="special.struve({n}, {0})",
-)
-
 declare("""
     numpy:
-        struve(n|v, x)
         hyp1f1(a, b, x|z)
         hyp2f1(a, b, c, x|z)
         spence(x|z)
