@@ -182,7 +182,8 @@ class _Formula:
         self.truth, self.leaves = judge.comparison(claim.of), judge.every_leaf(claim.formula)
         self.order = definition_order(judge.root, [*judge.nodes, claim.formula])
         self.digits = _INEXACT if any(map(_has_rounded_number, self.order)) else _EXACT
-        self.written = _as_written([judge.root, claim.formula])
+        roots = [judge.root, claim.formula]
+        self.written = _as_written(roots) if self.digits == _INEXACT else roots
         # other names stay: an identity may need them as they are, as a symmetric matrix
         self.movable = [x for x in judge.nodes if x.is_leaf and claim.around is not None]
         self.outside: list[Point] = []
@@ -324,12 +325,15 @@ class _Formula:
     def _holds_as_written(self) -> bool:
         """Return whether the formula holds at the bound values if decimals are no floats."""
         m = context()
-        m.dps = _DIGITS[0]
-        both = self._both(m, self.leaves) if self.digits == _INEXACT else None
-        return both is not None and all(
-            abs(said - right) <= m.mpf(10) ** -_INEXACT * abs(right)
-            for right, said in zip(*map(np.ravel, both), strict=True)
-        )
+        if self.digits == _EXACT:
+            return False
+        with suppress(*NO_VALUE), m.workdps(_DIGITS[0]):
+            both = self._both(m, self.leaves)
+            return both is not None and all(
+                abs(said - right) <= m.mpf(10) ** -self.digits * abs(right)
+                for right, said in zip(*map(np.ravel, both), strict=True)
+            )
+        return False
 
     def _difference(self, m: Any, point: Point) -> Difference | None:
         found = numbers(m, lambda balls: self._both(balls, point)) or self._both(m, point)

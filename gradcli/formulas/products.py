@@ -129,7 +129,8 @@ class Fractions:
     def _join_roots(self, pieces: list[Piece]) -> list[Piece]:
         """sqrt(pi)*sqrt(2) as sqrt(2*pi), in the place of the first one."""
         for exponent in (_HALF, -_HALF):
-            roots = [p for p in pieces if p[3] == exponent and p[2].is_constant]
+            numbers = [p for p in pieces if p[2].is_constant and not p[2].shape]
+            roots = [p for p in numbers if p[3] == exponent]
             if len(roots) > 1:
                 inside = [p[2] for p in sorted(roots, key=lambda p: p[2].payload == PI)]
                 joined: Piece = (*roots[0][:2], reduce(mul, inside), exponent)
