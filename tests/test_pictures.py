@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from hostile_texts import HOSTILE
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gradcli
@@ -119,6 +119,7 @@ def test_a_number_that_several_use_leads_from_none_of_them_to_another():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=80))
+@example([(0, 5), (1, 2), (1, 4), (2, 3), (3, 4)])  # a bend has the number of another part's box
 def test_any_edges_are_laid_out(edges):
     """Circles, loops and edges twice would end the process in the layout's library."""
     laid = layout(range(31), edges)

@@ -356,27 +356,31 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
     """
     laid = list(dict.fromkeys((min(edge), max(edge)) for edge in edges if edge[0] != edge[1]))
     joined = sorted({key for edge in laid for key in edge})
-    numbers = {
-        key: number for number, key in enumerate(joined)
-    }  # larger ones are bends of long edges
+    numbers = {key: number for number, key in enumerate(joined)}
+    part_of = list(range(len(joined)))
     places: dict[int, Point] = {}
     ways: dict[tuple[int, int], list[Point]] = {}
     parts: Any = ()
     if laid:
         numbered = [(numbers[a], numbers[b]) for a, b in laid]
+        for a, b in numbered:
+            if part_of[a] != part_of[b]:
+                part_of = [part_of[a] if part == part_of[b] else part for part in part_of]
         found = _from_edges()(numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND)
         parts = found.align_layouts_vertical_top().align_layouts_horizontal(spacing=1)
     every = [point for positions, *_ in parts for _, point in positions]
     left, top = max((x + 1 for x, _ in every), default=0.0), max((y for _, y in every), default=0.0)
     for positions, _, _, passed in parts:
         points = {number: (x, top - y) for number, (x, y) in positions}
-        places |= {joined[number]: points[number] for number in points if number < len(joined)}
-        following = {begin: end for begin, end in passed or () if begin >= len(joined)}
+        # larger numbers than those of a part are bends of its long edges, as others may be elsewhere
+        own = {n for n, part in enumerate(part_of) if part == part_of[min(points)]}
+        places |= {joined[number]: points[number] for number in own}
+        following = {begin: end for begin, end in passed or () if begin not in own}
         for begin, end in passed or ():
             way = [begin, end]
-            while way[-1] >= len(joined):
+            while way[-1] not in own:
                 way.append(following[way[-1]])
-            if begin < len(joined):
+            if begin in own:
                 ways[joined[begin], joined[way[-1]]] = [points[number] for number in way]
     for key in keys:
         if key not in numbers:
