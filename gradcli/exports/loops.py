@@ -150,7 +150,7 @@ class Loops:
         self._letters: dict[Axis, str] = {}
         self.subject = subject
         self.order = reachable(subject.roots)
-        self.reader = Reader(self.order, in_c=False, as_it_is=True)
+        self.reader = Reader(self.order, as_it_is=True)
         self.text: dict[Item, Piece] = {}
         self.stored: set[Item] = set()
         self.whole: dict[Expr, str] = dict(self.leaves)

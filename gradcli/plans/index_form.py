@@ -541,14 +541,6 @@ def _replace_axis(
     ]
 
 
-def shape_along(parts: Parts) -> tuple[int, ...]:
-    """The shape of an array whose axes are merged:
-
-    None stands for an extent of 1, and for what the next axis has taken in.
-    """
-    return tuple(part.extent if isinstance(part, Axis) else 1 for part in parts)
-
-
 # -- Reading a graph in index form: which nodes are made of entries and axes, as loops compute
 # them, and which of whole arrays.
 
@@ -583,14 +575,10 @@ class Expander(Transcription[Expr]):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.changed = False
         self.done: dict[Expr, Expr] = {}
 
     def expand(self, roots: Sequence[Expr]) -> list[Expr]:
-        order = in_order(roots)
-        if not any(map(over_threshold, order)):
-            return list(roots)
-        interpret(order, self, self.done)
+        interpret(in_order(roots), self, self.done)
         return [self.done[root] for root in roots]
 
     def leaf(self, node: Expr) -> Expr:
@@ -605,7 +593,6 @@ class Expander(Transcription[Expr]):
             and op.outputs == 1
             and any(operand is not None and over_threshold(operand) for operand in operands)
         ):
-            self.changed = True
             made: Expr = op.parts(*operands, **node.static)
             return made
         return self.graph.apply(op, operands, node.static)
@@ -618,12 +605,11 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr], *, in_c: bool, as_it_is: bool = False) -> None:
-        """``in_c``: operations must have a text in C, or any on entries will do; ``as_it_is``: axes
-        do not become fewer, and all products of matrices, and what takes entries by indices, are
-        loops.
+    def __init__(self, order: Sequence[Expr], *, as_it_is: bool = False) -> None:
+        """``as_it_is``: axes do not become fewer, and all operations on entries, also those without
+        a text in C, all products of matrices, and what takes entries by indices, are loops.
         """
-        self.in_c, self.as_it_is = in_c, as_it_is
+        self.as_it_is = as_it_is
         self.indices = Indices()
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
@@ -646,14 +632,14 @@ class Reader:
 
     def _view(self, node: Expr, op: Op) -> View:
         present = [operand is not None for operand in node.operands]
-        is_written = bool(op.in_c(present, **node.static)) or not self.in_c
+        is_written = self.as_it_is or bool(op.in_c(present, **node.static))
         if op.outputs != 1 or not (is_written if op.elementwise else op.axes):
             raise NoLoop
         if op.indices and not self.as_it_is:  # NumPy takes entries one by one as fast
             raise NoLoop
         if op.adds == "products" and not (
-            self.as_it_is or (self.in_c and _is_small(node))
-        ):  # large ones are BLAS's, and all are NumPy's
+            self.as_it_is or _is_small(node)
+        ):  # large ones are BLAS's
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):

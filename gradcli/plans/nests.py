@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr
-from gradcli.plans.backend import BLOCK_THRESHOLD, over_threshold
+from gradcli.plans.backend import LARGE
 from gradcli.plans.index_form import Axes, Axis, Item, Reader, View, in_order
 
 _SLICES = 16  # of which an outer axis has at least as many, if there is another
@@ -68,14 +68,15 @@ class Nest:
 Step = Expr | Nest
 
 
-def plan_steps(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
-    """Return what the roots need, as nests and operations on whole arrays, in order; ``in_c``:
-    nests of what can be written in C.
-    """
+def array_steps(roots: Sequence[Expr]) -> list[Step]:
+    """Return what the roots need, as operations on whole arrays, in order."""
+    return [node for node in in_order(roots) if node.op is not None]
+
+
+def plan_steps(roots: Sequence[Expr]) -> list[Step]:
+    """The same with nests of what can be written in C."""
     order = in_order(roots)
-    if not any(map(over_threshold, order)):
-        return [node for node in order if node.op is not None]
-    return Planner(roots, order, Reader(order, in_c=in_c)).steps()
+    return Planner(roots, order, Reader(order)).steps()
 
 
 class Planner:
@@ -123,7 +124,7 @@ class Planner:
     def _choose_axes(self) -> None:
         """Give large items, and what runs along their outer axis, that axis."""
         items = [item for item in self.reader.indices.items if item.is_computed]
-        left = [item for item in items if item.work > BLOCK_THRESHOLD]
+        left = [item for item in items if item.work > LARGE]
         while left:
             axis = self._best(left)
             for item in items:
