@@ -72,12 +72,9 @@ class Reduced(Fixed, Rule):
 
     slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each
             entry
-    rough   whether the operation's body is finer, which is slower: a form for agreement that is
-            clear
     """
 
     slopes: Function
-    rough: bool = False
     value = None
 
 
@@ -184,21 +181,3 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
 
 
 PROD = Reduced(_prod)
-
-
-def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
-    top = np.max(x, axis=axes, keepdims=True)
-    raised = np.exp(x - np.where(np.isfinite(top), top, _NONE))
-    total = raised.sum(axis=axes, keepdims=True)
-    return np.log(total) + np.where(np.isfinite(top), top, _NONE), raised / total
-
-
-def _std(x: Any, axes: Axes, static: Static) -> Slopes:
-    apart = x - x.mean(axis=axes, keepdims=True)
-    squares = (apart * apart).sum(axis=axes, keepdims=True)
-    count = x.size // max(1, squares.size) - static["ddof"]
-    found = np.sqrt(squares / count)
-    return found, apart / (count * found)
-
-
-LOGSUMEXP, STD = Reduced(_logsumexp, rough=True), Reduced(_std, rough=True)

@@ -55,7 +55,7 @@ class Nest:
             need
             for item in self.items
             if item not in self.given
-            for need in item.needs
+            for need in item.operands
             if need not in self.given
         }
         return not any(item.what == "fold" and self.outer in item.over for item in needed)
@@ -160,7 +160,7 @@ class Planner:
             turns[item] = max(
                 (
                     turns[need] + (need.what == "fold" and axis in need.over and axis in item.space)
-                    for need in item.needs
+                    for need in item.operands
                 ),
                 default=0,
             )
@@ -182,7 +182,7 @@ class Planner:
     def _count_turns(self) -> None:
         for node in self.order:
             for item in self.reader.made.get(node, ()):
-                turn = max((self._turn_for(item, need) for need in item.needs), default=0)
+                turn = max((self._turn_for(item, need) for need in item.operands), default=0)
                 if item.what == "read" and item.node is not None:
                     turn = max(turn, self._last_turn(item.node))
                 elif (
@@ -258,7 +258,7 @@ class Planner:
         ends = [view.item for view in nest.outputs.values()]
         found, stack = set(ends), ends
         while stack:
-            for item in stack.pop().needs:
+            for item in stack.pop().operands:
                 if item in found:
                     continue
                 found.add(item)
@@ -409,7 +409,7 @@ class Layout:
         levels: dict[Item, int] = {}
         for item in self.computed:
             levels[item] = max(
-                (levels[need] + self._waits(item, need) for need in item.needs if need in levels),
+                (levels[need] + self._waits(item, need) for need in item.operands if need in levels),
                 default=0,
             )
         return levels
@@ -428,7 +428,7 @@ class Layout:
         for item in reversed(self.computed):
             if item in totals:
                 continue
-            for need in item.needs:
+            for need in item.operands:
                 if need in levels:
                     levels[need] = min(levels[need], levels[item] - self._waits(item, need))
                     is_needed.add(need)
@@ -451,7 +451,7 @@ class Layout:
             self.kept.update(
                 need
                 for item in items
-                for need in item.needs
+                for need in item.operands
                 if need in self._levels and need not in items
             )
             stages.append(stage)

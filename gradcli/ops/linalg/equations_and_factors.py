@@ -99,7 +99,7 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
 solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
-    saves="x out", core_dims=(2, 2), extended=Whole("SOLVE_TRIANGULAR"),
+    saves="x out", core_dims=(2, 2),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is "
     "not read. "
@@ -165,24 +165,7 @@ def _read(x: Any, upper: bool) -> Any:
     return with_values(x, (triu if upper else tril)(x))
 
 
-def _cholesky_solve_vjp(cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
-    back = cholesky_solve(cotangent, x, upper=upper)
-    factor = transpose_matrix(_read(x, True)) if upper else _read(x, False)
-    by_factor = -(
-        matmul(back, matmul(transpose_matrix(out), factor))
-        + matmul(out, matmul(transpose_matrix(back), factor))
-    )
-    return back, transpose_matrix(by_factor) if upper else by_factor
-
-
-def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
-    return equations_shape(x, y, "cholesky_solve")
-
-
-@function(
-    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
-    domain="no zeros on the diagonal of x",
-)
+@function(domain="no zeros on the diagonal of x")
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
     gradient is that of the product all the same, as in PyTorch.
@@ -307,7 +290,7 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
-    static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
+    static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx",
     domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One "
     "triangle is read, and the gradient "

@@ -15,7 +15,6 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshap
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
-from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -36,6 +35,7 @@ from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import (
     Op,
     Shape,
+    composite,
     declare,
     function,
     room_for,
@@ -141,7 +141,7 @@ def _det_vjp(cotangent: Any, out: Any, x: Any) -> Any:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves="x", core_dims=(2,),
-    backward="LinalgDet", extended=Whole("DET"),
+    backward="LinalgDet",
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there). >>> log(det(A))",
     numpy="np.linalg.det({0})",
@@ -159,8 +159,7 @@ def _slogdet_vjp(cotangent: tuple[Any, Any], out: Any, x: Any) -> Any:
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), results="sign logabsdet",
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
-    saves="x", core_dims=(2,), domain="a regular matrix", backward="LinalgSlogdet",
-    extended=Whole("SLOGDET"), numpy="np.linalg.slogdet({0})",
+    saves="x", core_dims=(2,), domain="a regular matrix", backward="LinalgSlogdet", numpy="np.linalg.slogdet({0})",
 )
 def slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size, without overflow:
@@ -208,24 +207,11 @@ def named_slogdet(x: Any) -> Any:
 _A = "x|A|input"
 
 
-# of the series, which are all that long doubles have of a matrix whose norm is at most 1
-_TERMS = 20
-
-
 def _matrix_exp(x: Any) -> Any:
-    """The series of x/2**k, squared k times; SciPy's rational approximation is off by more
-    digits.
-    """
+    from scipy import linalg
+
     finite = np.isfinite(x).all(axis=(-2, -1), keepdims=True)
-    small = np.where(finite, x, 0).astype(np.result_type(x, np.float64))
-    norm = np.abs(small).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=1)
-    halvings, one = np.ceil(np.log2(norm)), np.eye(x.shape[-1])
-    small, result = small / 2**halvings, one
-    for k in range(_TERMS, 0, -1):
-        result = one + small @ result / k
-    for k in range(int(halvings.max(initial=0))):
-        result = np.where(k < halvings, result @ result, result)
-    return np.where(finite, result, np.nan).astype(x.dtype)
+    return np.where(finite, linalg.expm(np.where(finite, x, 0)), np.nan).astype(x.dtype)
 
 
 def _matrix_exp_vjp(cotangent: Any, out: Any, x: Any) -> Any:
@@ -256,22 +242,9 @@ def _matrix_exp_jvp(x: Any, h: Any) -> Any:
     )
 
 
-def _second_derivative(cotangent: Any, out: Any, x: Any, h: Any) -> Any:
-    """The derivative by x of the derivative in a direction."""
-    turned, n, none = transpose_matrix(x), x.shape[-1], zeros(x.shape, x)
-    inner = matrix_exp_jvp(
-        _blocks(turned, none, transpose_matrix(h), turned), _blocks(none, cotangent, none, none)
-    )
-    return column_range(row_range(inner, None, n), None, n) + column_range(
-        row_range(inner, n, None), n, None
-    )
-
-
-matrix_exp_jvp: Op = function(
-    "matrix_exp_jvp", vjp=(_second_derivative, lambda cotangent, out, x, h: matrix_exp_jvp(transpose_matrix(x), cotangent)),
-    forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves="x h", core_dims=(2, 2),
-    public=False,
-)(_matrix_exp_jvp)
+matrix_exp_jvp = composite(
+    "matrix_exp_jvp", "x h", _matrix_exp_jvp, public=False, doc="The derivative of matrix_exp(x) in the direction h."
+)
 
 
 @function(numpy="x, power|n", memory="own")

@@ -528,16 +528,15 @@ def _label_nll_slope(
     axis = min(1, len(input.shape) - 1)
     skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    column, classes = (
-        (*input.shape[:axis], 1, *input.shape[axis + 1 :]),
-        np.arange(input.shape[axis]),
+    return expand_dims(where(skipped, 0.0, share), axis=axis) * where(
+        _is_label(target, input, axis), expm1(logarithms), exp(logarithms)
     )
-    labels = equal(
-        reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1))
-    )
-    return reshape(where(skipped, 0.0, share), shape=column) * where(
-        labels, expm1(logarithms), exp(logarithms)
-    )
+
+
+def _is_label(target: Any, input: Any, axis: int) -> Any:
+    """Return which entries of the input are those of labels."""
+    classes = np.arange(input.shape[axis]).reshape(-1, *(1,) * (len(input.shape) - axis - 1))
+    return equal(expand_dims(target, axis=axis), classes)
 
 
 @function(
@@ -546,13 +545,12 @@ def _label_nll_slope(
 )
 def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any:
     """nll_loss of log_softmax(input), without weights."""
-    return _nll(
-        log_softmax(input, axis=_class_axis(input.shape, target.shape)),
-        target,
-        None,
-        ignored,
-        reduction,
-    )
+    axis, skipped = _class_axis(input.shape, target.shape), equal(target, ignored)
+    chosen = where(_is_label(target, input, axis), log_softmax(input, axis=axis), 0.0)
+    losses = where(skipped, 0.0, -sum_(chosen, axis=axis))
+    if reduction != "mean":
+        return total(losses, reduction)
+    return sum_(losses) / sum_(where(skipped, 0.0, 1.0))
 
 
 def _nll(

@@ -198,20 +198,16 @@ def _quotient(x: Any, n: int, turns: bool) -> Any:
     u = x * np.pi if turns else x
     sin, cos = half_turns(x) if turns else (np.sin(u), np.cos(u))
     size = np.where(u == 0, 1, u)
-    far = np.where(u == 0, 1, sin) / size
-    for k, trigonometric in zip(range(1, n + 1), (cos, -sin, -cos, sin) * n, strict=False):
-        far = (trigonometric - k * far) / size
-    inner = np.clip(u, -float(n), float(n))
-    powers = range((n + 1) // 2, (n + 1) // 2 + 20 + 2 * n)
-    near = sum(
-        (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - n)) * inner ** (2 * k - n) for k in powers
-    )
-    return np.where(np.isinf(x), 1 / np.abs(u), np.where(np.abs(u) <= n, near, far))[()]
+    found = np.where(u == 0, 1, sin) / size
+    if n:
+        near = 1.0 + 0 * u
+        for k in range(12, 0, -1):
+            near = 1 - u * u * near / (2.0 * k * (2.0 * k + 3))
+        found = np.where(np.abs(u) <= 1, -u / 3 * near, (cos - found) / size)
+    return np.where(np.isinf(x), 0.0, found)[()]
 
 
 def _quotient_in_numpy(shapes: Any, n: int, turns: bool) -> str:
-    if n > 1:
-        return ""
     if n:
         return f"_sine_slope({math.pi!r} * {{0:atom}})" if turns else "_sine_slope({0})"
     return "np.sinc({0})" if turns else f"np.sinc({{0:atom}} / {math.pi!r})"
@@ -223,13 +219,11 @@ def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
     if (enclosed := getattr(m, "sine_quotient", None)) is not None:
         return enclosed(m.pi * x if turns else x, n)
     if x == 0:
-        return m.cospi(m.mpf(n) / 2) / (n + 1)
-    with m.workprec(m.prec + (n + 2) * max(0, -m.mag(x)) + 10 * n):
+        return m.mpf(1 - n)
+    with m.workprec(m.prec + (n + 2) * max(0, -m.mag(x)) + 10):
         u = m.pi * x if turns else x
         sin, cos = (m.sinpi(x), m.cospi(x)) if turns else (m.sin(x), m.cos(x))
-        value = sin / u
-        for k in range(1, n + 1):
-            value = ((cos, -sin, -cos, sin)[(k - 1) % 4] - k * value) / u
+        value = (cos - sin / u) / u if n else sin / u
     return +value
 
 
@@ -244,9 +238,19 @@ def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
     )
 
 
+def _quotient_slope(out: Any, x: Any, n: int, turns: bool) -> Any:
+    """The second derivative is -f - 2*f'/u of the quotient f, in which nothing cancels near 0."""
+    scale = PI if turns else 1.0
+    if not n:
+        return sine_quotient(x, n=1, turns=turns) * scale
+    safe = where(equal(x, 0), 1.0, x * scale)
+    second = -sine_quotient(x, n=0, turns=turns) - 2 * out / safe
+    return where(equal(x, 0), -1 / 3, second) * scale
+
+
 sine_quotient: Op = elementwise(
     "sine_quotient", "x", _quotient, _quotient_reference,
-    lambda out, x, n, turns: sine_quotient(x, n=n + 1, turns=turns) * (PI if turns else 1), symbolic=_quotient_symbolic,
+    _quotient_slope, symbolic=_quotient_symbolic,
     static={"n": 0, "turns": False}, public=False, ulps=8,
     written={
         (0, False): "sinc({x:atom}/pi)", (1, False): "((cos({x}) - sinc({x:atom}/pi))/{x:atom})",
@@ -257,7 +261,7 @@ sine_quotient: Op = elementwise(
         (1, True): r"\frac{{\cos\left(\pi {x:atom}\right) - "
         r"\operatorname{{sinc}}\left({x}\right)}}{{\pi {x:atom}}}",
     },
-    doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
+    doc="sin(u)/u at u = x, or at u = pi*x, which counts half turns; or its derivative by u (n = 1).",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
     numpy=_quotient_in_numpy,
 )
@@ -461,27 +465,9 @@ def i1(x: Any) -> Any:
     return iv(x, v=1)
 
 
-def _i0e_slope_slope(out: Any, x: Any, n: int) -> Any:
-    return -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1)
-
-
 @function(
-    partials=(_i0e_slope_slope,), public=False, ulps=100,
-    symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
-    written={(1,): "(i0e({x}) - i1e({x}))"},
-    latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - "
-    r"\operatorname{{i1e}}\left({x}\right)\right)"},
-    carries=(),
-    torch=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
-)
-def i0e_slope(x: Any, *, n: int = 1) -> Any:
-    """The n-th derivative of exp(-x)*i0(x) but for its factor: nothing cancels at large x."""
-    return hypergeometric(-2 * x, above=(n + 0.5,), below=(n + 1.0,))
-
-
-@function(
-    forward=OfSciPy("i0e"), partials=(lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1),), kinks=Kink(lambda x: x == 0, "x = 0", "0"),
-    backward="SpecialI0E", ulps=12, carries=(0.0,),
+    forward=OfSciPy("i0e"), partials=(lambda out, x: i1e(x) - sign(x) * out,), kinks=Kink(lambda x: x == 0, "x = 0", "0"),
+    backward="SpecialI0E", saves="x out", ulps=12, carries=(0.0,),
 )
 def i0e(x: Any) -> Any:
     """exp(-abs(x))*i0(x), without overflow."""
@@ -489,7 +475,7 @@ def i0e(x: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("i1e"), partials=(lambda out, x: where(equal(x, 0), 0.5, i0e_slope(abs_(x), n=1) - out / x),), backward="SpecialI1E",
+    forward=OfSciPy("i1e"), partials=(lambda out, x: where(equal(x, 0), 0.5, i0e(x) - sign(x) * out - out / x),), backward="SpecialI1E",
     saves="x out", ulps=16, carries=(-1.5451371173815606, 1.5451371173815606),
 )
 def i1e(x: Any) -> Any:
