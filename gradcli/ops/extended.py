@@ -128,24 +128,8 @@ def _times_log(x: Any, log: Any) -> Any:
     return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
 
 
-def _entropy(x: Any) -> Any:
-    inside = np.where(x > 0, x, np.where(x == 0, _ONE, x))
-    return np.where(x < 0, -np.inf, -_times_log(x, np.log(inside)))
-
-
-def _sinc(x: Any) -> Any:
-    """The signed distance of x from the nearest integer, where sines of multiples of pi keep all
-    digits.
-    """
-    nearest = np.rint(x)
-    turned = np.sin(_PI * (x - nearest)) * np.where(nearest % 2 == 0, _ONE, -_ONE)
-    return np.where(x == 0, _ONE, turned / (_PI * np.where(x == 0, _ONE, x)))
-
-
-_PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
 XLOGY = Entrywise(value=lambda x, y: _times_log(x, np.log(y)))
 XLOG1PY = Entrywise(value=lambda x, y: _times_log(x, np.log1p(y)))
-ENTROPY, SINC = Entrywise(value=_entropy), Entrywise(value=_sinc)
 
 
 # -- Reductions: values and derivatives, by formulas of their own --------------------------------

@@ -517,8 +517,8 @@ class Reader:
     def _view(self, node: Expr, op: Op) -> View:
         present = [operand is not None for operand in node.operands]
         is_written = self.as_it_is or bool(op.in_c(present, **node.static))
-        if op.outputs != 1 or not (is_written if op.elementwise else op.axes):
-            raise NoLoop
+        if op.outputs != 1 or not (is_written if op.elementwise else op.axes and not op.indices):
+            raise NoLoop  # NumPy takes entries by indices one by one as fast
         if op.adds == "products" and not (
             self.as_it_is or _is_small(node)
         ):  # large ones are BLAS's

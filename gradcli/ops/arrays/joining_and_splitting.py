@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -455,14 +454,6 @@ _NUMPYS = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "c
 _pad = pad
 
 
-def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
-    """x without the entries at its ends that widths below 0 count."""
-    for axis, (before, after) in enumerate(widths):
-        if min(before, after) < 0:
-            x = part_of(x, axis, max(0, -before), x.shape[axis] - max(0, -after))
-    return x
-
-
 @function()
 def torch_pad(
     x: Any,
@@ -471,8 +462,8 @@ def torch_pad(
     mode: Literal["constant", "reflect", "replicate", "circular"] = "constant",
     value: Number = None,
 ) -> Any:
-    """The array made longer (or shorter) at both ends of the last axes: constant, reflect,
-    replicate or circular.
+    """The array made longer at both ends of the last axes: constant, reflect, replicate or
+    circular.
     """
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
@@ -487,17 +478,15 @@ def torch_pad(
     ][::-1]
     for axis, (before, after) in enumerate(widths):
         n = x.shape[axis]
-        most = {"reflect": n - 1, "circular": n}.get(mode, math.inf)
-        if min(before, 0) + min(after, 0) + n < 0 or max(before, after) > max(0, most):
+        if min(before, after) < 0:
+            raise ArgumentError("pad: widths are at least 0", help="take a part, such as x[1:-1]")
+        if max(before, after) > {"reflect": max(0, n - 1), "circular": n}.get(mode, math.inf):
             raise ShapeError(
                 f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the "
                 f"mode {mode!r}"
             )
-    longer = tuple((max(0, before), max(0, after)) for before, after in widths)
-    if mode == "reflect":  # at the ends of the whole
-        return _shorter(_pad(x, pad_width=longer, mode="reflect"), widths)
     filled = 0 if value is None or mode != "constant" else value
-    return _pad(_shorter(x, widths), pad_width=longer, mode=_NUMPYS[mode], constant_values=filled)
+    return _pad(x, pad_width=tuple(widths), mode=_NUMPYS[mode], constant_values=filled)
 
 
 declare("""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.elementwise.arithmetic import abs_, chain
 from gradcli.ops.elementwise.exponential import log1p, sqrt
@@ -120,7 +119,6 @@ atan2 = elementwise(
     kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
-    carries=turning,
 )
 
 
@@ -236,7 +234,7 @@ atanh = elementwise(
 
 
 @function(
-    "asech arcsech", partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),), domain="0 < x <= 1",
+    "asech arcsech", partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),), domain="0 < x <= 1", ulps=32,
 )
 def asech(x: Any) -> Any:
     """The inverse hyperbolic secant, acosh(1/x)."""

@@ -35,7 +35,6 @@ from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import (
     Op,
     Shape,
-    composite,
     declare,
     function,
     room_for,
@@ -242,9 +241,22 @@ def _matrix_exp_jvp(x: Any, h: Any) -> Any:
     )
 
 
-matrix_exp_jvp = composite(
-    "matrix_exp_jvp", "x h", _matrix_exp_jvp, public=False, doc="The derivative of matrix_exp(x) in the direction h."
-)
+def _second_derivative(cotangent: Any, out: Any, x: Any, h: Any) -> Any:
+    """The derivative by x of the derivative in a direction."""
+    turned, n, none = transpose_matrix(x), x.shape[-1], zeros(x.shape, x)
+    inner = matrix_exp_jvp(
+        _blocks(turned, none, transpose_matrix(h), turned), _blocks(none, cotangent, none, none)
+    )
+    return column_range(row_range(inner, None, n), None, n) + column_range(
+        row_range(inner, n, None), n, None
+    )
+
+
+matrix_exp_jvp: Op = function(
+    "matrix_exp_jvp", vjp=(_second_derivative, lambda cotangent, out, x, h: matrix_exp_jvp(transpose_matrix(x), cotangent)),
+    forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves="x h", core_dims=(2, 2),
+    public=False,
+)(_matrix_exp_jvp)
 
 
 @function(numpy="x, power|n", memory="own")

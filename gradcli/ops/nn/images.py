@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.joining_and_splitting import enlarge
 from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
@@ -132,16 +133,27 @@ def _apart(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     ]
 
 
+def _places(
+    tables: Sequence[Table], lengths: Sequence[int]
+) -> tuple[tuple[StaticArray, ...], list[int]]:
+    """The index of the entries in windows, and how long axes have to be for it: what lies outside is
+    one entry more, the last.
+    """
+    held = within(tables, lengths)
+    index = [np.where(h, t, n) for h, t, n in zip(held, tables, lengths, strict=True)]
+    longer = [n + (not h.all()) for h, n in zip(held, lengths, strict=True)]
+    return tuple(map(StaticArray, _apart(index))), longer
+
+
 def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
     """The entries in windows over the last axes: axes of places, then axes of windows, in place of
     these.
     """
     room_for(*(extent for table in tables for extent in table.shape))
-    kept, lengths = (ALL,) * (len(x.shape) - len(tables)), x.shape[-len(tables) :]
-    nearest = [np.clip(t, 0, length - 1) for t, length in zip(tables, lengths, strict=True)]
-    entries = getitem(x, index=(*kept, *map(StaticArray, _apart(nearest))))
-    held = reduce(np.logical_and, _apart(within(tables, lengths)))
-    return entries if held.all() else where(held, entries, outside)
+    shape, kept = tuple(x.shape), len(x.shape) - len(tables)
+    index, longer = _places(tables, shape[kept:])
+    widths = tuple((0, n - m) for n, m in zip((*shape[:kept], *longer), shape, strict=True))
+    return getitem(enlarge(x, widths, outside), index=(*(ALL,) * kept, *index))
 
 
 def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
@@ -149,15 +161,11 @@ def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
 
     What lies outside is left out.
     """
-    kept = places.shape[: -2 * len(tables)]
-    held = within(tables, lengths)
-    # what lies outside is added to one entry more, the last
-    index = [np.where(h, t, n) for h, t, n in zip(held, tables, lengths, strict=True)]
-    further = [n + (not h.all()) for h, n in zip(held, lengths, strict=True)]
-    at = (*(ALL,) * len(kept), *map(StaticArray, _apart(index)))
-    x = scatter_add(places, index=at, shape=(*kept, *further))
-    inside = (*(ALL,) * len(kept), *((0, n, None) for n in lengths))
-    return x if further == [*lengths] else getitem(x, index=inside)
+    kept = tuple(places.shape[: -2 * len(tables)])
+    index, longer = _places(tables, lengths)
+    every = (ALL,) * len(kept)
+    x = scatter_add(places, index=(*every, *index), shape=(*kept, *longer))
+    return getitem(x, index=(*every, *((0, n, None) for n in lengths)))
 
 
 def nested_text(entries: str, depth: int) -> str:
@@ -572,7 +580,7 @@ def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corn
 
 
 def _sizes(
-    x: Any, size: Any, scale_factor: Any, recompute: bool
+    x: Any, size: Any, scale_factor: Any
 ) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
     """The lengths of the result's axes, and the factors by which places are computed (None: from
     the lengths).
@@ -581,8 +589,6 @@ def _sizes(
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate: give either size or scale_factor")
     if scale_factor is None:
-        if recompute:
-            raise ArgumentError("interpolate: recompute_scale_factor goes with scale_factor only")
         return each("interpolate", "size", size, n, 1), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, tuple) else (scale_factor,) * n
     if len(factors) != n or not all(isinstance(f, (int, float)) and f > 0 for f in factors):
@@ -596,10 +602,10 @@ def _sizes(
             f"interpolate: the scale_factor {scale_factor!r} leaves nothing of an array of shape "
             f"{tuple(x.shape)}"
         )
-    return lengths, (None,) * n if recompute else factors
+    return lengths, factors
 
 
-@function()
+@function(torch="input, size, scale_factor, mode, align_corners, -recompute_scale_factor, -antialias")
 def interpolate(
     input: Any,
     *,
@@ -607,7 +613,6 @@ def interpolate(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
 ) -> Any:
     """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.
 
@@ -625,7 +630,7 @@ def interpolate(
             "interpolate: align_corners goes with the modes linear, bilinear, bicubic and "
             "trilinear only"
         )
-    lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
+    lengths, scales = _sizes(input, size, scale_factor)
     if mode == "area":
         return covering_means(
             input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)]

@@ -351,7 +351,7 @@ declare_classes(TORCH, f"""
     PixelUnshuffle(downscale_factor) = pixel_unshuffle
     Unfold(kernel_size, dilation, padding, stride) = unfold
     Fold(output_size, kernel_size, dilation, padding, stride) = fold
-    Upsample(size, scale_factor, mode, align_corners, recompute_scale_factor) = interpolate
+    Upsample(size, scale_factor, mode, align_corners, -recompute_scale_factor) = interpolate
     LocalResponseNorm(size, alpha, beta, k) = local_response_norm
     Dropout(p, -inplace) = dropout
     Identity(*) = positive

@@ -528,7 +528,8 @@ def _label_nll_slope(
     axis = min(1, len(input.shape) - 1)
     skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    return expand_dims(where(skipped, 0.0, share), axis=axis) * where(
+    column = (*input.shape[:axis], 1, *input.shape[axis + 1 :])
+    return reshape(where(skipped, 0.0, share), shape=column) * where(
         _is_label(target, input, axis), expm1(logarithms), exp(logarithms)
     )
 
@@ -536,7 +537,8 @@ def _label_nll_slope(
 def _is_label(target: Any, input: Any, axis: int) -> Any:
     """Return which entries of the input are those of labels."""
     classes = np.arange(input.shape[axis]).reshape(-1, *(1,) * (len(input.shape) - axis - 1))
-    return equal(expand_dims(target, axis=axis), classes)
+    column = (*input.shape[:axis], 1, *input.shape[axis + 1 :])
+    return equal(reshape(target, shape=column), classes)
 
 
 @function(
@@ -546,7 +548,8 @@ def _is_label(target: Any, input: Any, axis: int) -> Any:
 def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any:
     """nll_loss of log_softmax(input), without weights."""
     axis, skipped = _class_axis(input.shape, target.shape), equal(target, ignored)
-    chosen = where(_is_label(target, input, axis), log_softmax(input, axis=axis), 0.0)
+    labels = class_labels(target, classes=input.shape[axis], ignored=ignored)
+    chosen = where(_is_label(labels, input, axis), log_softmax(input, axis=axis), 0.0)
     losses = where(skipped, 0.0, -sum_(chosen, axis=axis))
     if reduction != "mean":
         return total(losses, reduction)

@@ -27,9 +27,18 @@ from gradcli.ops.arrays.shapes import (
 )
 from gradcli.ops.carrying import ordered_shape, reduced_shape
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
-from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, not_equal, where
+from gradcli.ops.elementwise.logic import (
+    equal,
+    isfinite,
+    isnan,
+    less,
+    maximum,
+    minimum,
+    not_equal,
+    where,
+)
 from gradcli.ops.reductions.cumulative import rows_along
-from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
+from gradcli.ops.reductions.sums import AXES, max_, min_, sum_
 from gradcli.ops.registry import (
     REQUIRED,
     Function,
@@ -42,7 +51,7 @@ from gradcli.ops.registry import (
     structural,
     witness,
 )
-from gradcli.ops.structure import to_int
+from gradcli.ops.structure import detach, to_int
 from gradcli.ops.text import reduced_text
 
 TIES = (noted_kink("equal entries", "the whole gradient to the first of them"),)
@@ -254,25 +263,6 @@ def aminmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 # -- Medians and quantiles: entries of a certain rank, and what lies between two of them ---------
 
 
-def _lower_median(x: Any, ignore_nan: bool) -> Any:
-    flat = np.sort(np.ravel(x))
-    n = int(np.sum(~np.isnan(flat))) if flat.dtype.kind == "f" else flat.size
-    if n < flat.size and not (ignore_nan and n):
-        return flat.dtype.type(np.nan)
-    return flat[(n - 1) // 2] if n else np.float64(np.nan)
-
-
-lower_median = structural(
-    "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
-    public=False, dtype="number", static={"ignore_nan": False},
-    vjp=lambda cotangent, out, x, ignore_nan: equal_to_result_vjp(cotangent, out, x, None, False), backward="Median",
-    kinks=noted_kink("several entries equal to the median", "shared evenly among them"),
-    doc="torch.median of all entries: the lower one of two in the middle; of those that are "
-    "numbers, if NaN is ignored.",
-    carries=(),
-)
-
-
 def _valid(x: Any, axis: int) -> Any:
     """Return how many entries along an axis are numbers."""
     return sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=True)
@@ -286,7 +276,10 @@ def torch_median(
     if axis is None:
         if keepdims:
             raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here")
-        return lower_median(x, ignore_nan=ignore_nan)
+        # the equal entries share its gradient
+        middle = torch_median(vector_of(x), axis=0, ignore_nan=ignore_nan)[0]
+        chosen = equal(x, detach(middle))
+        return sum_(where(chosen, x, 0.0)) / sum_(where(chosen, 1.0, 0.0))
     if not x.shape:
         return x, argsort(x, axis=0)
     place = one_axis(axis, len(x.shape))

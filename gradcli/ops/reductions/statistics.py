@@ -22,7 +22,6 @@ from gradcli.ops.arrays.shapes import (
 from gradcli.ops.carrying import count
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
-from gradcli.ops.elementwise.logic import maximum
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import max_, mean, min_, std, sum_
 from gradcli.ops.registry import Number, declare, function, is_number, need_axes, one_axis
@@ -35,30 +34,20 @@ def _observations(x: Any) -> Any:
     return x if len(x.shape) == 2 else reshape(x, shape=(1, -1))
 
 
-def _weights(weights: Any, n: int) -> Any:
-    if tuple(weights.shape) != (n,):
-        shape = tuple(weights.shape)
-        raise ShapeError(f"cov: weights of shape {shape} for {n} observations")
-    return weights
-
-
 @function(
-    numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype",
-    torch="x, *, ddof|correction, fweights, aweights",
+    numpy="x|m, y, rowvar, bias, ddof, -fweights, -aweights, -dtype",
+    torch="x, *, ddof|correction, -fweights, -aweights",
 )
 def cov(
     x: Any,
     y: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
     *,
     rowvar: bool = True,
     bias: bool = False,
     ddof: Number = None,
 ) -> Any:
     """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by
-    default), observations counted (fweights) or weighted (aweights); infinite or not a number where
-    they are too few.
+    default); infinite or not a number where observations are too few.
 
     >>> cov(x)
     """
@@ -71,17 +60,8 @@ def cov(
         ]
     samples = concatenate(*rows, axis=0) if len(rows) > 1 else rows[0]
     lost = (0 if bias else 1) if ddof is None else ddof
-    weights = [_weights(w, samples.shape[1]) for w in (fweights, aweights) if w is not None]
-    if not weights:
-        deviation = weighted = _away(samples, 1)
-        left = samples.shape[1] - lost
-    else:
-        w = math.prod(weights[1:], start=weights[0])
-        total = sum_(w)
-        deviation = samples - reshape(matmul(samples, w), shape=(-1, 1)) / total
-        weighted = deviation * w
-        left = maximum(total - (lost if aweights is None else lost * sum_(w * aweights) / total), 0)
-    products = matmul(weighted, transpose(deviation, axes=(1, 0)))
+    deviation, left = _away(samples, 1), samples.shape[1] - lost
+    products = matmul(deviation, transpose(deviation, axes=(1, 0)))
     matrix = products * math.inf if is_number(left) and left <= 0 else products / left
     return reshape(matrix, shape=tuple(n for n in matrix.shape if n != 1))
 

@@ -34,7 +34,7 @@ _LEAST = -1e4  # beneath, SciPy and mpmath add up as many terms as there are pol
 def _polygamma(x: Any, n: int) -> Any:
     from scipy import special
 
-    if np.less(x, _LEAST).any():
+    if np.any(np.less(x, _LEAST) & np.isfinite(x)):
         raise EvaluationError(f"polygamma is computed from {_LEAST:g} on")
     return special.polygamma(n, x)[()] if n else special.digamma(x)
 
@@ -294,7 +294,8 @@ beta = elementwise(
 @function(
     forward=OfSciPy("betaln"),
     partials=(lambda out, x, y: digamma(x) - digamma(x + y), lambda out, x, y: digamma(y) - digamma(x + y)),
-    domain="x > 0 and y > 0", rounding=lambda m, out, x, y: 40 * m.abs(out) + _lost(m, x + y), ulps=400, carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+    domain="x > 0 and y > 0", rounding=lambda m, out, x, y: 40 * m.abs(out) + _lost(m, x + y), ulps=400,
+    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
 )
 def betaln(x: Any, y: Any) -> Any:
     """The logarithm of beta(x, y), without overflow."""

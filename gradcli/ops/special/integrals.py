@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops import extended
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
@@ -32,7 +31,7 @@ from gradcli.ops.registry import (
     nodes_for,
 )
 from gradcli.ops.special.gamma import gamma, in_sympy, lgamma, next_order
-from gradcli.ops.special.hypergeometric import hypergeometric
+from gradcli.ops.special.hypergeometric import hypergeometric, spherical_jn
 
 
 @function(
@@ -239,13 +238,11 @@ def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
 
 
 def _quotient_slope(out: Any, x: Any, n: int, turns: bool) -> Any:
-    """The second derivative is -f - 2*f'/u of the quotient f, in which nothing cancels near 0."""
     scale = PI if turns else 1.0
     if not n:
         return sine_quotient(x, n=1, turns=turns) * scale
-    safe = where(equal(x, 0), 1.0, x * scale)
-    second = -sine_quotient(x, n=0, turns=turns) - 2 * out / safe
-    return where(equal(x, 0), -1 / 3, second) * scale
+    second = spherical_jn(x * scale, n=2)
+    return (2 * second - sine_quotient(x, n=0, turns=turns)) / 3 * scale
 
 
 sine_quotient: Op = elementwise(
@@ -269,7 +266,7 @@ sine_quotient: Op = elementwise(
 
 @function(
     forward=lambda x: _quotient(x, 0, True), partials=(lambda out, x: sine_quotient(x, n=1, turns=True) * PI,),
-    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
+    ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
 )
 def sinc(x: Any) -> Any:
     """sin(pi*x)/(pi*x), and 1 at x = 0.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,35 @@ from gradcli.ops.registry import OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.special.gamma import in_sympy
 from gradcli.ops.text import ATOM
 
-_RIGHT = 103.0  # up to which SciPy has values of Bi
+_LEFT, _RIGHT = -1e5, 103.0  # between which SciPy has values of Airy's functions
 
 
 def _airy(x: Any, n: int, second: int) -> Any:
     from scipy import special
 
-    found = special.airy(x)[2 * second + n]
-    return np.where(np.greater(x, _RIGHT), math.inf, found)[()] if second else found
+    near = special.airy(np.clip(x, _LEFT, _RIGHT))[2 * second + n]
+    limit = math.inf if second else -0.0 if n else 0.0
+    far = np.vectorize(partial(_far_left, n=n, second=second), otypes=[np.asarray(near).dtype])
+    left = np.less(x, _LEFT)
+    waves = far(np.where(left, x, np.nan)) if left.any() else np.nan
+    return np.where(left, waves, np.where(np.greater(x, _RIGHT), limit, near))[()]
+
+
+def _far_left(x: float, n: int, second: int) -> float:
+    """Two terms of the asymptotic series, of a phase with all of its digits (DLMF 9.7.9)."""
+    from mpmath import cos, mpf, pi, root, sin, sqrt, workprec
+
+    if not math.isfinite(x):
+        return math.nan
+    with workprec(80 + 2 * math.frexp(x)[1]):
+        z = -mpf(x)
+        phase = 2 * z * sqrt(z) / 3
+        c, s = cos(phase - pi / 4), sin(phase - pi / 4)
+        waves = ((s, -c), (c, s)) if n else ((c, s), (-s, c))
+        wave, beside = waves[second]
+        term = mpf(-7 if n else 5) / 72 / phase
+        size = root(z, 4) if n else 1 / root(z, 4)
+        return float(size / sqrt(pi) * (wave + beside * term))
 
 
 def _airy_reference(m: Any, x: Any, n: int, second: int) -> Any:
@@ -38,7 +60,8 @@ def _airy_rounds(m: Any, out: Any, x: Any, n: int, second: int) -> Any:
     size = m.abs(x) + 1.0
     power = size * m.sqrt(size)
     wave = m.sqrt(m.sqrt(size)) if n else 1.0 / m.sqrt(m.sqrt(size))
-    return (200 + 8 * power) * m.where(m.less(x, 0.0), 2 * wave, m.abs(out))
+    waves = m.where(m.less(x, _LEFT), 4.0, 400.0 + 8 * power) * wave
+    return m.where(m.less(x, 0.0), waves, (200 + 8 * power) * m.abs(out))
 
 
 airy_function: Op = elementwise(
