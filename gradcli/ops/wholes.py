@@ -97,3 +97,77 @@ def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 SOLVE = Formulas(_solve, _solve_back)
+
+
+def _part(x: Any, upper: bool, strict: bool) -> Any:
+    """The entries on one side of the diagonal."""
+    return np.triu(x, int(strict)) if upper else np.tril(x, -int(strict))
+
+
+def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+    """The z with x @ z = y, of whose other triangle nothing is read."""
+    return solve_corrected(_part(x, upper, unitriangular) + unitriangular * np.eye(x.shape[-1]), y)
+
+
+def _triangular_back(
+    c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool
+) -> tuple[Any, Any]:
+    back = _substitute(transpose(x), c, not upper, unitriangular)
+    return _part(-product(back, transpose(out)), upper, unitriangular), back
+
+
+SOLVE_TRIANGULAR = Formulas(_substitute, _triangular_back)
+
+
+def _by_inverse(c: Any, x: Any) -> tuple[Any]:
+    return (
+        c[..., None, None]
+        * transpose(solve_corrected(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),
+    )
+
+
+SLOGDET = Formulas(
+    lambda x: np.linalg.slogdet(doubles_of(x)), lambda c, out, x: _by_inverse(c[1], x)
+)
+DET = Formulas(lambda x: np.linalg.det(doubles_of(x)), lambda c, out, x: _by_inverse(c * out, x))
+
+
+def _cholesky(x: Any, upper: bool) -> Any:
+    try:
+        found = np.linalg.cholesky(doubles_of(transpose(x) if upper else x))
+    except np.linalg.LinAlgError:
+        raise NotCovered("a matrix of so many entries that is not positive definite") from None
+    return transpose(found) if upper else found
+
+
+def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
+    """With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I.
+
+    Murray, 2016).
+    """
+    lower, by_l = (transpose(out), transpose(c)) if upper else (out, c)
+    inner = product(transpose(lower), by_l)
+    half = solve_corrected(transpose(lower), (np.tril(inner) + np.tril(inner, -1)) / 2)
+    slope = transpose(solve_corrected(transpose(lower), transpose(half)))
+    return ((slope + transpose(slope)) / 2,)
+
+
+CHOLESKY = Formulas(_cholesky, _cholesky_back)
+
+
+def _eigh_back(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
+    """dV = V W with W[i, j] = F[i, j]/(values[j] - values[i]), F = V.T dA V; the values change by
+    its diagonal.
+    """
+    (by_values, by_vectors), (values, vectors) = c, out
+    one = np.eye(values.shape[-1])
+    inner = by_values[..., None] * one
+    if np.any(by_vectors):
+        shares = product(transpose(vectors), by_vectors)
+        gaps = values[..., None, :] - values[..., :, None]
+        inner = inner + np.where(shares == 0, 0, shares * (1 - one) / (gaps + one))
+    slope = product(vectors, product(inner, transpose(vectors)))
+    return ((slope + transpose(slope)) / 2,)
+
+
+EIGH = Formulas(lambda x, UPLO: np.linalg.eigh(doubles_of(x), UPLO), _eigh_back)

@@ -43,12 +43,6 @@ def listing(lines: list[str], constants: Mapping[str, Any]) -> str:
     )
 
 
-def name_with_numbers(name: str, static: Mapping[str, Any]) -> str:
-    """An operation with those of its static parameters that are made of numbers."""
-    plain = [f"{key}={part!r}" for key, part in static.items() if _is_plain(part)]
-    return f"{name}[{', '.join(plain)}]" if plain else name
-
-
 def _constant_text(value: Any) -> str:
     """A constant: a number as it is, a function by its name, what is larger by its dtype
     and shape.
@@ -60,12 +54,6 @@ def _constant_text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return repr(value.item()) if not value.ndim else f"<{value.dtype} {value.shape}>"
     return str(getattr(value, "__name__", type(value).__name__))
-
-
-def _is_plain(part: Any) -> bool:
-    if isinstance(part, tuple):
-        return all(map(_is_plain, part))
-    return part is None or isinstance(part, (bool, int, float))
 
 
 # -- Arrays for results, taken again when nobody has them any more -------------------------------
@@ -284,7 +272,7 @@ class Source:
             forward = functools.partial(forward, **node.static)
         name = self.constant(forward)
         if not is_ufunc:
-            self.labels[name] = name_with_numbers(node.op.name, node.static)
+            self.labels[name] = node.op.name
         text = f"{name}({', '.join(operands)})"
         is_plain = is_ufunc or node.kind != FLOAT or node.op.outputs > 1
         return text if is_plain else f"as_float({text})"

@@ -286,11 +286,9 @@ def torch_repeat(x: Any, *, repeats: Any) -> Any:
 
 
 @function(
-    numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", memory="own"
+    numpy="x|a, repeats, axis, -output_size", torch="x, repeats, axis, *, -output_size", memory="own"
 )
-def repeat_interleave(
-    x: Any, *, repeats: Any, axis: int | None = None, output_size: int | None = None
-) -> Any:
+def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None) -> Any:
     """Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.
 
     >>> repeat(x, 2, axis=0)
@@ -301,10 +299,6 @@ def repeat_interleave(
     if len(counts) not in (1, n):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {n} entries")
     total = sum(counts) if len(counts) > 1 else counts[0] * n
-    if output_size not in (None, total):
-        raise ArgumentError(
-            f"repeat: the result has {total} entries along the axis, not {output_size}"
-        )
     if len(counts) == 1:
         spread = broadcast_to(
             reshape(x, shape=shape_with(x.shape, place, n, 1)),
@@ -491,7 +485,7 @@ def torch_pad(
 
 declare("""
     numpy:
-        repeat = repeat_interleave(x|a, repeats, axis, output_size)
+        repeat = repeat_interleave(x|a, repeats, axis, -output_size)
         meshgrid(***arrays, -copy, sparse, indexing)
         constant_pad_nd = torch_pad(x, pad, value; mode='constant')
     torch:

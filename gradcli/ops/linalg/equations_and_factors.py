@@ -99,7 +99,7 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
 solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
-    saves="x out", core_dims=(2, 2),
+    saves="x out", core_dims=(2, 2), extended=Whole("SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is "
     "not read. "
@@ -290,7 +290,7 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
-    static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx",
+    static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
     domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One "
     "triangle is read, and the gradient "
@@ -545,25 +545,13 @@ def lu_factor(x: Any) -> Any:
     return _pack(lower, upper), pivots_of(x)
 
 
-@function(results="LU pivots:int32 infos:int32", backward="LinalgLuFactorEx")
-def torch_lu(x: Any, *, get_infos: bool = False) -> Any:
-    """torch.lu: L and U in one matrix, LAPACK's pivots, and zeros if asked for."""
-    found = lu_factor(x)
-    return (*found, no_info(x)) if get_infos else found
-
-
 @function(results="P L U")
-def lu_unpack(
-    x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots: bool = True
-) -> tuple[Any, Any, Any]:
+def lu_unpack(x: Any, pivots: Index) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
     k = min(n, m)
-    return (
-        _matrix_of(pivots, n, x) if unpack_pivots else nothing(x),
-        with_unit_diagonal(tril(column_range(x, None, k))) if unpack_data else nothing(x),
-        triu(row_range(x, None, k)) if unpack_data else nothing(x),
-    )
+    lower = with_unit_diagonal(tril(column_range(x, None, k)))
+    return _matrix_of(pivots, n, x), lower, triu(row_range(x, None, k))
 
 
 @function(backward="LinalgLuSolve")
@@ -582,8 +570,8 @@ declare(f"""
     torch:
         linalg.lu = torch_linalg_lu({_A}, *, -pivot)
         linalg.lu_solve = lu_solve({_LU}, y|B, *, left, adjoint)
-        lu Tensor.lu = torch_lu({_A}, -pivot, get_infos)
+        lu Tensor.lu = lu_factor({_A}, -pivot, -get_infos)
         lu_factor({_A}, *, -pivot)
-        lu_unpack({_LU}, unpack_data, unpack_pivots)
+        lu_unpack({_LU}, -unpack_data, -unpack_pivots)
         lu_solve Tensor.lu_solve = lu_solve(y|b|input, {_LU})
 """)

@@ -15,6 +15,7 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshap
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -140,7 +141,7 @@ def _det_vjp(cotangent: Any, out: Any, x: Any) -> Any:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves="x", core_dims=(2,),
-    backward="LinalgDet",
+    backward="LinalgDet", extended=Whole("DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there). >>> log(det(A))",
     numpy="np.linalg.det({0})",
@@ -158,7 +159,8 @@ def _slogdet_vjp(cotangent: tuple[Any, Any], out: Any, x: Any) -> Any:
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), results="sign logabsdet",
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
-    saves="x", core_dims=(2,), domain="a regular matrix", backward="LinalgSlogdet", numpy="np.linalg.slogdet({0})",
+    saves="x", core_dims=(2,), domain="a regular matrix", backward="LinalgSlogdet",
+    extended=Whole("SLOGDET"), numpy="np.linalg.slogdet({0})",
 )
 def slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size, without overflow:

@@ -20,6 +20,7 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import greater, isnan, logical_and, logical_not, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import (
     as_column,
     as_row,
@@ -107,7 +108,7 @@ def _eigh_vjp(cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> Any:
 
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh", work=12, ends=_EQUAL_VALUES), vjp=_eigh_vjp, shape=_eigh_shape,
-    static={"UPLO": "L"}, results="eigenvalues eigenvectors", saves="out", core_dims=(2,), backward="LinalgEigh",
+    static={"UPLO": "L"}, results="eigenvalues eigenvectors", saves="out", core_dims=(2,), backward="LinalgEigh", extended=Whole("EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as "
     "NumPy has them: a "

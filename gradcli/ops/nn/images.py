@@ -355,11 +355,6 @@ def _convolutions(n: int) -> None:
                 windows, steps, gaps, sizes, further, around, strict=True
             )
         )
-        if min(lengths) < 1:
-            raise ShapeError(
-                f"{transposed}: nothing is left of axes of {windows} entries with a padding of "
-                f"{around}"
-            )
         rows = reshape(images, shape=(images.shape[0], groups, per_group, math.prod(windows)))
         filters = swapaxes(reshape(weight, shape=(groups, per_group, -1)), axis1=1, axis2=2)
         columns = reshape(
@@ -465,7 +460,7 @@ def _pooling(n: int) -> None:
     average, largest = f"avg_pool{n}d", f"max_pool{n}d"
     averaged = (
         "input, kernel_size, stride, padding, ceil_mode, count_include_pad"
-        + ", divisor_override" * (n > 1)
+        + ", -divisor_override" * (n > 1)
     )
 
     @function(average, torch=averaged, example=example(average))
@@ -477,16 +472,11 @@ def _pooling(n: int) -> None:
         padding: Any = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
-        divisor_override: Any = None,
     ) -> Any:
         """The means of windows over the last axes."""
         tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
-        if divisor_override == 0:
-            raise ArgumentError(f"{average}: divisor_override must not be 0")
         whole = reduce(np.multiply.outer, counts if count_include_pad else _inside(input, tables))
-        return _sum_windows(input, tables) / (
-            whole.astype(float) if divisor_override is None else float(divisor_override)
-        )
+        return _sum_windows(input, tables) / whole.astype(float)
 
     @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
     def extremes(
@@ -682,15 +672,6 @@ declare("""
 # back where they were found.
 
 
-def _within(at: Any, length: int, padding: str) -> Any:
-    """Coordinates brought back to the border of the image, as the padding says; constant on its
-    border and beyond.
-    """
-    if padding == "zeros":
-        return at
-    return where(less_equal(at, 0), 0.0, where(greater_equal(at, length - 1), length - 1.0, at))
-
-
 def _entries(x: Any, places: list[Any]) -> Any:
     """The entries of images at whole coordinates, 0 outside; places of shape (images, points)."""
     lengths = tuple(x.shape[2:])
@@ -709,13 +690,12 @@ def _entries(x: Any, places: list[Any]) -> Any:
     return where(reshape(inside, shape=(images, 1, points)), found, 0.0)
 
 
-@function()
+@function(torch="input, grid, mode, -padding_mode, align_corners")
 def grid_sample(
     input: Any,
     grid: Any,
     *,
     mode: Literal["bilinear", "nearest"] = "bilinear",
-    padding_mode: Literal["zeros", "border"] = "zeros",
     align_corners: bool | None = None,
 ) -> Any:
     """Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.
@@ -741,7 +721,6 @@ def grid_sample(
     for i, length in enumerate(lengths):
         unit = getitem(points, index=(..., n - 1 - i)) + 1
         at = unit * ((length - 1) / 2) if corners else (unit * length - 1) / 2
-        at = _within(at, length, padding_mode)
         taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
     terms = []
     for corner in itertools.product(*taps):

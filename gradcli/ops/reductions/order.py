@@ -15,12 +15,10 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops import carrying
-from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import (
-    laid_along,
     part_of,
     reshape,
-    shape_with,
     take_along,
     transpose,
     vector_of,
@@ -34,11 +32,10 @@ from gradcli.ops.elementwise.logic import (
     less,
     maximum,
     minimum,
-    not_equal,
     where,
 )
 from gradcli.ops.reductions.cumulative import rows_along
-from gradcli.ops.reductions.sums import AXES, max_, min_, sum_
+from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import (
     REQUIRED,
     Function,
@@ -48,10 +45,11 @@ from gradcli.ops.registry import (
     function,
     noted_kink,
     one_axis,
+    room_for,
     structural,
     witness,
 )
-from gradcli.ops.structure import detach, to_int
+from gradcli.ops.structure import to_int
 from gradcli.ops.text import reduced_text
 
 TIES = (noted_kink("equal entries", "the whole gradient to the first of them"),)
@@ -232,17 +230,15 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
 
 
 def _most_frequent(x: Any, axis: int) -> Any:
-    """The place of the last of the most frequent entries along an axis: the end of the longest run
-    of equal ones in their order.
-    """
+    """The place of the last of the most frequent entries along an axis."""
+    room_for(x.shape[axis], *x.shape)
     order = argsort(x, axis=axis)
     ordered = take_along(x, order, axis=axis)
-    numbers = laid_along(np.arange(float(x.shape[axis])), axis, len(x.shape))
-    new = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
-    begins = where(new, part_of(numbers, axis, 1, None), 0.0)
-    begins = concatenate(np.zeros(shape_with(x.shape, axis, 1)), begins, axis=axis)
-    lengths = numbers - take_along(begins, argcummax(begins, axis=axis), axis=axis)
-    return take_along(order, argmax(lengths, axis=axis, keepdims=True), axis=axis)
+    alike = equal(expand_dims(ordered, axis=axis), expand_dims(ordered, axis=axis + 1))
+    counts = sum_(where(alike, 1.0, 0.0), axis=axis)
+    first = argmax(counts, axis=axis, keepdims=True)
+    last = to_int(first + take_along(counts, first, axis=axis) - 1)
+    return take_along(order, last, axis=axis)
 
 
 @function(memory="own", results=PAIR, kinks=_LAST_TIES)
@@ -263,6 +259,25 @@ def aminmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 # -- Medians and quantiles: entries of a certain rank, and what lies between two of them ---------
 
 
+def _lower_median(x: Any, ignore_nan: bool) -> Any:
+    flat = np.sort(np.ravel(x))
+    n = int(np.sum(~np.isnan(flat))) if flat.dtype.kind == "f" else flat.size
+    if n < flat.size and not (ignore_nan and n):
+        return flat.dtype.type(np.nan)
+    return flat[(n - 1) // 2] if n else np.float64(np.nan)
+
+
+lower_median = structural(
+    "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
+    public=False, dtype="number", static={"ignore_nan": False},
+    vjp=lambda cotangent, out, x, ignore_nan: equal_to_result_vjp(cotangent, out, x, None, False), backward="Median",
+    kinks=noted_kink("several entries equal to the median", "shared evenly among them"),
+    doc="torch.median of all entries: the lower one of two in the middle; of those that are "
+    "numbers, if NaN is ignored.",
+    carries=(),
+)
+
+
 def _valid(x: Any, axis: int) -> Any:
     """Return how many entries along an axis are numbers."""
     return sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=True)
@@ -276,10 +291,7 @@ def torch_median(
     if axis is None:
         if keepdims:
             raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here")
-        # the equal entries share its gradient
-        middle = torch_median(vector_of(x), axis=0, ignore_nan=ignore_nan)[0]
-        chosen = equal(x, detach(middle))
-        return sum_(where(chosen, x, 0.0)) / sum_(where(chosen, 1.0, 0.0))
+        return lower_median(x, ignore_nan=ignore_nan)
     if not x.shape:
         return x, argsort(x, axis=0)
     place = one_axis(axis, len(x.shape))

@@ -144,19 +144,15 @@ def sem(x: Any, *, axis: Any = 0, ddof: Any = 1) -> Any:
 
 
 @function(public=False)
-def skew(x: Any, *, axis: Any = 0, bias: bool = True) -> Any:
+def skew(x: Any, *, axis: Any = 0) -> Any:
     """scipy.stats.skew: the third moment, standardized."""
-    n, value = count(x.shape, axis), _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
-    return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
+    return _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
 
 
 @function(public=False)
-def kurtosis(x: Any, *, axis: Any = 0, fisher: bool = True, bias: bool = True) -> Any:
+def kurtosis(x: Any, *, axis: Any = 0, fisher: bool = True) -> Any:
     """scipy.stats.kurtosis: the fourth moment, standardized, less 3."""
-    n = count(x.shape, axis)
     value = _moment(x, 4, axis) / square(_moment(x, 2, axis))
-    if not bias:
-        value = ((n * n - 1) * value - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)) + 3
     return value - 3 if fisher else value
 
 
@@ -189,8 +185,8 @@ declare("""
         stats.gmean = gmean(x|a, axis, -dtype, weights)
         stats.hmean = hmean(x|a, axis, -dtype, weights)
         stats.sem = sem(x|a, axis, ddof, -nan_policy)
-        stats.skew = skew(x|a, axis, bias, -nan_policy)
-        stats.kurtosis = kurtosis(x|a, axis, fisher, bias, -nan_policy)
+        stats.skew = skew(x|a, axis, -bias, -nan_policy)
+        stats.kurtosis = kurtosis(x|a, axis, fisher, -bias, -nan_policy)
         stats.entropy = stats_entropy(pk, qk, base, axis)
         stats.pearsonr = pearsonr(x, y)
 """)

@@ -315,3 +315,15 @@ def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
 
 
 logsumexp = by_rows(logarithm_of_sum)
+
+
+def median_from_below(m: Any, x: Any, ignore_nan: bool) -> Array:
+    """The lower one of the middle entries among those that are numbers; NaN if none is, or one is
+    not and NaN is not ignored.
+    """
+    numbers = sorted((v for v in entries(x) if m.plain(v) == m.plain(v)), key=m.plain)
+    if not numbers or not (ignore_nan or len(numbers) == np.size(x)):
+        return number(m.nan)
+    middle = numbers[(len(numbers) - 1) // 2]
+    m.tied("lower_median", [v for v in numbers if m.plain(v) == m.plain(middle)])
+    return number(middle)

@@ -276,7 +276,7 @@ def next_order(factor: Any = 1) -> Any:
     return lambda s, function, values, orders: factor * function(*values, orders[0] + 1)
 
 
-def _lost(m: Any, x: Any) -> Any:
+def _cancellation(m: Any, x: Any) -> Any:
     """The rounding of logarithms of gamma functions up to x, which SciPy takes from each other."""
     return 40 + 8 * (m.abs(x) + 2) * m.log(m.abs(x) + 2)
 
@@ -286,7 +286,7 @@ beta = elementwise(
     lambda out, x, y: out * (digamma(x) - digamma(x + y)), lambda out, x, y: out * (digamma(y) - digamma(x + y)),
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out",
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
-    rounding=lambda m, out, x, y: m.abs(out) * _lost(m, x + y), ulps=400,
+    rounding=lambda m, out, x, y: m.abs(out) * _cancellation(m, x + y), ulps=400,
     carries=((-math.inf, 0.0), (-math.inf, 0.0)),
 )
 
@@ -294,7 +294,7 @@ beta = elementwise(
 @function(
     forward=OfSciPy("betaln"),
     partials=(lambda out, x, y: digamma(x) - digamma(x + y), lambda out, x, y: digamma(y) - digamma(x + y)),
-    domain="x > 0 and y > 0", rounding=lambda m, out, x, y: 40 * m.abs(out) + _lost(m, x + y), ulps=400,
+    domain="x > 0 and y > 0", rounding=lambda m, out, x, y: 40 * m.abs(out) + _cancellation(m, x + y), ulps=400,
     carries=((-math.inf, 0.0), (-math.inf, 0.0)),
 )
 def betaln(x: Any, y: Any) -> Any:
@@ -309,7 +309,7 @@ binomial = elementwise(
     "out",
     domain="n > -1 and -1 < k < n + 1",
     doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)",
-    rounding=lambda m, out, n, k: m.abs(out) * _lost(m, n), ulps=400,
+    rounding=lambda m, out, n, k: m.abs(out) * _cancellation(m, n), ulps=400,
 )
 
 
