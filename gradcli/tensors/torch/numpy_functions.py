@@ -209,8 +209,10 @@ def _linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:  # fmt: skip
     """Numbers in equal distances between tensors."""
-    ends = [_float(tensor_of(end)) for end in np.broadcast_arrays(*map(tensor_of, (start, stop)))]
-    numbers, step = line(*ends, index(num), endpoint)
+    first, last = map(
+        _float, map(tensor_of, np.broadcast_arrays(tensor_of(start), tensor_of(stop)))
+    )
+    numbers, step = line(first, last, index(num), endpoint)
     made = np.moveaxis(numbers, 0, axis)
     made = made if dtype is None else made.astype(dtype)
     return (made, step) if retstep else made
