@@ -1008,7 +1008,7 @@ COMMANDS: dict[str, tuple[type[Request], str]] = {
     "check": (CheckRequest, "decide.checking:check"),
     "bound": (BoundRequest, "decide.ranges:bound"),
     "export": (ExportRequest, "decide.exporting:export"),
-    "repl": (ReplRequest, "repl.conversation:converse"),
+    "repl": (ReplRequest, "repl.commands:converse"),
     "functions": (FunctionsRequest, "decide.about:list_functions"),
     "help": (HelpRequest, "decide.about:explain_word"),
     "info": (InfoRequest, "decide.about:show_info"),
