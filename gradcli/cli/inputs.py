@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradcli.characters import normalize
-from gradcli.cli.request import CheckRequest, ExportRequest, Request
+from gradcli.cli.request import EXAMPLE, CheckRequest, ExportRequest, Request
 from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
 from gradcli.files.option_table import refuse_together
-from gradcli.inert import shell_command
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.bindings import Programs, as_equation
@@ -32,9 +31,7 @@ from gradcli.storage.whole_files import absolute, path_text
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
-    from gradcli.report.records import Failure
 
-_UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
 _PATH = re.compile(r"[\w./\\~: -]+")
 _OF_RECORDS = (".jsonl", ".ndjson")
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
@@ -64,21 +61,6 @@ class Inputs:
         from gradcli.files.stores import lines_of
 
         return lines_of(path, limits.length, stream=path not in self.found)
-
-
-def argument_text(argument: str) -> str:
-    """An argument as text, as it is read.
-
-    Raises UsageError for bytes that are no text in the encoding of the locale.
-    """
-    if not argument.isascii() and _UNREAD.search(argument):
-        encoding = sys.getfilesystemencoding()
-        letters = os.fsencode(argument).decode("utf-8", "backslashreplace")
-        help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
-        raise UsageError(
-            f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help=help
-        )
-    return normalize(argument)
 
 
 def is_stream(path: str) -> bool:
@@ -146,7 +128,7 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
     found = Words([], {}, {}, list(request.files))
     for argument in request.arguments:
         is_file = argument == "-" or (of_files and os.path.exists(argument))
-        text = argument if is_file else argument_text(argument)
+        text = argument if is_file else normalize(argument)
         binding = None if is_file else BINDING.match(text)
         if is_file or (of_files and binding is None and text.endswith((".grad", *_OF_RECORDS))):
             found.files.append(argument)
@@ -160,9 +142,6 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
     if found.files.count("-") > 1:
         raise UsageError("standard input is named twice")
     return found
-
-
-EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
 
 
 def eval_inputs(request: Request, *, equation: bool = False) -> Inputs:
@@ -199,7 +178,7 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
     others = [
         word
         for word in request.arguments
-        if os.path.exists(word) or argument_text(word) != expression
+        if os.path.exists(word) or normalize(word) != expression
     ]
     return request.but(expression=expression, arguments=others)
 
@@ -245,13 +224,11 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
         raise UsageError(
             "--at is about a --function", help="after -e, bindings follow as they are: x=1,2"
         )
-    if request.expression is not None:
-        argument_text(request.expression)
-    elif not files and usual.files:
+    if request.expression is None and not files and usual.files:
         files = matching(usual.files, usual.path)
-    elif not files and _is_fed():
+    elif request.expression is None and not files and _is_fed():
         files = ["-"]
-    elif not files:
+    elif request.expression is None and not files:
         help = "name files, or give an expression: gradcli check 'x**2*sin(x)'"
         listed = "the settings list functions: gradcli check --functions imports and runs them"
         raise UsageError("nothing to check", help=listed if usual.functions else help)
@@ -343,75 +320,6 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
         )
     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
     return error
-
-
-# -- What to type instead: commands that a mistake leads to, each valid as it stands -------------
-
-
-_LONGEST = 200  # characters of an expression that is repeated
-
-
-def add_file_help(failure: Failure, command: str, inputs: Inputs) -> None:
-    """Lead from the error of an expression to the file that has its name, or to formulas, if values
-    are all that it lacks.
-    """
-    if inputs.expression is None or inputs.files or len(inputs.expression) > _LONGEST:
-        return
-    text = inputs.expression.strip()
-    if os.path.isfile(text):
-        help = f"to read the file: {_command(command, '-f', text, *_bindings(inputs))}"
-    elif failure.message.startswith("no value for") and not inputs.bindings and has_formulas(text):
-        first = f"{failure.help}; " if failure.help else ""
-        help = f"{first}formulas need no values: {_command('diff', text)}"
-    else:
-        return
-    failure.help = failure.error.help = help
-
-
-def instead_of_nothing(inputs: Inputs) -> str | None:
-    """Return what to type for a program that defines something and asks for nothing."""
-    text = (inputs.expression or "").strip()
-    if inputs.files or not text or len(text) > _LONGEST:
-        return None
-    return (
-        f"its derivatives: {_command('diff', text, *_bindings(inputs))}"
-        if has_formulas(text)
-        else None
-    )
-
-
-def command_of(words: list[str]) -> str | None:
-    """The command that somebody means who gives none: what reads the file, or calculates with the
-    expression, of these words.
-    """
-    text, rest = words[0].strip(), words[1:]
-    if os.path.isfile(text):
-        return _command("eval", "-f", *words)
-    if len(text) > _LONGEST or any(word.startswith("--") for word in rest):
-        return None
-    if text.isidentifier():  # deriv 'x^3': a command that is none
-        meant = None if all(map(str.isidentifier, rest)) else command_of(rest)
-        return meant and f"did you mean {meant}?"
-    binds = any("=" in word for word in rest)
-    return _command("diff" if not binds and has_formulas(text) else "eval", *words)
-
-
-def has_formulas(text: str) -> bool:
-    """Return whether a text has derivatives as formulas."""
-    from gradcli.query.interface import differentiate
-
-    try:
-        return bool(differentiate(text, check=False).formulas)
-    except GradcliError:
-        return False
-
-
-def _bindings(inputs: Inputs) -> list[str]:
-    return [f"{name}={value}" for name, value in inputs.bindings.items()]
-
-
-def _command(*words: str) -> str:
-    return shell_command("gradcli", *words)
 
 
 # -- What there is to check in folders -----------------------------------------------------------

@@ -20,6 +20,7 @@ from gradcli.limits import Number
 from gradcli.ops.facts import Fixed
 
 Texts = tuple[str, ...]  # of an option that may be given again
+EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
 WORDS = "one of the words that it is shown with"  # of an option whose values these are
 _code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names an object in Python
 _UNSAID: Any = None  # for what follows from other options
@@ -983,21 +984,6 @@ class CacheRequest(Request):
 
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False
 
-
-# By the names of commands: the subjects of their options, for help.
-GROUPS = {
-    "check": {
-        "What is checked": "expression files input_format line changed_since over points "
-        "random_state",
-        "What is claimed": "grad grad_formula rtol atol convention",
-        "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by "
-        "forward functions order at",
-        "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",
-        "What fails": "fail_on baseline update allow_empty fail_fast config",
-        "How long it takes": "jobs timeout budget cache",
-        "Output": "reports output_format save verbose quiet color",
-    }
-}
 
 # By the names of commands: their options, and what runs them.
 COMMANDS: dict[str, tuple[type[Request], str]] = {
