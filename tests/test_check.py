@@ -60,18 +60,6 @@ def statuses(records):
     return [record["outcome"]["status"] for record in records]
 
 
-def test_the_mask_of_many_entries(call_cli, tmp_path):
-    x = np.linspace(1, 2, 300_000)
-    claim = np.cos(x)
-    claim[4711] *= 1.001
-    np.save(tmp_path / "x.npy", x)
-    np.save(tmp_path / "claim.npy", claim)
-    call_cli(
-        "check", "-e", "sum(sin(x))", "x=@x.npy", "--grad", "x=@claim.npy", "--save", "x=wrong.npy"
-    )
-    assert np.flatnonzero(np.load(tmp_path / "wrong.npy")).tolist() == [4711]
-
-
 # -- what is read
 
 

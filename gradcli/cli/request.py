@@ -364,7 +364,6 @@ class DiffRequest(Request):
         int, typer.Option(metavar="N", help="How many times, by each combination of names.")
     ] = 1
     files: Files = ()
-    input_format: InputFormat = None
     wrt: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression."),
@@ -399,7 +398,7 @@ class DiffRequest(Request):
     output_format: Annotated[
         str,
         typer.Option(
-            "--format", metavar="text|json|jsonl|latex|html", help="The form of the output."
+            "--format", metavar="text|json|jsonl|latex", help="The form of the output."
         ),
         WORDS,
     ] = "text"
@@ -740,13 +739,6 @@ class CheckRequest(Request):
         float | None,
         typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails."),
     ] = None
-    save: Annotated[
-        Texts,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="Write which entries of NAME are wrong, as booleans (with -e).",
-        ),
-    ] = ()
     reports: Annotated[
         Texts,
         typer.Option(
@@ -889,7 +881,6 @@ class ExportRequest(Request):
         ),
     ] = None
     files: Files = ()
-    input_format: InputFormat = None
     wrt: Wrt = None
     freeze: Freeze = ()
     seed: Seed = None

@@ -26,7 +26,6 @@ from gradcli.cli.inputs import (
 )
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import wanted_reports
-from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
@@ -337,7 +336,7 @@ class Cases(Work):
     def __init__(self, request: CheckRequest, functions: Work | None = None) -> None:
         usual = Configuration(request.config).of()
         super().__init__(request, check_inputs(request, usual))
-        targets, options = targets_of(request.save), self.file_options.of(None)
+        options = self.file_options.of(None)
         for path in self.inputs.files:
             self.file_options.of(
                 path
@@ -369,10 +368,8 @@ class Cases(Work):
                 self.programs.limits,
                 free=True,
             )
-        for option, given in (("--grad", self.claims), ("--save", targets)):
-            if given and request.expression is None:
-                raise UsageError(f"{option} is about an expression", help="give it with -e")
-        self.save = partial(save_masks, targets=targets) if targets else None
+        if self.claims and request.expression is None:
+            raise UsageError("--grad is about an expression", help="give it with -e")
         self.record_lines = CheckedLines(
             self.programs, self.names, None, request.rtol, request.atol
         )
@@ -499,7 +496,7 @@ class Cases(Work):
         options = replace(options, claims=self.claims)
         given = given_of([*self.request.grad, *self.request.grad_formula])
         for record in records_with_claims(
-            program, parsed, text, options, save=self.save, decide=self._check
+            program, parsed, text, options, decide=self._check
         ):
             record.given = given
             yield record
@@ -535,7 +532,7 @@ def check_options(request: CheckRequest, usual: Settings) -> Options:
             option_value("dtype", request.dtype, "--dtype")
     in_full = any(kind == "html" for kind, _ in wanted_reports(request, usual))
     return replace(
-        CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache and not request.save,
+        CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache,
         over=box_of(request.over, limits_of(request)), observer=_explain_what_is_wrong if in_full else None,
     )  # fmt: skip
 
