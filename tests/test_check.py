@@ -14,7 +14,6 @@ import tracemalloc
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gradcli.cli.exit_codes import run_guarded
