@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from glob import glob
@@ -32,7 +32,7 @@ from gradcli.storage.whole_files import absolute, path_text
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
 
-_PATH = re.compile(r"[\w./\\~: -]+")
+_PATH = re.compile(r"[\w./\\~:-]*[^\W\d][\w./\\~:-]*")
 _OF_RECORDS = (".jsonl", ".ndjson")
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
@@ -164,14 +164,9 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
     if request.function is not None:
         return request
     found = words_of(request, of_files=True)
-    claims = (*request.over, *request.grad, *request.grad_formula)
-    named = {
-        *found.bindings,
-        *(text.partition("=")[0] for text in claims),
-        *(names_of(request.wrt) or ()),
-    }
-    for text, _ in found.others:
-        _refuse_lost_path(text.strip(), named)
+    if not (found.bindings or request.over or request.grad or request.grad_formula):
+        for text, _ in found.others:
+            _refuse_lost_path(text)
     if request.expression is not None:
         found.others.insert(0, (request.expression, False))
     expression = found.expression()
@@ -183,21 +178,11 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
     return request.but(expression=expression, arguments=others)
 
 
-def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
-    """Raise UsageError for a text of names without values that a path could be: nothing would be
-    checked of what was meant.
+def _refuse_lost_path(text: str) -> None:
+    """Raise UsageError for a text that a path could be: nothing would be checked of what was
+    meant.
     """
-    if not _PATH.fullmatch(text):
-        return
-    from gradcli.language.calls import is_function
-
-    words = [word for word in re.split(r"\W+", text) if word]
-    free = [
-        word
-        for word in words
-        if word not in bound and not word[0].isdecimal() and not is_function(word)
-    ]
-    if any(len(word) > 1 for word in free) or (free == words and " " not in text):
+    if _PATH.fullmatch(text):
         raise UsageError(
             f"there is no file or folder '{text}'",
             help=f"it is an expression after -e: -e '{text}'",
@@ -300,8 +285,6 @@ def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
             )
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("there is no standard input, which '@-' names")
-        if sys.stdin.isatty():
-            say("reading data from the terminal; end with Ctrl-D")
         return read_within(sys.stdin.buffer, "standard input", limits)
 
     return read
@@ -454,18 +437,11 @@ def _refuse_nothing(request: Request) -> None:
         raise UsageError(
             "--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output"
         )
-    for option, text in (
-        ("--wrt", request.wrt),
-        ("--freeze", ",".join(request.freeze) if request.freeze else None),
-    ):
+    for option, text in (("--wrt", request.wrt), *(("--freeze", each) for each in request.freeze)):
         if text is not None and not all(name.strip() for name in text.split(",")):
-            wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
-            raise UsageError(
-                f"{option} {wrong}", help=f"write {option} x,y with names of the expression"
-            )
-    frozen = _frozen_names(request)
-    both = next((name for name in names_of(request.wrt) or () if name in frozen), None)
-    if both is not None:
+            raise UsageError(f"{option} {text!r} has an empty name", help=f"write {option} x,y")
+    both = next((name for name in names_of(request.wrt) or () if name in _frozen_names(request)), "")
+    if both:
         raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
 
 
