@@ -105,24 +105,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Put what gradients are found to be while a test runs among its properties, in JUnit's report
-    of the run, too.
-    """
-    testing = sys.modules.get("gradcli.functions.testing")
-    if testing is None:  # nobody has asked for a gradient
-        yield
-        return
-
-    def hear(pair: tuple[str, object]) -> None:
-        if pair not in item.user_properties:  # a test may ask many times
-            item.user_properties.append(pair)
-
-    with testing.heard_by(hear):
-        yield
-
-
-@pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """A test that is made of a function has no lines of its own to show: its failure is the
     report.

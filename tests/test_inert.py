@@ -149,7 +149,7 @@ def bounded(text, place):
 
 COMMANDS = {
     "eval": (FORMATS, evaluated),
-    "diff": (FORMULA_FORMATS, differentiated),
+    "diff": ([*FORMULA_FORMATS, "html"], differentiated),
     "bound": (BOUND_FORMATS, bounded),
 }
 
@@ -295,7 +295,7 @@ def test_any_text_is_read_back(command, kind):
 
 
 def test_every_format_has_its_reader():
-    assert set(READERS) == {*FORMATS, *FORMULA_FORMATS, *BOUND_FORMATS}
+    assert set(READERS) == {*FORMATS, *FORMULA_FORMATS, *BOUND_FORMATS, "html"}
 
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")

@@ -32,7 +32,7 @@ from gradcli.storage.whole_files import absolute, path_text
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
 
-_PATH = re.compile(r"[\w./\\~:-]*[^\W\d][\w./\\~:-]*")
+_PATH = re.compile(r"[\w./\\~: -]*[^\W\d][\w./\\~: -]*")
 _OF_RECORDS = (".jsonl", ".ndjson")
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
@@ -164,9 +164,15 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
     if request.function is not None:
         return request
     found = words_of(request, of_files=True)
-    if not (found.bindings or request.over or request.grad or request.grad_formula):
-        for text, _ in found.others:
-            _refuse_lost_path(text)
+    claims = (*request.over, *request.grad, *request.grad_formula)
+    named = {*found.bindings, *(text.partition("=")[0] for text in claims)}
+    for text, _ in found.others:
+        # of what was meant nothing would be checked
+        if _PATH.fullmatch(text.strip()) and named.isdisjoint(re.findall(r"\w+", text)):
+            raise UsageError(
+                f"there is no file or folder '{text.strip()}'",
+                help=f"it is an expression after -e: -e '{text.strip()}'",
+            )
     if request.expression is not None:
         found.others.insert(0, (request.expression, False))
     expression = found.expression()
@@ -176,17 +182,6 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
         if os.path.exists(word) or normalize(word) != expression
     ]
     return request.but(expression=expression, arguments=others)
-
-
-def _refuse_lost_path(text: str) -> None:
-    """Raise UsageError for a text that a path could be: nothing would be checked of what was
-    meant.
-    """
-    if _PATH.fullmatch(text):
-        raise UsageError(
-            f"there is no file or folder '{text}'",
-            help=f"it is an expression after -e: -e '{text}'",
-        )
 
 
 def _is_fed() -> bool:

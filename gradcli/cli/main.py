@@ -17,7 +17,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli import interrupts
 from gradcli.cli.request import COMMANDS, EXAMPLE
-from gradcli.errors import UsageError, did_you_mean
+from gradcli.errors import UsageError, suggestion
+from gradcli.inert import shell_command
 
 STYLE: dict[str, Any] = {
     "add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False,
@@ -140,9 +141,11 @@ class Commands(_Helped, TyperGroup):
             and args[0] not in self.names
             and not args[0].startswith("--")
         ):
+            close = suggestion(args[0], self.names, cutoff=0.6)
+            evaluated = shell_command("gradcli", "eval", *args)
             raise UsageError(
                 f"no such command: {args[0]}",
-                help=did_you_mean(args[0], self.names, f"an expression: {EXAMPLE}"),
+                help=f"did you mean {close}?" if close else f"to evaluate it: {evaluated}",
             )
         return super().resolve_command(ctx, args)
 

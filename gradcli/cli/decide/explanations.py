@@ -199,9 +199,14 @@ class Explanations(Evaluation):
         """Derivations for all values of the names, as `gradcli diff` has the formulas."""
         asked = replace(self.options, observer=derive)
         only_last = bool(self.inputs.files)  # the others are what the expression is made of
-        for record in Differentiation(
-            self.inputs, self.programs, asked, only_last=only_last
-        ).answers():
-            answer = Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
-            steps = {name: record.steps[name] for name in record.steps if name not in asked.freeze}
-            yield ShownExplanation(answer, steps=steps)
+        run = Differentiation(self.inputs, self.programs, asked, only_last=only_last)
+        for explanation in map(explanation_of, run.answers()):
+            for name in asked.freeze:
+                explanation.steps.pop(name, None)
+            yield explanation
+
+
+def explanation_of(record: DerivativeRecord) -> ShownExplanation:
+    """The derivations of a record alone."""
+    answer = Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
+    return ShownExplanation(answer, steps=record.steps)
