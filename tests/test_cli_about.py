@@ -98,9 +98,7 @@ def test_completion_is_shown_and_costs_nothing_otherwise(run_cli, cli_environmen
     assert "--show-completion" in run_cli("--help").stdout
     done = run_cli(env={**cli_environment, "_GRADCLI_COMPLETE": "source_zsh"})
     assert done.stdout.lstrip().startswith("#compdef gradcli")
-    script = (
-        "import gradcli.cli.main; print(gradcli.cli.main.app._add_completion)"
-    )
+    script = "import gradcli.cli.main; print(gradcli.cli.main.app._add_completion)"
     kept = {name: value for name, value in os.environ.items() if name != "_GRADCLI_COMPLETE"}
     done = subprocess.run(
         [sys.executable, "-c", script, "eval", "1"],

@@ -44,7 +44,7 @@ def test_a_simplifier_that_changes_the_function_is_not_believed(monkeypatch):
         general_formulas, "WAYS", (lambda raw, graph: raw * 2, general_formulas.plain)
     )
     record = gradcli.differentiate("x^3")
-    assert (record.derivative, record.verdict) == ({"x": "3*x**2"}, "agree")
+    assert (record.derivative, record.check.verdict) == ({"x": "3*x**2"}, "agree")
 
 
 @pytest.mark.parametrize(

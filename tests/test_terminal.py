@@ -115,9 +115,7 @@ FAILURES = """\
 
 {red}1 failed, 1 error, 1 passed, 1 xfailed in # s{off}
 """
-COLOURED = FAILURES.format(
-    red="\x1b[1;31m", caret="\x1b[31m", help="\x1b[36m", off="\x1b[0m"
-)
+COLOURED = FAILURES.format(red="\x1b[1;31m", caret="\x1b[31m", help="\x1b[36m", off="\x1b[0m")
 PLAIN = FAILURES.format(red="", caret="", help="", off="")
 
 

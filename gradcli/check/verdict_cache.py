@@ -99,5 +99,3 @@ def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
     if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
         VERDICTS.keep(key, json.dumps(asdict(check)).encode())
-
-

@@ -118,7 +118,9 @@ def _wrong_usage(error: Any) -> UsageError:
 
 
 def _options_of(error: Any) -> list[str]:
-    return [name for param in error.ctx.command.params for name in param.opts + param.secondary_opts]
+    return [
+        name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
+    ]
 
 
 def _silence(stream: Any) -> None:

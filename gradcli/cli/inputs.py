@@ -177,9 +177,7 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
         found.others.insert(0, (request.expression, False))
     expression = found.expression()
     others = [
-        word
-        for word in request.arguments
-        if os.path.exists(word) or normalize(word) != expression
+        word for word in request.arguments if os.path.exists(word) or normalize(word) != expression
     ]
     return request.but(expression=expression, arguments=others)
 
@@ -412,13 +410,9 @@ def kind_by_suffix(
             help=f"the suffixes are {', '.join(suffixes)}",
         )
     if given is not None and given not in suffixes[suffix]:
-        own = next((s for s, kinds in suffixes.items() if given in kinds), None)
-        help = (
-            f"leave {option} out"
-            if own is None
-            else f"leave {option} out, or write --out {os.path.splitext(out)[0]}{own}"
+        raise UsageError(
+            f"--out {out} and {option} {given} contradict each other", help=f"leave {option} out"
         )
-        raise UsageError(f"--out {out} and {option} {given} contradict each other", help=help)
     return given or suffixes[suffix][0]
 
 
@@ -435,7 +429,9 @@ def _refuse_nothing(request: Request) -> None:
     for option, text in (("--wrt", request.wrt), *(("--freeze", each) for each in request.freeze)):
         if text is not None and not all(name.strip() for name in text.split(",")):
             raise UsageError(f"{option} {text!r} has an empty name", help=f"write {option} x,y")
-    both = next((name for name in names_of(request.wrt) or () if name in _frozen_names(request)), "")
+    both = next(
+        (name for name in names_of(request.wrt) or () if name in _frozen_names(request)), ""
+    )
     if both:
         raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
 

@@ -71,13 +71,8 @@ class Command(_Helped, TyperCommand):
             name, value, _ = word.partition("=") if is_long else (word, "", "")
             if (option := options.get(name)) is not None:
                 if option in once and not ctx.resilient_parsing:
-                    names = [
-                        max(names, key=len)
-                        for names in (option.opts, option.secondary_opts)
-                        if names
-                    ]
                     raise UsageError(
-                        f"{' or '.join(names)} is given twice", help="leave one of them out"
+                        f"{option.opts[0]} is given twice", help="leave one of them out"
                     )
                 if not getattr(option, "multiple", False):
                     once.add(option)

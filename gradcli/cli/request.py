@@ -397,9 +397,7 @@ class DiffRequest(Request):
     ] = None
     output_format: Annotated[
         str,
-        typer.Option(
-            "--format", metavar="text|json|jsonl|latex", help="The form of the output."
-        ),
+        typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output."),
         WORDS,
     ] = "text"
     dialect: Dialect = None

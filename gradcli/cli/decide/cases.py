@@ -495,9 +495,7 @@ class Cases(Work):
         program.foresee(text_lines(text))
         options = replace(options, claims=self.claims)
         given = given_of([*self.request.grad, *self.request.grad_formula])
-        for record in records_with_claims(
-            program, parsed, text, options, decide=self._check
-        ):
+        for record in records_with_claims(program, parsed, text, options, decide=self._check):
             record.given = given
             yield record
         self.names.add(program.scope)

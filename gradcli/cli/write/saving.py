@@ -107,9 +107,7 @@ class SavedArrays:
             )
             return
         try:
-            _write_all(
-                self.targets, {name: _array_of(record, name) for name in self.targets}
-            )
+            _write_all(self.targets, {name: _array_of(record, name) for name in self.targets})
         except GradcliError as error:
             record.error = Failure.of(error)
             return
