@@ -349,11 +349,6 @@ def test_the_caret_stands_below_what_is_meant():
     assert inert.display_width(shown[0][: shown[0].index("?")]) == shown[1].index("^")
 
 
-@pytest.mark.parametrize(("word", "offered"), TABLES["words of a shell"])
-def test_words_that_a_shell_may_be_offered(word, offered):
-    assert inert.is_one_word(word) == offered
-
-
 @pytest.mark.parametrize("depth", [3, 64])
 def test_json_of_ids(depth):
     value = -0.5

@@ -18,7 +18,7 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from gradcli.cli.repl.commands import run_command
+from gradcli.cli.repl.commands import COMMANDS, run_command
 from gradcli.cli.repl.prompt import Completing, history_file, talk
 from gradcli.cli.repl.session import Session
 from gradcli.cli.request import ReplRequest
@@ -45,7 +45,7 @@ def typed(keys: str, history: Path | None = None) -> list[str]:
     recording = Recording()
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
-        assert talk(recording, history, input=pipe, output=DummyOutput()) == 0
+        assert talk(recording, history, COMMANDS, input=pipe, output=DummyOutput()) == 0
     return recording.typed
 
 
@@ -83,7 +83,7 @@ def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "folder").mkdir()
 
     def offered(text: str) -> list[str]:
-        found = Completing(Recording()).get_completions(Document(text), CompleteEvent())
+        found = Completing(Recording(), COMMANDS).get_completions(Document(text), CompleteEvent())
         return [offer.text for offer in found]
 
     assert offered("x = @da") == ["ta.npy", "ta.txt"]

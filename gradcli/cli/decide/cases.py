@@ -455,9 +455,7 @@ class Cases(Work):
                 drawing = drawing or "rand" in source.text
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
-                    wanted = line in ours or (
-                        self.request.line is not None and _touches(statement, ours)
-                    )
+                    wanted = line in ours
                     asked = isinstance(statement, (Query, Assertion, GradcliError))
                     if asked and not wanted and not drawing:
                         continue
@@ -499,16 +497,6 @@ class Cases(Work):
             record.given = given
             yield record
         self.names.add(program.scope)
-
-
-def _touches(statement: Statement | GradcliError, lines: range) -> bool:
-    """Return whether a statement stands in one of these lines, though it may begin above them."""
-    source, span = statement.source, statement.span
-    if source is None or span is None:
-        return False
-    return (
-        source.position(span.start)[0] < lines.stop and lines.start <= source.position(span.end)[0]
-    )
 
 
 def _unreadable(error: GradcliError, path: str) -> Record:

@@ -41,7 +41,7 @@ def converse(request: ReplRequest) -> int:
         with interrupts.staying():
             for text in first:
                 session.feed(text)
-            return talk(session, history_file() if request.history else None)
+            return talk(session, history_file() if request.history else None, COMMANDS)
     code = FINE
     for texts in (first, inputs()):
         for text in texts:

@@ -17,7 +17,6 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from gradcli.cli.exit_codes import FINE
-from gradcli.cli.repl.commands import COMMANDS
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.notation import GREEK
 from gradcli.query.catalogue import function_names
@@ -58,8 +57,8 @@ class Completing(Completer):
     moment, and those of functions.
     """
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, session: Session, commands: Iterable[str]) -> None:
+        self.session, self.commands = session, commands
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
@@ -74,7 +73,7 @@ class Completing(Completer):
         start = word[0].lstrip()
         known = {
             **{name: name for name in (*self.session.known_names(), *sorted(function_names()))},
-            **{f":{name}": f":{name}" for name in COMMANDS},
+            **{f":{name}": f":{name}" for name in self.commands},
             **LETTERS,
         }
         found = [known[start]] if start in LETTERS else []
@@ -121,11 +120,11 @@ def keys(completer: Completer) -> KeyBindings:
     return bindings
 
 
-def talk(session: Session, history: Path | None, **streams: Any) -> int:
+def talk(session: Session, history: Path | None, commands: Iterable[str], **streams: Any) -> int:
     """Read, compute and show until the end; the exit code is that of a session, whose mistakes are
     told where they are made.
     """
-    completer = Completing(session)
+    completer = Completing(session, commands)
     reader: PromptSession[str] = PromptSession(
         history=InMemoryHistory() if history is None else FileHistory(str(history)),
         completer=completer, complete_while_typing=False, multiline=True,

@@ -16,7 +16,7 @@ from typing import Self
 
 from gradcli.cli.inputs import assignment
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.results import is_styled, prepare, report_outcome
+from gradcli.cli.write.results import hint, is_styled, prepare, report_outcome
 from gradcli.errors import UsageError, one_of
 from gradcli.files.settings import Settings
 from gradcli.inert import one_line
@@ -201,13 +201,11 @@ class Progress:
             self.clear()
             self.shown = one_line(self.line(), get_terminal_size().columns - 1)
             self.next = time.monotonic() + 1 / 8
-            sys.stderr.write(self.shown)
-            sys.stderr.flush()
+            hint(self.shown)
 
     def clear(self) -> None:
         if self.shown:
-            sys.stderr.write(f"\r{' ' * len(self.shown)}\r")
-            sys.stderr.flush()
+            hint(f"\r{' ' * len(self.shown)}\r")
             self.shown = ""
 
 

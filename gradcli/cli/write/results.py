@@ -65,6 +65,12 @@ def say(text: str) -> None:
         print(inert_lines(text), file=sys.stderr, flush=True)
 
 
+def hint(text: str) -> None:
+    """Text beside the output that keeps to its line: how far the work is."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
 def put_rows(text: str) -> None:
     """Rows, whose lines are broken between words on a terminal, or for who asks for columns."""
     if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
