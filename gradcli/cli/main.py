@@ -71,9 +71,7 @@ class Command(_Helped, TyperCommand):
             name, value, _ = word.partition("=") if is_long else (word, "", "")
             if (option := options.get(name)) is not None:
                 if option in once and not ctx.resilient_parsing:
-                    raise UsageError(
-                        f"{option.opts[0]} is given twice", help="leave one of them out"
-                    )
+                    raise UsageError(f"{name} is given twice", help="leave one of them out")
                 if not getattr(option, "multiple", False):
                     once.add(option)
                 prepared.append(word)

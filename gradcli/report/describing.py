@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -77,7 +78,9 @@ def relative(file: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _relative(file: str, current: Path) -> str:
-    path = Path(real(file))
+    path = Path(file)
+    with suppress(ValueError):  # no file can have its name
+        path = Path(real(file))
     root = repository(path.parent) or Path(real(current))
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
