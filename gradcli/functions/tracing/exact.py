@@ -392,7 +392,6 @@ def _part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> Va
         entries=(said.size, said.size),
         worst=claim.worst,
         reason=claim.reason,
-        mask=claim.mask,
     )
     part.wrong = 0 if claim.wrong is None else claim.wrong[0]
     if engine is not None:
