@@ -174,10 +174,10 @@ class _Function:
                 found = self._floats_at([moved.get(i, x) for i, x in enumerate(self.arguments)])
                 return [found[place] for place in places]
             # copies, for they may share the memory of what is moved back
-            return self.at(
-                moved,
-                lambda given: [self._floats_at(given)[place].array.copy() for place in places],
+            copies: list[Any] = self.at(
+                moved, lambda given: [y.array.copy() for y in self._floats_at(given)]
             )
+            return [copies[place] for place in places]
 
         return Subject(run, self.arrays, self.names, lambda _name, _value, numbers: numbers)
 
