@@ -24,7 +24,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import backward
+from gradcli.graph.sweep import alike, backward, join, may_join, split
 from gradcli.graph.transforms import vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
@@ -73,6 +73,16 @@ class Bounded(Carried):
 
     def is_zero(self) -> bool:
         return self.error is None and not np.any(self.value)
+
+    @staticmethod
+    def join(numbers: Sequence[Bounded]) -> Bounded:
+        errors = [0.0 if x.error is None else x.error for x in numbers]
+        values = np.array([x.value for x in numbers])
+        return Bounded(values, np.array(errors) if any(errors) else None, numbers[0].arithmetic)
+
+    def split(self) -> list[Bounded]:
+        errors = [None] * len(self.value) if self.error is None else self.error
+        return [Bounded(x, e or None, self.arithmetic) for x, e in zip(self.value, errors)]
 
 
 class Names:
@@ -542,8 +552,18 @@ def _values_with_bounds(
     nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str
 ) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
+    order, domain, table = reachable(nodes), Bounds(leaves, Arithmetic(precision)), dict[Expr, Any]()
     with np.errstate(all="ignore"):
-        return interpret(reachable(nodes), Bounds(leaves, Arithmetic(precision)))
+        for group in alike(order) if may_join(order, [Bounded]) else [order]:
+            op = group[0].op
+            if group is order or op is None or len(group) == 1:
+                interpret(group, domain, table)
+                continue
+            columns = zip(*[node.operands for node in group], strict=True)
+            operands = [join([table[x] for x in column if x is not None]) for column in columns]
+            found = domain.operation(group[0], op, operands)
+            table.update(zip(group, split(found, len(group)), strict=True))
+        return table
 
 
 def error_bounds(

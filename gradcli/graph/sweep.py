@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, Protocol
 
 import numpy as np
@@ -126,8 +128,72 @@ def backward(
             ]
         return contributions(node, wanted, cotangent, values, times)
 
-    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, pull)
+    started = {node: seed for node, seed in seeds.items() if node in needed}
+    if not may_join(order, started.values()):
+        sweep(order, started, pull)
+        return found
+    passed = {node: [seed] for node, seed in started.items()}  # to each node, until it is complete
+    for group in reversed(alike(order, needed)):
+        ready: dict[int, list[Any]] = {}
+        for node in group:
+            if node in passed:
+                ready.setdefault(len(passed[node]), []).append(node)
+        for nodes in ready.values():
+            cotangent = reduce(add, map(join, zip(*map(passed.pop, nodes), strict=True)))
+            if not targets.isdisjoint(nodes):
+                found.update(zip(nodes, split(cotangent, len(nodes)), strict=True))
+            columns = list(zip(*[node.operands for node in nodes], strict=True))
+            wanted = tuple(map(needed.__contains__, nodes[0].operands))
+            if True not in wanted:
+                continue
+            values = [join([*map(value_of, column)]) for column in [nodes, *columns]]
+            parts = contributions(nodes[0], wanted, cotangent, values, times)
+            for operands, part in zip(columns, parts, strict=False):
+                for operand, own in zip(operands, split(part, len(nodes)), strict=True):
+                    if own is not None:
+                        passed.setdefault(operand, []).append(own)
     return found
+
+
+# -- Single numbers of which the same is made: long texts have thousands, which are computed as one
+# array of them.
+
+
+_MANY = 300  # nodes from which on that is faster
+
+
+def may_join(order: Sequence[Any], values: Iterable[Any]) -> bool:
+    """Return True if there are many nodes, all of them single numbers, and values can be joined."""
+    return (
+        len(order) > _MANY
+        and all(hasattr(value, "join") for value in values)
+        and not any(node.shape or None in node.operands for node in order)
+    )
+
+
+def join(values: Sequence[Any]) -> Any:
+    """Return single numbers as one array."""
+    return values[0] if len(values) == 1 else values[0].join(values)
+
+
+def split(value: Any, count: int) -> Sequence[Any]:
+    return [value] * count if count == 1 or value is None else value.split()
+
+
+def alike(order: Iterable[Any], needed: Any = frozenset()) -> list[list[Any]]:
+    """Return nodes in groups of which the same is made, at the same depth, of what comes before.
+
+    needed  those to which derivatives flow
+    """
+    depths: dict[Any, int] = {}
+    groups: dict[Any, list[Any]] = {}
+    for node in order:
+        op, operands = node.op, node.operands
+        depth = depths[node] = 1 + max(map(depths.__getitem__, operands), default=0)
+        key = [o if o.is_constant else (o.kind, o in needed) for o in operands]
+        same = op is None or (op.elementwise and op.partials is not None and not node.static)
+        groups.setdefault((depth, op if same else node, node in needed, *key), []).append(node)
+    return sorted(groups.values(), key=lambda group: depths[group[0]])
 
 
 def sweep(
