@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ _FAINT = (
 _TOLD = 400_000  # bits beneath 1 to which a number is told
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
-ENOUGH = {"float32": 3, "float16": 1}
+ENOUGH = {"f": 3, "e": 1}  # of floats with fewer bits
 
 
 _RULE_WRONG = "the rule is wrong: without any rounding it still differs from the reference"
@@ -41,6 +41,19 @@ _AT_A_GAP = "the derivative exists, as a limit, but the chain rule meets a kink 
 NO_TROUBLES = Troubles()
 
 Told = tuple[Verdict, str | None]  # with the reason
+
+
+@cache
+def _facts_of(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return the distance of 1 from the next float, and the smallest normal one."""
+    info = np.finfo(dtype)
+    return float(info.eps), float(info.smallest_normal)
+
+
+@lru_cache(16)
+def _power(m: Any, precision: int, exponent: int) -> Any:
+    """Return a power of ten at the precision that a context has."""
+    return m.mpf(10) ** exponent
 
 
 class Comparison:
@@ -63,13 +76,12 @@ class Comparison:
         self.reference, self.engine = (np.ravel(part).tolist() for part in (reference, engine))
         self.computed = np.ravel(computed).astype(float).tolist()
         self.bounds = np.ravel(np.broadcast_to(bounds, self.shape)).astype(float).tolist()
-        self._share = m.mpf(10) ** -_RULE
-        self._grain = (
-            m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
-        )  # what the working precision leaves open, as a share of a bound
+        self._share = _power(m, m.prec, -_RULE)
         self.dtype = np.asarray(computed).dtype
         self.floats: np.dtype[Any] = self.dtype if self.dtype.kind == "f" else np.dtype(float)
-        self.epsilon = float(np.finfo(self.floats).eps)
+        self.epsilon, self.smallest = _facts_of(self.floats)
+        # what the working precision leaves open, as a share of a bound
+        self._grain = _power(m, m.prec, _GUARD - m.dps) / _EPSILON
         self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
         told = list(map(self._entry, in_time(range(len(self.computed)))))
         self.verdicts = [verdict for verdict, _ in told]
@@ -153,7 +165,7 @@ class Comparison:
     def _is_open(self, i: int, size: Any) -> bool:
         slack = known = self.slack(i)
         if self.radii:
-            known = self.radii[i] * self.m.mpf(10) ** _KNOWN
+            known = self.radii[i] * _power(self.m, self.m.prec, _KNOWN)
             if not self.radii[i] <= self._share * max(abs(self.engine[i]), size) + slack:
                 return True
         return bool(
@@ -162,6 +174,8 @@ class Comparison:
 
     def _nearest_float(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
+        if self.floats == float:
+            return float(exact)
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.floats))
 
@@ -236,7 +250,7 @@ class Comparison:
             for i, verdict in enumerate(self.verdicts)
             if verdict in _COMPARED and (i not in self.sides or self.sides[i].limit is not None)
         }
-        enough = ENOUGH.get(str(self.dtype), _ENOUGH)
+        enough = ENOUGH.get(self.dtype.char, _ENOUGH)
         for i, (_, relative) in errors.items():  # each by itself, however large its neighbours are
             if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
                 self.verdicts[i] = Verdict.ILL_CONDITIONED
@@ -314,7 +328,7 @@ class Comparison:
         bound = self.bounds[i]
         known = self.radii[i] if self.radii else self.slack(i) if bound > _FAINT else 0
         if off <= bound < math.inf and abs(self.reference[i]) <= min(
-            known, self.m.mpf(10) ** -20 * bound
+            known, _power(self.m, self.m.prec, -20) * bound
         ):
             if self.computed[i]:
                 self.zeros.add(i)
@@ -325,7 +339,7 @@ class Comparison:
 
     def _underflows(self, i: int) -> bool:
         """Return True if the truth is too small for a float to have all its digits."""
-        return bool(0 < abs(self.reference[i]) < float(np.finfo(self.floats).smallest_normal))
+        return bool(0 < abs(self.reference[i]) < self.smallest)
 
 
 def _leave_unexamined(sides: Sides) -> Told:

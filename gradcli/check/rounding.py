@@ -24,7 +24,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import alike, backward, join, may_join, split
+from gradcli.graph.sweep import alike, backward, may_join, split, together
 from gradcli.graph.transforms import vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
@@ -81,8 +81,10 @@ class Bounded(Carried):
         return Bounded(values, np.array(errors) if any(errors) else None, numbers[0].arithmetic)
 
     def split(self) -> list[Bounded]:
-        errors = [None] * len(self.value) if self.error is None else self.error
-        return [Bounded(x, e or None, self.arithmetic) for x, e in zip(self.value, errors)]
+        errors = np.broadcast_to(0.0 if self.error is None else self.error, self.shape)
+        return [
+            Bounded(x, e or None, self.arithmetic) for x, e in zip(self.value, errors, strict=True)
+        ]
 
 
 class Names:
@@ -560,7 +562,7 @@ def _values_with_bounds(
                 interpret(group, domain, table)
                 continue
             columns = zip(*[node.operands for node in group], strict=True)
-            operands = [join([table[x] for x in column if x is not None]) for column in columns]
+            operands = [together(column, table.__getitem__) for column in columns]
             found = domain.operation(group[0], op, operands)
             table.update(zip(group, split(found, len(group)), strict=True))
         return table

@@ -146,7 +146,7 @@ def backward(
             wanted = tuple(map(needed.__contains__, nodes[0].operands))
             if True not in wanted:
                 continue
-            values = [join([*map(value_of, column)]) for column in [nodes, *columns]]
+            values = [together(column, value_of) for column in [nodes, *columns]]
             parts = contributions(nodes[0], wanted, cotangent, values, times)
             for operands, part in zip(columns, parts, strict=False):
                 for operand, own in zip(operands, split(part, len(nodes)), strict=True):
@@ -174,6 +174,11 @@ def may_join(order: Sequence[Any], values: Iterable[Any]) -> bool:
 def join(values: Sequence[Any]) -> Any:
     """Return single numbers as one array."""
     return values[0] if len(values) == 1 else values[0].join(values)
+
+
+def together(nodes: Sequence[Any], value_of: Callable[[Any], Any]) -> Any:
+    """Return the values of nodes as one array, or of the constant that all of them are."""
+    return value_of(nodes[0]) if nodes[0].is_constant else join([*map(value_of, nodes)])
 
 
 def split(value: Any, count: int) -> Sequence[Any]:
