@@ -174,7 +174,7 @@ class Comparison:
 
     def _nearest_float(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
-        if self.floats == float:
+        if self.floats == np.float64:
             return float(exact)
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.floats))

@@ -554,7 +554,11 @@ def _values_with_bounds(
     nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str
 ) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
-    order, domain, table = reachable(nodes), Bounds(leaves, Arithmetic(precision)), dict[Expr, Any]()
+    order, domain, table = (
+        reachable(nodes),
+        Bounds(leaves, Arithmetic(precision)),
+        dict[Expr, Any](),
+    )
     with np.errstate(all="ignore"):
         for group in alike(order) if may_join(order, [Bounded]) else [order]:
             op = group[0].op
