@@ -425,16 +425,22 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
     right = np.broadcast_to(right, found.shape)
-    off, size = np.abs(found - right), np.abs(right)
-    relative = np.divide(off, size, out=np.zeros(off.shape), where=off != 0)
+    off, size = np.abs(np.asarray(found - right)), np.asarray(np.abs(right))
+    largest, room = float(np.max(off)), _OF_ALL * np.mean(size)
+    if not (largest <= room or np.all(off <= _OF_ALL * size + room)):
+        return None
+    relative = off / size
     worst = int(np.argmax(relative))
+    if math.isnan(relative.flat[worst]):  # of zeros that are right
+        relative = np.where(off == 0, 0.0, relative)
+        worst = int(np.argmax(relative))
     share = float(relative.flat[worst])
-    if not (share <= _OF_ENTRY and np.all(off <= _OF_ALL * (size + np.mean(size)))):
+    if not share <= _OF_ENTRY:
         return None
     check = VariableCheck(
         Verdict.AGREE,
         source,
-        float(np.max(off)) * _FINER,
+        largest * _FINER,
         share * _FINER,
         digits_of(share * _FINER),
         (found.size, found.size),

@@ -68,9 +68,8 @@ class Reals(Opened):
     def is_zero(self) -> bool:
         return all(map(surely_zero, self.array.ravel()))
 
-    @staticmethod
-    def join(numbers: Sequence[Reals]) -> Reals:
-        return Reals(numbers[0].m, np.array([x.array[()] for x in numbers], dtype=object))
+    def join(self, numbers: Sequence[Reals]) -> Reals:
+        return Reals(self.m, np.array([x.array[()] for x in numbers], dtype=object))
 
     def split(self) -> list[Reals]:
         return [Reals(self.m, np.array(x, dtype=object)) for x in self.array]

@@ -24,7 +24,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import alike, backward, may_join, split, together
+from gradcli.graph.sweep import alike, backward, together
 from gradcli.graph.transforms import vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
@@ -74,17 +74,13 @@ class Bounded(Carried):
     def is_zero(self) -> bool:
         return self.error is None and not np.any(self.value)
 
-    @staticmethod
-    def join(numbers: Sequence[Bounded]) -> Bounded:
-        errors = [0.0 if x.error is None else x.error for x in numbers]
-        values = np.array([x.value for x in numbers])
-        return Bounded(values, np.array(errors) if any(errors) else None, numbers[0].arithmetic)
+    def join(self, numbers: Sequence[Bounded]) -> Bounded:
+        values, errors = zip(*[(x.value, x.error or 0.0) for x in numbers], strict=True)
+        return self.arithmetic.bounded(np.array(values), np.array(errors))
 
     def split(self) -> list[Bounded]:
-        errors = np.broadcast_to(0.0 if self.error is None else self.error, self.shape)
-        return [
-            Bounded(x, e or None, self.arithmetic) for x, e in zip(self.value, errors, strict=True)
-        ]
+        errors = plus(self.error, np.zeros(self.shape))
+        return [*map(self.arithmetic.bounded, self.value, errors)]
 
 
 class Names:
@@ -168,7 +164,7 @@ class Arithmetic:
             own = (8 * self.total * np.abs(part) if is_float(part) else None for part in out)
             rows = zip(out, error, own, strict=True)
             return tuple(
-                self._with_bound(part, plus(np.where(np.isnan(e), np.inf, e), more))
+                self.bounded(part, plus(np.where(np.isnan(e), np.inf, e), more))
                 for part, e, more in rows
             )
         error = plus(error, self.rounding(op, out, values, static))
@@ -176,7 +172,7 @@ class Arithmetic:
             self.overflown = self.overflown or all(map(is_finite, filter(is_float, values)))
             if error is not None:
                 error = self._of_infinities(op, out, values, errors, static, error)
-        result = self._with_bound(out, error)
+        result = self.bounded(out, error)
         if op.carries == () and not op.ulps and not op.elementwise:
             result.among = values[0]
         elif op.algebra == "reshaping" or op.leaves_unchanged:
@@ -185,7 +181,7 @@ class Arithmetic:
             result.error = self._told_apart(operands, values, result.error)
         return result
 
-    def _with_bound(self, value: Any, error: Any) -> Bounded:
+    def bounded(self, value: Any, error: Any) -> Bounded:
         """A value with its error, None where that is nothing."""
         return Bounded(value, error if error is not None and _any(error) else None, self)
 
@@ -550,26 +546,22 @@ class Bounds(Domain[Bounded]):
         return self.arithmetic.apply(op, operands, node.static)
 
 
-def _values_with_bounds(
+def _valuesboundeds(
     nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str
 ) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
-    order, domain, table = (
-        reachable(nodes),
-        Bounds(leaves, Arithmetic(precision)),
-        dict[Expr, Any](),
-    )
+    order, domain = reachable(nodes), Bounds(leaves, Arithmetic(precision))
+    table: dict[Expr, Any] = {}
     with np.errstate(all="ignore"):
-        for group in alike(order) if may_join(order, [Bounded]) else [order]:
-            op = group[0].op
-            if group is order or op is None or len(group) == 1:
+        for node, group in alike(order).items():
+            if len(group) == 1:
                 interpret(group, domain, table)
-                continue
-            columns = zip(*[node.operands for node in group], strict=True)
-            operands = [together(column, table.__getitem__) for column in columns]
-            found = domain.operation(group[0], op, operands)
-            table.update(zip(group, split(found, len(group)), strict=True))
-        return table
+            elif node not in table:
+                columns = zip(*[x.operands for x in group], strict=True)
+                operands = [together(column, table.__getitem__) for column in columns]
+                whole = domain.operation(node, node.op, operands)
+                table.update(zip(group, whole.split(), strict=True))
+        return interpret(order, domain, table)
 
 
 def error_bounds(
@@ -580,7 +572,7 @@ def error_bounds(
 
     The last is whether something on the way to these is not finite, though what it is made of is.
     """
-    table = _values_with_bounds([root], leaves, precision)
+    table = _valuesboundeds([root], leaves, precision)
     top = table[root]
     start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
     with np.errstate(all="ignore"):
@@ -633,7 +625,7 @@ def branches(
             return None
         results, bounds = list[Any](), list[Any]()
         for way in ways:
-            table = _values_with_bounds(way, leaves, precision)
+            table = _valuesboundeds(way, leaves, precision)
             parts = [table[x] for x in way]
             results.append([np.ravel(part.value) for part in parts])
             allowed = (part.arithmetic.allowance(part, np.shape(part.value)) for part in parts)
@@ -656,7 +648,7 @@ def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> li
 
 def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bool:
     """Return True if rounding in a precision decides a condition, or an entry of it."""
-    return bool(np.any(_values_with_bounds([condition], leaves, precision)[condition].error))
+    return bool(np.any(_valuesboundeds([condition], leaves, precision)[condition].error))
 
 
 def _each_way(
@@ -669,7 +661,7 @@ def _each_way(
     comparisons = [
         node for node in reachable(nodes) if node.op is not None and node.op.algebra == "comparison"
     ]
-    table = _values_with_bounds(nodes, leaves, precision) if comparisons else {}
+    table = _valuesboundeds(nodes, leaves, precision) if comparisons else {}
     unsure = sorted(
         (node for node in comparisons if np.any(table[node].error)), key=lambda node: node.index
     )

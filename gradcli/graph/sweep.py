@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
-from operator import add
 from typing import Any, Protocol
 
 import numpy as np
@@ -128,77 +126,53 @@ def backward(
             ]
         return contributions(node, wanted, cotangent, values, times)
 
-    started = {node: seed for node, seed in seeds.items() if node in needed}
-    if not may_join(order, started.values()):
-        sweep(order, started, pull)
-        return found
-    passed = {node: [seed] for node, seed in started.items()}  # to each node, until it is complete
-    for group in reversed(alike(order, needed)):
-        ready: dict[int, list[Any]] = {}
-        for node in group:
-            if node in passed:
-                ready.setdefault(len(passed[node]), []).append(node)
-        for nodes in ready.values():
-            cotangent = reduce(add, map(join, zip(*map(passed.pop, nodes), strict=True)))
-            if not targets.isdisjoint(nodes):
-                found.update(zip(nodes, split(cotangent, len(nodes)), strict=True))
-            columns = list(zip(*[node.operands for node in nodes], strict=True))
-            wanted = tuple(map(needed.__contains__, nodes[0].operands))
-            if True not in wanted:
-                continue
-            values = [together(column, value_of) for column in [nodes, *columns]]
-            parts = contributions(nodes[0], wanted, cotangent, values, times)
-            for operands, part in zip(columns, parts, strict=False):
-                for operand, own in zip(operands, split(part, len(nodes)), strict=True):
-                    if own is not None:
-                        passed.setdefault(operand, []).append(own)
+    adjoints = {node: seed for node, seed in seeds.items() if node in needed}
+    groups = alike(order, needed) if all(hasattr(seed, "join") for seed in seeds.values()) else {}
+    made: dict[Any, Sequence[Any]] = {}  # what nodes pass back whose turn has not come
+
+    def pull_alike(node: Any, cotangent: Any) -> Sequence[Any]:
+        if node in targets or len(groups[node]) == 1:
+            return pull(node, cotangent)
+        if node not in made:
+            nodes = [node, *[x for x in groups[node] if x in adjoints]]
+            columns = zip(*[(x, *x.operands) for x in nodes], strict=True)
+            values = [together(column, value_of) for column in columns]
+            wanted = tuple(map(needed.__contains__, node.operands))
+            whole = cotangent.join([cotangent, *map(adjoints.get, nodes[1:])])
+            parts = contributions(node, wanted, whole, values, times)
+            rows = [[None] * len(nodes) if part is None else part.split() for part in parts]
+            made.update(zip(nodes, zip(*rows, strict=True), strict=True))
+        return made.pop(node)
+
+    sweep([*groups] or order, adjoints, pull_alike if groups else pull)
     return found
 
 
-# -- Single numbers of which the same is made: long texts have thousands, which are computed as one
-# array of them.
+_MANY = 300  # single numbers from which on it is faster to compute those together that are alike
 
 
-_MANY = 300  # nodes from which on that is faster
+def alike(order: Sequence[Any], needed: Any = frozenset()) -> dict[Any, list[Any]]:
+    """Return nodes with those of which the same is made, each after what it is made of; none, where
+    there are few nodes, or not only single numbers.
 
-
-def may_join(order: Sequence[Any], values: Iterable[Any]) -> bool:
-    """Return True if there are many nodes, all of them single numbers, and values can be joined."""
-    return (
-        len(order) > _MANY
-        and all(hasattr(value, "join") for value in values)
-        and not any(node.shape or None in node.operands for node in order)
-    )
-
-
-def join(values: Sequence[Any]) -> Any:
-    """Return single numbers as one array."""
-    return values[0] if len(values) == 1 else values[0].join(values)
+    needed  those to which derivatives flow
+    """
+    if len(order) < _MANY or any(node.shape or None in node.operands for node in order):
+        return {}
+    depths: dict[Any, int] = {}
+    groups: dict[Any, list[Any]] = {}
+    for node in order:
+        depths[node] = 1 + max(map(depths.__getitem__, node.operands), default=0)
+        same = node.op is not None and node.op.partials is not None and not node.static
+        key = [o if o.is_constant else (o.kind, o in needed) for o in node.operands]
+        groups.setdefault((depths[node], node.op if same else node, *key), []).append(node)
+    return {x: group for _, group in sorted(groups.items(), key=lambda g: g[0][0]) for x in group}
 
 
 def together(nodes: Sequence[Any], value_of: Callable[[Any], Any]) -> Any:
     """Return the values of nodes as one array, or of the constant that all of them are."""
-    return value_of(nodes[0]) if nodes[0].is_constant else join([*map(value_of, nodes)])
-
-
-def split(value: Any, count: int) -> Sequence[Any]:
-    return [value] * count if count == 1 or value is None else value.split()
-
-
-def alike(order: Iterable[Any], needed: Any = frozenset()) -> list[list[Any]]:
-    """Return nodes in groups of which the same is made, at the same depth, of what comes before.
-
-    needed  those to which derivatives flow
-    """
-    depths: dict[Any, int] = {}
-    groups: dict[Any, list[Any]] = {}
-    for node in order:
-        op, operands = node.op, node.operands
-        depth = depths[node] = 1 + max(map(depths.__getitem__, operands), default=0)
-        key = [o if o.is_constant else (o.kind, o in needed) for o in operands]
-        same = op is None or (op.elementwise and op.partials is not None and not node.static)
-        groups.setdefault((depth, op if same else node, node in needed, *key), []).append(node)
-    return sorted(groups.values(), key=lambda group: depths[group[0]])
+    values = [*map(value_of, nodes)]
+    return values[0] if nodes[0].is_constant else values[0].join(values)
 
 
 def sweep(

@@ -76,7 +76,7 @@ def back(
             flows = (
                 live if op.ulps else live * (slope != 0)
             )  # to the entries that the result is one of
-            return [(wide * slope, off * np.abs(slope), flows)]
+            return [(wide * slope, off * np.abs(slope) if held.follows_errors else off, flows)]
         if isinstance(rule, Entrywise) and rule.partials:
             slopes = [
                 (

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -90,7 +90,10 @@ class StandIns:
         self.follows_errors = self.dtype is LONG_DOUBLE
         self.is_wide = WIDER and self.follows_errors
         self.made: dict[Any, Any] = {}  # values of nodes, with what their slopes are made of
-        self.random = np.random.default_rng(7)
+
+    @cached_property
+    def random(self) -> np.random.Generator:
+        return np.random.default_rng(7)
 
     def contradict(self, derivative_of: str) -> None:
         self.wrong = (
