@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,19 +43,6 @@ NO_TROUBLES = Troubles()
 Told = tuple[Verdict, str | None]  # with the reason
 
 
-@cache
-def _facts_of(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Return the distance of 1 from the next float, and the smallest normal one."""
-    info = np.finfo(dtype)
-    return float(info.eps), float(info.smallest_normal)
-
-
-@lru_cache(16)
-def _power(m: Any, precision: int, exponent: int) -> Any:
-    """Return a power of ten at the precision that a context has."""
-    return m.mpf(10) ** exponent
-
-
 class Comparison:
     """The verdict of every entry of one array.
 
@@ -76,12 +63,14 @@ class Comparison:
         self.reference, self.engine = (np.ravel(part).tolist() for part in (reference, engine))
         self.computed = np.ravel(computed).astype(float).tolist()
         self.bounds = np.ravel(np.broadcast_to(bounds, self.shape)).astype(float).tolist()
-        self._share = _power(m, m.prec, -_RULE)
+        self._share = m.mpf(10) ** -_RULE
+        self._grain = (
+            m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
+        )  # what the working precision leaves open, as a share of a bound
         self.dtype = np.asarray(computed).dtype
         self.floats: np.dtype[Any] = self.dtype if self.dtype.kind == "f" else np.dtype(float)
-        self.epsilon, self.smallest = _facts_of(self.floats)
-        # what the working precision leaves open, as a share of a bound
-        self._grain = _power(m, m.prec, _GUARD - m.dps) / _EPSILON
+        info = np.finfo(self.floats)
+        self.epsilon, self.smallest = float(info.eps), float(info.smallest_normal)
         self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
         told = list(map(self._entry, in_time(range(len(self.computed)))))
         self.verdicts = [verdict for verdict, _ in told]
@@ -165,7 +154,7 @@ class Comparison:
     def _is_open(self, i: int, size: Any) -> bool:
         slack = known = self.slack(i)
         if self.radii:
-            known = self.radii[i] * _power(self.m, self.m.prec, _KNOWN)
+            known = self.radii[i] * self.m.mpf(10) ** _KNOWN
             if not self.radii[i] <= self._share * max(abs(self.engine[i]), size) + slack:
                 return True
         return bool(
@@ -174,8 +163,6 @@ class Comparison:
 
     def _nearest_float(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
-        if self.floats == np.float64:
-            return float(exact)
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.floats))
 
@@ -327,15 +314,14 @@ class Comparison:
         off = abs(self.m.mpf(self.computed[i]) - self.reference[i])
         bound = self.bounds[i]
         known = self.radii[i] if self.radii else self.slack(i) if bound > _FAINT else 0
-        if off <= bound < math.inf and abs(self.reference[i]) <= min(
-            known, _power(self.m, self.m.prec, -20) * bound
-        ):
+        size = abs(self.reference[i])
+        if off <= bound < math.inf and size <= known and size <= self.m.mpf(10) ** -20 * bound:
             if self.computed[i]:
                 self.zeros.add(i)
             return float(off), 0.0  # a true zero has no relative error
-        if not self.reference[i]:
+        if not size:
             return float(off), math.inf if off else 0.0
-        return float(off), float(off / abs(self.reference[i]))
+        return float(off), float(off / size)
 
     def _underflows(self, i: int) -> bool:
         """Return True if the truth is too small for a float to have all its digits."""
@@ -425,17 +411,12 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
     right = np.broadcast_to(right, found.shape)
-    off, size = np.abs(np.asarray(found - right)), np.asarray(np.abs(right))
-    largest, room = float(np.max(off)), _OF_ALL * np.mean(size)
-    if not (largest <= room or np.all(off <= _OF_ALL * size + room)):
-        return None
-    relative = off / size
-    worst = int(np.argmax(relative))
-    if math.isnan(relative.flat[worst]):  # of zeros that are right
-        relative = np.where(off == 0, 0.0, relative)
-        worst = int(np.argmax(relative))
+    off, size = np.abs(found - right), np.abs(right)
+    relative = np.divide(off, size, out=np.zeros(off.shape), where=off != 0)
+    worst, largest, room = int(np.argmax(relative)), float(np.max(off)), _OF_ALL * np.mean(size)
     share = float(relative.flat[worst])
-    if not share <= _OF_ENTRY:
+    near = largest <= room or np.all(off <= _OF_ALL * size + room)
+    if not (share <= _OF_ENTRY and near):
         return None
     check = VariableCheck(
         Verdict.AGREE,

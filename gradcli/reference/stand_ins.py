@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -132,7 +132,8 @@ class StandIns:
         shape = _shape_of(operands)
         size = math.prod(shape)
         count = _SOME_OF_A_LOOP if self.is_wide or op.ulps <= 1 else _SOME_OF_A_FUNCTION
-        places = _spread(size, count)
+        # from the first to the last
+        places = np.arange(count if size else 0) * (size - 1) // (count - 1)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
@@ -320,12 +321,6 @@ class StandIns:
         return (
             size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
         )
-
-
-@lru_cache
-def _spread(size: int, count: int) -> Any:
-    """Return some places, from the first to the last."""
-    return np.unique(np.linspace(0, size - 1, count if size else 0).astype(int))
 
 
 def _has_loop(op: Op, operands: Sequence[Any], static: Static) -> bool:
