@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -306,10 +307,13 @@ class Arithmetic:
     def rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return the error of an operation's own rounding; None where nothing is rounded."""
         rounds = (op.ulps or callable(op.rounding)) and is_float(out)
-        if not rounds or self._is_exact(op, out, values):
+        exact = rounds and self._exact(op, out, values)
+        if not rounds or (not np.ndim(exact) and exact):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
-        return found if found is None or op.linear else found + self.underflow(op, out, values)
+        if found is not None and not op.linear:
+            found = found + self.underflow(op, out, values)
+        return found if found is None or not np.ndim(exact) else np.where(exact, 0.0, found)
 
     def own(
         self,
@@ -370,18 +374,21 @@ class Arithmetic:
                 )
         return np.where(lost, 4 * self.smallest * np.where(np.isfinite(factor), factor, 1.0), 0.0)
 
-    def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
-        """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
+    def _exact(self, op: Op, out: Any, values: list[Any]) -> Any:
+        """Return which results of arithmetic have not been rounded, as the 2 - 1 of an exponent."""
         compounds = op.algebra == "product of entries"
         sums = op.rounding in ("terms", "partial sums")
         adds = op.integral and (compounds or sums) and len(values) == 1
         by_entries = op.integral and op.elementwise and op.algebra != "power"
-        if not (adds or by_entries or op is chain) or not all(map(_is_whole, [out, *values])):
+        if not (adds or by_entries or op is chain):
             return False
-        if adds and not compounds:
-            return bool(np.sum(np.abs(values[0])) < 1 / self.unit)
-        most = np.max(np.abs(out), initial=0.0) if np.ndim(out) else abs(out)
-        return bool(most < 1 / self.unit)
+        if not adds and np.ndim(out):
+            whole = [x == np.rint(x) for x in [out, *values]]
+            return functools.reduce(operator.and_, whole, np.abs(out) < 1 / self.unit)
+        if not all(map(_is_whole, [out, *values])):
+            return False
+        sizes = np.abs(values[0]) if adds and not compounds else np.max(np.abs(out), initial=0.0)
+        return bool(np.sum(sizes) < 1 / self.unit)
 
 
 def outwards(x: Any, error: Any) -> Any:
@@ -546,7 +553,7 @@ class Bounds(Domain[Bounded]):
         return self.arithmetic.apply(op, operands, node.static)
 
 
-def _valuesboundeds(
+def _values_with_bounds(
     nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str
 ) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
@@ -572,7 +579,7 @@ def error_bounds(
 
     The last is whether something on the way to these is not finite, though what it is made of is.
     """
-    table = _valuesboundeds([root], leaves, precision)
+    table = _values_with_bounds([root], leaves, precision)
     top = table[root]
     start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
     with np.errstate(all="ignore"):
@@ -625,7 +632,7 @@ def branches(
             return None
         results, bounds = list[Any](), list[Any]()
         for way in ways:
-            table = _valuesboundeds(way, leaves, precision)
+            table = _values_with_bounds(way, leaves, precision)
             parts = [table[x] for x in way]
             results.append([np.ravel(part.value) for part in parts])
             allowed = (part.arithmetic.allowance(part, np.shape(part.value)) for part in parts)
@@ -648,7 +655,7 @@ def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> li
 
 def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bool:
     """Return True if rounding in a precision decides a condition, or an entry of it."""
-    return bool(np.any(_valuesboundeds([condition], leaves, precision)[condition].error))
+    return bool(np.any(_values_with_bounds([condition], leaves, precision)[condition].error))
 
 
 def _each_way(
@@ -661,7 +668,7 @@ def _each_way(
     comparisons = [
         node for node in reachable(nodes) if node.op is not None and node.op.algebra == "comparison"
     ]
-    table = _valuesboundeds(nodes, leaves, precision) if comparisons else {}
+    table = _values_with_bounds(nodes, leaves, precision) if comparisons else {}
     unsure = sorted(
         (node for node in comparisons if np.any(table[node].error)), key=lambda node: node.index
     )
