@@ -99,10 +99,8 @@ class Cluster(Here):
     def _hold_versions(self) -> None:
         """Raise EvaluationError unless all workers have this version of gradcli."""
         ours = import_module("gradcli").__version__
-        try:
+        with self._in_words():
             found = self.client.run(_version)
-        except Exception as error:
-            raise self._lost_error(error) from None
         if not found:
             raise InputError(
                 f"the scheduler at {self.address} has no workers",
@@ -134,22 +132,8 @@ class Cluster(Here):
         except (GradcliError, GeneratorExit, KeyboardInterrupt):
             raise
         except Exception as error:
-            raise self._lost_error(error) from None
-
-    def _lost_error(self, error: Exception) -> EvaluationError:
-        kind, said = type(error).__name__, first_line(error)
-        if kind == "KilledWorker":
-            return EvaluationError(
-                f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it"
-            )
-        if (
-            isinstance(error, OSError)
-            or "Cancelled" in kind
-            or "Closed" in kind
-            or "Timeout" in kind
-        ):
-            return EvaluationError(f"the scheduler at {self.address} is gone: {said}")
-        return EvaluationError(f"a worker failed: {kind}: {said}")
+            said = f"{type(error).__name__}: {first_line(error)}"
+            raise EvaluationError(f"the cluster at {self.address} failed: {said}") from None
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
