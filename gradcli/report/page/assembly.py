@@ -5,9 +5,6 @@ is, and a script that plays it.
 from __future__ import annotations
 
 import math
-import struct
-import zlib
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -44,22 +41,17 @@ PHASES = {
     "end": "Gradient",
 }
 _INFIX = frozenset(["+", "-", "*", "/", "**", "@", "^", "<", ">", "<=", ">=", "==", "!="])
-_LISTED = 12  # links, or contributions, beside which further ones are folded
-_MOST_NUMBERS = 200_000  # of arrays that a page writes out
+_MOST_NUMBERS = 50_000  # of arrays that a page writes out
 _ROWS = 24  # of the picture of a long vector, at most
-_ABOVE, _BELOW, _NOT_FINITE = (232, 125, 30), (45, 125, 220), (160, 80, 190)
 
 
 class PlayedStep(NamedTuple):
-    """A step of the player; the last node in its focus is the one whose details are shown, ``part``
-    what is passed back.
-    """
+    """A step of the player; the last node in its focus is the one whose details are shown."""
 
     phase: str
     focus: Sequence[int]
     words: str
     equation: str = ""
-    part: Contribution | None = None
 
 
 class Section:
@@ -71,14 +63,8 @@ class Section:
         self.explanation, self.digits, self.prefix = explanation, digits, prefix
         self.users = explanation.users()
         self.arrived = explanation.contributions_by_node()
+        self.leaving = explanation.leaving()
         self.steps = [*self._steps()]
-        self.reached: dict[int, int] = {}  # the steps in which nodes have their whole adjoints
-        for number, step in enumerate(self.steps):
-            if step.phase in ("seed", "backward"):
-                self.reached[step.focus[-1]] = number
-        passed = [(number, step.part) for number, step in enumerate(self.steps) if step.part]
-        self.arriving = group_pairs((each[1].operand, each) for each in passed)
-        self.leaving = group_pairs((each[1].node, each) for each in passed)
         self.most = min(
             LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes))
         )  # entries of an array that is written out
@@ -111,7 +97,7 @@ class Section:
             count[each.operand] += 1
             words, equation = self._backward(each)
             words += self._arrival(each.operand, count[each.operand])
-            yield PlayedStep("backward", (each.node, each.operand), words, equation, each)
+            yield PlayedStep("backward", (each.node, each.operand), words, equation)
         if explanation.gradients:
             leaves = [
                 node.id
@@ -225,23 +211,31 @@ class Section:
         yield f"<h2>Node {node.id}: {code(text)}</h2>"
         yield note(self._kind(node))
         yield "<h3>Value</h3>" + self._array("value", node.value)
-        yield "<h3>Adjoint</h3>" + self._adjoint(node)
+        yield "<h3>Adjoint</h3>" + (
+            note("none: no derivative is asked for through this node")
+            if node.adjoint is None
+            else self._array("adjoint", node.adjoint)
+        )
         if node.operands:
             yield "<h3>Made of</h3>" + self._links(dict.fromkeys(node.operands))
         if node.id in self.users:
             yield "<h3>Used by</h3>" + self._links(self.users[node.id])
-        yield self._arriving(node)
-        outgoing = self.leaving.get(node.id)
-        if outgoing:
-            passed = "".join(
-                f'<div class="pass" data-step="{step}">{self._passed_text(each)}</div>'
-                for step, each in outgoing
-            )
-            yield from_step(outgoing[0][0], f"<h3>Passes back</h3>{passed}")
+        arrived = self.arrived.get(node.id, [])
+        if len(arrived) > 1:
+            yield f"<h3>Arrives: {len(arrived)} contributions, added</h3>"
+            yield f"<p>together {code(self.number(node.adjoint))}</p>"
+        elif arrived:
+            yield "<h3>Arrives</h3>"
+        for each in arrived:
+            passed = code(self.number(each.passed))
+            yield f'<div class="pass">from {self.link(each.node)} {passed}</div>'
+        if node.id in self.leaving:
+            yield "<h3>Passes back</h3>"
+        for each in self.leaving.get(node.id, ()):
+            yield f'<div class="pass">{self._passed_text(each)}</div>'
         gradient = self.explanation.gradients.get(node.name or "") if node.op == "leaf" else None
         if gradient is not None:
-            heading = f"<h3>{xml_text(f'd/d{node.name} by paths')}</h3>"
-            yield from_step(self.reached.get(node.id, 0), heading + self.paths(gradient))
+            yield f"<h3>{xml_text(f'd/d{node.name} by paths')}</h3>{self.paths(gradient)}"
 
     def _kind(self, node: ExplainedNode) -> str:
         own = {
@@ -259,41 +253,8 @@ class Section:
         ]
         return " · ".join(filter(None, parts))
 
-    def _adjoint(self, node: ExplainedNode) -> str:
-        if node.adjoint is None:
-            reasons = {"frozen": "it is held", "const": "a constant has no derivative"}
-            return note(
-                f"none: {reasons.get(node.op, 'no derivative is asked for through this node')}"
-            )
-        step = self.reached.get(node.id, 0)
-        return (
-            f'<p class="note" data-until="{step}" hidden="">comes with step {step}, in the '
-            "backward pass</p>" + from_step(step, self._array("adjoint", node.adjoint))
-        )
-
     def _links(self, ids: Iterable[int]) -> str:
-        return _fold([*map(self.link, ids)], "node", ", ")
-
-    def _arriving(self, node: ExplainedNode) -> str:
-        if node.id == self.explanation.result and self.explanation.backward:
-            text = "<h3>Arrives</h3><p>the seed: this is the result</p>"
-            return from_step(self.reached[node.id], text)
-        parts = self.arriving.get(node.id)
-        if not parts:
-            return ""
-        text, many = "<h3>Arrives</h3>", len(parts) > 1
-        if many:
-            total = code(self.number(node.adjoint))
-            text = (
-                f"<h3>Arrives: {len(parts)} contributions, added</h3>"
-                f'<p data-step="{self.reached[node.id]}">together {total}</p>'
-            )
-        rows = [
-            f'<div class="pass" data-step="{step}">from {self.link(each.node)} '
-            f"{code(self.number(each.passed))}{f' ({place} of {len(parts)})' * many}</div>"
-            for place, (step, each) in enumerate(parts, 1)
-        ]
-        return from_step(parts[0][0], text + _fold(rows, "contribution"))
+        return ", ".join(map(self.link, ids))
 
     def _passed_text(self, each: Contribution) -> str:
         text = f"to {self.link(each.operand)}"
@@ -349,9 +310,9 @@ class Section:
         label = f"Heat map of the {what}, {'×'.join(map(str, array.shape))}, {ends}"
         side = max(2, min(16, 320 // cells.shape[1]))
         return (
-            f'{line}<figure class="heat"><img alt="" width="{side * cells.shape[1]}" '
-            f'height="{side * cells.shape[0]}" src="{_picture(cells)}">'
-            f'<figcaption class="note">{xml_text(label)}</figcaption>'
+            f'{line}<figure class="heat"><svg width="{side * cells.shape[1]}" '
+            f'height="{side * cells.shape[0]}" viewBox="0 0 {cells.shape[1]} {cells.shape[0]}">'
+            f'{_heat_map(cells)}</svg><figcaption class="note">{xml_text(label)}</figcaption>'
             "<details><summary>All its numbers</summary>"
             f"<pre>{xml_text(encode(plain(array)))}</pre></details></figure>"
         )
@@ -365,20 +326,6 @@ def note(text: str) -> str:
     return f'<p class="note">{xml_text(text)}</p>'
 
 
-def from_step(step: int, content: str) -> str:
-    """Content that the player shows from a step on."""
-    return f'<div data-step="{step}">{content}</div>'
-
-
-def _fold(parts: Sequence[str], word: str, separator: str = "") -> str:
-    """The first of many, and the rest where it is asked for."""
-    if len(parts) <= _LISTED + 3:
-        return separator.join(parts)
-    rest = parts[_LISTED:]
-    more = f"<summary>and {len(rest):,} more {word}s</summary>{separator.join(rest)}"
-    return f"{separator.join(parts[:_LISTED])}<details>{more}</details>"
-
-
 def _cells(array: np.ndarray) -> np.ndarray:
     """An array as a matrix: the last axis by all others, or a vector in rows."""
     if array.ndim == 1:
@@ -387,26 +334,18 @@ def _cells(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1, array.shape[-1])
 
 
-def _picture(cells: np.ndarray) -> str:
-    """A PNG as an address: orange above zero, blue below it, the stronger the larger, and what is
-    not finite violet.
+def _heat_map(cells: np.ndarray) -> str:
+    """A square for each entry: orange above zero, blue below it, the stronger the larger, and what
+    is not finite violet.
     """
     finite = np.isfinite(cells)
     sizes = np.abs(np.where(finite, cells, 0.0))
     shares = np.where(finite, sizes / (sizes.max(initial=0.0) or 1.0), 1.0)
-    colours = np.select([~finite[..., None], cells[..., None] < 0], [_NOT_FINITE, _BELOW], _ABOVE)
-    pixels = np.dstack([colours, 255 * shares]).astype(np.uint8)
-    lines = np.pad(pixels.reshape(len(pixels), -1), ((0, 0), (1, 0)))  # 0: rows as they are
-    header = struct.pack(">2I5B", cells.shape[1], cells.shape[0], 8, 6, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n"
-    for kind, body in (
-        (b"IHDR", header),
-        (b"IDAT", zlib.compress(lines.tobytes())),
-        (b"IEND", b""),
-    ):
-        data += struct.pack(">I", len(body)) + kind + body
-        data += struct.pack(">I", zlib.crc32(kind + body))
-    return f"data:image/png;base64,{b64encode(data).decode()}"
+    colours = np.select([~finite, cells < 0], ["#a050be", "#2d7ddc"], "#e87d1e")
+    return "".join(
+        f'<rect x="{x}" y="{y}" width="1" height="1" fill="{colours[y, x]}" opacity="{share:.2f}"/>'
+        for (y, x), share in np.ndenumerate(shares)
+    )
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -493,8 +432,7 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
     section = Section(explanation, digits, f"q{place}")
     yield _panel(
         "Graph",
-        '<button type="button" class="fit" title="The whole graph, or as large as it is drawn">'
-        f'Fit</button><div class="picture">{svg(explanation, embedded=True)}</div>',
+        f'<div class="picture">{svg(explanation, embedded=True)}</div>',
     )
     gradients = "".join(
         f"<h3>{xml_text(f'd/d{name} = {short(each.value, digits)}')}</h3>{section.paths(each)}"
