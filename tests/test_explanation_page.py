@@ -104,8 +104,8 @@ def test_the_page_can_be_read_without_its_script() -> None:
         "Forward Node 3, x*y: mul of x (node 1) and y (node 2).",
         "2 * 3 = 6 Forward Node 4",
         "It is the last of 2 contributions; together the adjoint of x is 4.",
-        "Arrives: 2 contributions, added together 4",
-        "to 1 x local derivative y = 3 1 · 3 → 3",
+        "1 x has 2 contributions, together 4 1 from 4 3 from 3",
+        "to 1 x times y (3) gives 3",
     ):
         assert part in text
 
@@ -209,11 +209,7 @@ def test_a_large_graph_is_a_summary() -> None:
     )
     text = page([explanation])
     assert len(nodes) > MOST_NODES
-    assert (
-        "forward and backward 100,000 nodes as 40 boxes: --format json lists them all"
-        in Outline(text).text
-    )
-    assert "99,961 nodes" in Outline(text).text
+    assert "100,000 nodes: --format json lists them all" in Outline(text).text
     assert len(text) < 200_000
 
 

@@ -9,9 +9,8 @@ program; and at last whatever is far from the result.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -41,8 +40,7 @@ class Box:
     role     "leaf", "frozen", "const", "operation", "folded" or "result"
     title    what it is called, cut to a width; ``text`` is the whole of it
     detail   the operation, or how many nodes
-    adjoint  as text, empty where none flows; ``size`` is the sum of its magnitudes, None where none
-             flows
+    adjoint  as text, empty where none flows
     """
 
     key: int
@@ -53,7 +51,6 @@ class Box:
     detail: str
     value: str
     adjoint: str
-    size: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +216,6 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
         if each.op != "const" and not (_is_helper(explanation, each) and each is not node)
     ]
     several = len(counted) > 1
-    adjoint = node.adjoint
     is_number = node.op == "const" and not node.shape
     text = _number(node.value) if is_number else node.label
     detail = f"{len(counted):,} nodes" if several else node.function or node.op
@@ -232,8 +228,7 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
         role = "result"
     return Box(
         group, ids, role, ends_of(text, _TITLE), one_line(text, 2_000), detail, "" if is_number else _number(node.value),
-        _number(adjoint),
-        None if adjoint is None else size(adjoint),
+        _number(node.adjoint),
     )  # fmt: skip
 
 
@@ -266,26 +261,6 @@ def lines_of(box: Box) -> list[tuple[str, str]]:
         (first, "value"),
         (f"∂ {box.adjoint}" if box.adjoint else "", "adjoint"),
     ]
-
-
-def shades(boxes: Iterable[Box]) -> Mapping[int, int]:
-    """Return how large the adjoints of boxes are among each other, from 0 for zero to 5 for the
-    largest; 6 where one is not finite.
-    """
-    sizes = {box.key: box.size for box in boxes if box.size is not None}
-    top = max((math.log10(size) for size in sizes.values() if 0 < size < math.inf), default=0.0)
-
-    def shade(size: float) -> int:
-        """A shade for each factor of about six."""
-        return (
-            0
-            if not size
-            else 6
-            if math.isinf(size)
-            else max(1, 5 - int((top - math.log10(size)) * 1.25))
-        )
-
-    return {key: shade(size) for key, size in sizes.items()}
 
 
 # -- Pictures: boxes with values and adjoints, operands above their users ------------------------
@@ -401,16 +376,9 @@ _COLOURS = """
     result-fill     #dcfce7 #052e16
     result-line     #16a34a #4ade80
     result-text     #052e16 #dcfce7
-    shade-0         #e2e8f0 #334155
-    shade-1         #fef3c7 #451a03
-    shade-2         #fde68a #78350f
-    shade-3         #fcd34d #92400e
-    shade-4         #f59e0b #d97706
-    shade-5         #b45309 #fbbf24
-    shade-6         #dc2626 #f87171
 """
 """Light and dark: ink is for edges and text beside boxes, flow for adjoints and what flows back; text is readable on its filling (a
-contrast of 4.5 at least). Shades go from an adjoint of zero to the largest; the last is for one that is not finite."""
+contrast of 4.5 at least)."""
 
 
 def colours(dark: bool) -> dict[str, str]:
@@ -438,7 +406,6 @@ def svg(explanation: Explanation, *, embedded: bool = False) -> str:
 class _Picture:
     def __init__(self, drawn: Drawing, embedded: bool) -> None:
         self.drawn, self.embedded = drawn, embedded
-        self.shades = shades(drawn.boxes)
         self.laid: Layout = layout(
             [box.key for box in drawn.boxes], [(edge.begin, edge.end) for edge in drawn.edges]
         )
@@ -488,7 +455,7 @@ class _Picture:
 
     def _legend(self) -> str:
         folded = f"; {self.drawn.count}" if self.drawn.is_folded else ""
-        return f"= value, ∂ adjoint; the stronger a box's bar, the larger its adjoint{folded}"
+        return f"= value, ∂ adjoint{folded}"
 
     # -- boxes
     # --------------------------------------------------------------------------------------------------
@@ -515,9 +482,6 @@ class _Picture:
             f'<rect class="box" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" '
             f'height="{_HEIGHT}" rx="7"/>'
         )
-        if box.key in self.shades:
-            bar = f'x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{_HEIGHT - 8}" rx="2"'
-            yield f'<rect class="bar shade-{self.shades[box.key]}" {bar}/>'
         alone = not any(line for line, _ in lines_of(box))
         title_y = y + _HEIGHT / 2 + 4 if alone else y + 17
         yield f'<text class="title" x="{x + 3:.1f}" y="{title_y:.1f}">{xml_text(box.title)}</text>'
@@ -612,10 +576,7 @@ def _style() -> str:
         for role in ROLES
     )
     written = (f".{role} text {{ fill: var(--{role}-text); }}" for role in ROLES)
-    shaded = (f".shade-{number} {{ fill: var(--shade-{number}); }}" for number in range(7))
-    return " ".join(
-        [chosen, *(_with_colours(rule) for rule in (*filled, *written, *shaded, *_RULES))]
-    )
+    return " ".join([chosen, *(_with_colours(rule) for rule in (*filled, *written, *_RULES))])
 
 
 def _with_colours(rule: str) -> str:

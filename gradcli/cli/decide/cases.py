@@ -7,8 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
@@ -24,7 +23,6 @@ from gradcli.cli.inputs import (
     programs_of,
 )
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.reports import wanted_reports
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
@@ -32,9 +30,8 @@ from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.option_table import option_value
 from gradcli.files.settings import Configuration, Settings, verdicts
-from gradcli.graph.nodes import Expr
 from gradcli.inert import shell_command
-from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
@@ -57,7 +54,6 @@ from gradcli.query.options import CHECKING, Options, checking_options
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
 from gradcli.storage.whole_files import here, path_text
 
@@ -302,17 +298,6 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
         error = unreadable
     if batch or error is not None:
         yield Batch(path, batch, error)
-
-
-def _explain_what_is_wrong(
-    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, options: Options
-) -> None:
-    """Add the explanation of the right gradient to a record whose verdict is another."""
-    if record.check is not None and record.check.worst is not Verdict.AGREE:
-        from gradcli.explanations.explaining import explain_record
-
-        with suppress(Exception):  # the verdict is told without it
-            explain_record(program, lowered, wrt, record, replace(options, steps=True))
 
 
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
@@ -562,10 +547,9 @@ def check_options(request: CheckRequest, usual: Settings) -> Options:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
-    in_full = any(kind == "html" for kind, _ in wanted_reports(request, usual))
     return replace(
         CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache and not request.save,
-        over=box_of(request.over, limits_of(request)), observer=_explain_what_is_wrong if in_full else None,
+        over=box_of(request.over, limits_of(request)),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -28,7 +28,7 @@ from gradcli.report.explanation import (
 )
 from gradcli.report.lines import Line, html_page, short, size, text_of
 from gradcli.report.pictures import svg
-from gradcli.report.shown_explanation import ShownExplanation
+from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
 from gradcli.report.steps import steps_in_html
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
@@ -61,9 +61,7 @@ class Section:
 
     def __init__(self, explanation: Explanation, digits: int, prefix: str) -> None:
         self.explanation, self.digits, self.prefix = explanation, digits, prefix
-        self.users = explanation.users()
-        self.arrived = explanation.contributions_by_node()
-        self.leaving = explanation.leaving()
+        self.sheet = Sheet(explanation, digits)
         self.steps = [*self._steps()]
         self.most = min(
             LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes))
@@ -167,7 +165,7 @@ class Section:
         )
 
     def _arrival(self, id: int, number: int) -> str:
-        label, count = self.label(id), len(self.arrived[id])
+        label, count = self.label(id), len(self.sheet.arrived[id])
         if count == 1:
             return f" That is the whole adjoint of {label}."
         if number < count:
@@ -198,10 +196,6 @@ class Section:
                 f"<summary>{summary}</summary><div>{''.join(self._details(node))}</div></details>"
             )
 
-    def link(self, id: int) -> str:
-        text = xml_text(f"{id} {self.label(id, 28)}")
-        return f'<a class="link" href="#{self.prefix}n{id}">{text}</a>'
-
     def _details(self, node: ExplainedNode) -> Iterator[str]:
         text = (
             f"{node.name} = {one_line(node.text or '', 200)}"
@@ -209,68 +203,19 @@ class Section:
             else self.label(node.id, 200)
         )
         yield f"<h2>Node {node.id}: {code(text)}</h2>"
-        yield note(self._kind(node))
+        told = [node.operation or node.op, recorded_line(node)]
+        told += [f"shape {'×'.join(map(str, node.shape))}"] if node.shape else []
+        yield note(" · ".join(filter(None, told)))
         yield "<h3>Value</h3>" + self._array("value", node.value)
-        yield "<h3>Adjoint</h3>" + (
-            note("none: no derivative is asked for through this node")
-            if node.adjoint is None
-            else self._array("adjoint", node.adjoint)
-        )
-        if node.operands:
-            yield "<h3>Made of</h3>" + self._links(dict.fromkeys(node.operands))
-        if node.id in self.users:
-            yield "<h3>Used by</h3>" + self._links(self.users[node.id])
-        arrived = self.arrived.get(node.id, [])
-        if len(arrived) > 1:
-            yield f"<h3>Arrives: {len(arrived)} contributions, added</h3>"
-            yield f"<p>together {code(self.number(node.adjoint))}</p>"
-        elif arrived:
-            yield "<h3>Arrives</h3>"
-        for each in arrived:
-            passed = code(self.number(each.passed))
-            yield f'<div class="pass">from {self.link(each.node)} {passed}</div>'
-        if node.id in self.leaving:
-            yield "<h3>Passes back</h3>"
-        for each in self.leaving.get(node.id, ()):
-            yield f'<div class="pass">{self._passed_text(each)}</div>'
+        if node.adjoint is not None:
+            yield "<h3>Adjoint</h3>" + self._array("adjoint", node.adjoint)
+            yield f"<pre>{xml_text(text_of([*self.sheet.passed_lines(node)]))}</pre>"
         gradient = self.explanation.gradients.get(node.name or "") if node.op == "leaf" else None
         if gradient is not None:
             yield f"<h3>{xml_text(f'd/d{node.name} by paths')}</h3>{self.paths(gradient)}"
 
-    def _kind(self, node: ExplainedNode) -> str:
-        own = {
-            "leaf": "a leaf: given, and differentiated by",
-            "frozen": "frozen: given, and held",
-            "const": "a constant",
-        }
-        keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
-        parts = [
-            own.get(node.op) or (f"{node.op}: {node.operation}" if node.operation else node.op),
-            f"the result of {node.function}" if node.function else "",
-            "" if node.inside is None else f"inside of {self.label(node.inside)}",
-            f"shape {'×'.join(map(str, node.shape))}" if node.shape else "one number",
-            f"PyTorch: {node.grad_fn}{keeps}" if node.grad_fn else "",
-        ]
-        return " · ".join(filter(None, parts))
-
-    def _links(self, ids: Iterable[int]) -> str:
-        return ", ".join(map(self.link, ids))
-
-    def _passed_text(self, each: Contribution) -> str:
-        text = f"to {self.link(each.operand)}"
-        if each.partial is not None:
-            local = self.number(each.local)
-            value = "" if local == each.partial else f" = {code(local)}"
-            text += f"<p>local derivative {code(each.partial)}{value}</p>"
-        elif each.rule is not None:
-            text += f"<p>rule {code(each.rule)}</p>"
-        text += f"<p>{code(self.product(each))}</p>"
-        return text + (note(each.summed) if each.summed else "")
-
     def paths(self, gradient: ExplainedGradient) -> str:
-        """A gradient by its paths, the largest first, each with its share; choosing one shows it in
-        the graph.
-        """
+        """A gradient by its paths, the largest first, each with its share."""
         if not gradient.paths:
             return "<p>no path leads from it to the result</p>"
         largest = size(gradient.paths[0].contribution)
@@ -279,10 +224,8 @@ class Section:
             share = size(path.contribution) / largest if 0 < largest < math.inf else 0.0
             route = xml_text(f"by {self.explanation.route(path.nodes, 30)}")
             found.append(
-                f'<button type="button" class="path" data-path="{" ".join(map(str, path.nodes))}" '
-                f'aria-pressed="false"><i style="width:{max(2, min(100, round(100 * share)))}%">'
-                f'</i>{code(self.number(path.contribution))}<span class="note">{route}</span>'
-                "</button>"
+                f'<p class="path"><i style="width:{max(2, min(100, round(100 * share)))}%"></i>'
+                f'{code(self.number(path.contribution))} <span class="note">{route}</span></p>'
             )
         rest = self.number(gradient.rest)
         if gradient.left_out:
@@ -428,7 +371,7 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
             _derivations(explanation) if explanation.steps else [_panel("", f"<pre>{text}</pre>")]
         )
         return
-    yield from _stories(explanation, place)
+    yield from _stories(explanation)
     section = Section(explanation, digits, f"q{place}")
     yield _panel(
         "Graph",
@@ -528,15 +471,11 @@ def _facts(explanation: Explanation, digits: int) -> Iterator[str]:
     )
 
 
-def _stories(explanation: Explanation, place: int) -> Iterator[str]:
+def _stories(explanation: Explanation) -> Iterator[str]:
     for why in explanation.why:
         first, *rest = map(xml_text, why.lines)
         content = [f"<p><strong>{first}</strong></p>", *(f"<p>{line}</p>" for line in rest)]
         content += [f"<p>Write {code(why.repair)}</p>"] if why.repair else []
-        if why.node:
-            content.append(
-                f'<p><a class="link" href="#q{place}n{why.node}">Show node {why.node}</a></p>'
-            )
         yield _panel(f"Why {why.of} is what it is", *content)
 
 

@@ -119,17 +119,6 @@ function move(to) {
   go(to);
 }
 
-// A path of a name: what is not on it fades.
-function follow(button) {
-  const isOn = button.getAttribute("aria-pressed") !== "true";
-  for (const each of all(".path")) each.setAttribute("aria-pressed", "false");
-  button.setAttribute("aria-pressed", isOn);
-  const path = ids(button.dataset.path);
-  const passed = path.map((id) => boxId(boxes.get(id)));
-  const edges = path.slice(1).map((id, place) => between(path[place], id));
-  flag("off-path", (box) => isOn && !passed.includes(box), (key) => isOn && !edges.includes(key));
-}
-
 // -- What is done with the page.
 
 const closest = (event, wanted) => event.target.closest?.(wanted);
@@ -142,13 +131,9 @@ for (const kind of ["pointerover", "focusin"]) {
 }
 document.addEventListener("click", (event) => {
   const node = closest(event, ".part, .picture [data-nodes], .row > summary");
-  const link = closest(event, ".link");
-  const button = closest(event, "[data-by], .path, #play");
-  if (link) event.preventDefault();
-  if (link) select(Number(link.hash.replace(/.*n/, "")));
-  else if (button?.id === "play") timer === null ? play(at < steps.length - 1 ? at + 1 : 0) : pause();
-  else if (button?.dataset.by) move(at + Number(button.dataset.by));
-  else if (button) follow(button);
+  const button = closest(event, "[data-by], #play");
+  if (button?.id === "play") timer === null ? play(at < steps.length - 1 ? at + 1 : 0) : pause();
+  else if (button) move(at + Number(button.dataset.by));
   else if (node) select(boxId(node.closest("[data-nodes]")));
 });
 document.addEventListener("keydown", (event) => {
