@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcli.errors import one_of
-from gradcli.exports.subject import Names, Subject, conventions, describe, writable
+from gradcli.exports.subject import Names, Subject, describe, writable
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import printable
@@ -232,9 +232,8 @@ class PythonModule:
 
     def function(self, subject: Subject) -> str:
         """The text of a function. Raises UnsupportedInTargetError."""
-        kinks = conventions(subject)
         subject = writable(subject, self.name, self.writes)
-        names = Names(self.reserved_names, unicode=True)
+        names = Names(self.reserved_names)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
         text = self.statements(subject.precision, subject.roots, names, subject.labels, known)
         value, *gradients = [
@@ -245,7 +244,7 @@ class PythonModule:
             f"{quote(name)}: {piece}"
             for name, piece in zip(subject.gradients, gradients, strict=True)
         )
-        told = describe(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters})
+        told = describe(subject, {p.name: known[p.leaf] for p in subject.parameters})
         taken = [
             f"{name} = {self.taken(name, leaf, subject.precision)}" for leaf, name in known.items()
         ]

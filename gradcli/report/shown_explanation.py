@@ -77,8 +77,11 @@ class Sheet:
         explanation = self.explanation
         if explanation.why:
             return [line for each in explanation.why for line in _story(each.lines)]
-        record = [line for line in explanation.record.lines() if isinstance(line, Line)]
-        lines: list[Line | Table] = [line for line in record if line.kind == "title"]
+        lines: list[Line | Table] = [
+            line
+            for line in explanation.record.lines()
+            if isinstance(line, Line) and line.kind == "title"
+        ]
         if explanation.steps:
             lines += self._steps()
         elif explanation.nodes:  # else an assert
@@ -89,7 +92,7 @@ class Sheet:
                     f"{len(explanation.nodes):,} nodes", ": --format json lists them all"
                 )
             lines += self._gradients()
-        facts = self._facts(record)
+        facts = self.facts()
         lines += [_line()] if facts and explanation.record.mode != "assert" else []
         note = _line(f"  numbers are rounded to {self.digits} digits; --digits 17 shows all")
         return [*lines, *facts, *([note] if self.rounded else [])]
@@ -202,7 +205,7 @@ class Sheet:
         elif not gradient.paths:
             yield _line("     no path leads from it to the result")
 
-    def _facts(self, record: list[Line]) -> list[Line]:
+    def facts(self) -> list[Line]:
         """Return the lines of the record beside its numbers."""
         has_value = (
             self.explanation.record.uncertainty is not None
@@ -211,8 +214,8 @@ class Sheet:
         wanted = {"read as", "dialect", "check", "note", *(["value"] if has_value else [])}
         return [
             Line(line.label, line.parts[:1], line.kind if line.label != "value" else "fact")
-            for line in record
-            if line.label in wanted
+            for line in self.explanation.record.lines()
+            if isinstance(line, Line) and line.label in wanted
         ]
 
     def _node(self, id: int) -> Part:

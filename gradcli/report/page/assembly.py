@@ -26,7 +26,7 @@ from gradcli.report.explanation import (
     Explanation,
     count_text,
 )
-from gradcli.report.lines import Line, html_page, short, size, text_of
+from gradcli.report.lines import html_page, short, size, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
 from gradcli.report.steps import steps_in_html
@@ -363,7 +363,7 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
     yield _panel(
         "",
         f'<pre class="source" tabindex="0" aria-label="Source text">{source}</pre>',
-        *_facts(explanation, digits),
+        _facts(explanation, digits),
     )
     if not is_played:
         text = xml_text(text_of(explanation.lines(digits)).rstrip("\n"))
@@ -443,32 +443,15 @@ def _source(explanation: Explanation) -> str:
     return "".join(found[:-1])
 
 
-def _facts(explanation: Explanation, digits: int) -> Iterator[str]:
-    """The value, the first gradients, and the lines of the record beside its numbers, in the words
-    of every sheet.
-    """
+def _facts(explanation: ShownExplanation, digits: int) -> str:
+    """The value, the first gradients, and the lines of the record beside its numbers."""
     record = explanation.record
     numbers = {} if record.value is None else {"value": record.value}
     for name, each in islice(explanation.gradients.items(), _NAMES):
         numbers[f"d/d{name}"] = each.value
-    facts = [(name, code(short(value, digits)), "") for name, value in numbers.items()]
-    lines = [line for line in record.lines(digits) if isinstance(line, Line)]
-    facts += [
-        (str(line.label), xml_text(line.text), line.kind)
-        for line in lines
-        if line.label in ("check", "read as", "dialect")
-    ]
-    rows = "".join(
-        f'<div><dt>{xml_text(name)}</dt> <dd class="{kind}">{text}</dd></div>'
-        for name, text, kind in facts
-    )
-    yield f'<dl class="facts">{rows}</dl>'
-    warnings = [*map(printable, record.warnings)]
-    for warning in warnings:
-        yield f'<p class="warning">{xml_text(f"Warning: {warning}")}</p>'
-    yield from (
-        note(line.text) for line in lines if line.label == "note" and line.text not in warnings
-    )
+    lines = [f"{name} {short(value, digits)}" for name, value in numbers.items()]
+    lines.append(text_of(Sheet(explanation, digits).facts()))
+    return f'<pre class="facts">{xml_text(chr(10).join(lines).rstrip())}</pre>'
 
 
 def _stories(explanation: Explanation) -> Iterator[str]:
