@@ -56,11 +56,6 @@ def nonfinite_gradient(entries: Entries, number: Any) -> Why:
             words, *more = origin(entries, node.id)[1]
             lines += [f"in the forward pass {words}", *more]
             break
-    lines += (
-        [f"from there it flows to {entries.name} through every factor"]
-        if part.operand != entries.id
-        else []
-    )
     return _with_repair(entries, lines, part.node, part.operand)
 
 
@@ -261,16 +256,12 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
     for edge in edges:
         factor = edge.factor if edge in factors[: 1 if many else _FACTORS] else 1.0
         shares += Edge(entries, edge.part, edge.entry).facts(factor)
-    on_path = {edge.part.node for edge in edges}
-    also = [
-        f"also, {reason.words}"
-        for reason in _dead_ends(entries, entries.id, entries.mask)
-        if not (reason.natural or reason.unread or reason.node in on_path)
+    passing = {part.node for part in entries.arrived.get(entries.id, [])}
+    shares += [
+        f"also, {each.words}" for each in stops(entries, entries.id, passing) if not each.natural
     ]
-    result = entries.node(entries.explanation.result)
-    also += origin(entries, result.id)[1] if has_infinite(result) else []
     first = (factors[0].part.node, factors[0].part.operand) if factors else (entries.id, None)
-    return entries.story(kind, list(dict.fromkeys([*shares, *also[:_TOLD]])), *first)
+    return entries.story(kind, list(dict.fromkeys(shares)), *first)
 
 
 def _share(path: Path, entries: Entries) -> float:
@@ -365,21 +356,18 @@ def zero_value(entries: Entries) -> Why:
         for each in operands
     )
     ended = beyond_floats(entries, node.id, entries.index)
-    more = []
     if not operands:
         words = "it was given as 0"
     elif ended:
         words = f"it {ended}"
     elif algebra in ("product", "matrix product", "quotient") and zeros:
         words = f"its factor {entries.name_in_words(zeros[0].id)} is 0"
-        if not zeros[0].shape and (ended := beyond_floats(entries, zeros[0].id, ())):
-            more = [f"{entries.name_in_words(zeros[0].id)} {ended}"]
     elif algebra in ("sum", "difference", "total"):
         words = terms if len(zeros) == len(operands) else f"the terms {terms} cancel"
     else:
         words = f"{node.op} of {terms} is 0"
     return entries.story(
-        "zero", [f"{entries.text} is 0: {words}", *more], node.id, zeros[0].id if zeros else None
+        "zero", [f"{entries.text} is 0: {words}"], node.id, zeros[0].id if zeros else None
     )
 
 

@@ -106,8 +106,7 @@ class Statements(Transcription[Any]):
                 name = self.names.new()
                 self.lines.append(f"{name} = {operand[0]}")
                 given[place] = Piece((name, ATOM))
-        text = template.format(*given)
-        return (text[1:-1], SUM) if template[:1] == "(" and _is_bracketed(text) else (text, ATOM)
+        return template.format(*given), ATOM
 
     def _name_piece(self, node: Expr, text: str, power: int) -> Piece:
         label = self.labels.get(node)
@@ -147,16 +146,6 @@ def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
             )
         )
     return Piece((f"-{operands[0].at(UNARY + 1)}", UNARY)) if sign == "-" else None
-
-
-def _is_bracketed(text: str) -> bool:
-    """Return whether one pair of brackets holds a whole text."""
-    depth = 0
-    for place, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if not depth:
-            return place == len(text) - 1
-    return False
 
 
 def wrap(line: str, width: int = 116) -> list[str]:

@@ -88,24 +88,19 @@ def _axes(given: Given) -> dict[str, int]:
             )
         cut = [axis for axis, count in enumerate(value.numblocks) if count > 1]
         if len(cut) > 1:
-            axis = max(cut, key=lambda axis: value.shape[axis])
-            whole = {other: -1 for other in cut if other != axis}
             raise UsageError(
                 f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, and "
                 "one axis can be",
-                help=f"{name or 'seed'}.rechunk({whole}) is cut along axis {axis} alone",
+                help=f"{name or 'seed'}.rechunk({{{cut[0]}: -1}}) is not cut along axis {cut[0]}",
             )
         if cut:
             axes[name] = cut[0]
-    lengths = {name: given[name].shape[axis] for name, axis in axes.items()}
-    if len(set(lengths.values())) > 1:
-        longest = max(lengths, key=lambda name: lengths[name])
-        other = next(name for name in lengths if lengths[name] != lengths[longest])
+    lengths = {given[name].shape[axis] for name, axis in axes.items()}
+    if len(lengths) > 1:
         raise UsageError(
-            f"{_printable_name(longest)} is cut along an axis of {lengths[longest]:,} entries, "
-            f"and {_printable_name(other)} along one of {lengths[other]:,}: "
-            "one axis can be cut",
-            help=f"{other or 'seed'}.rechunk(-1) is one chunk",
+            f"arrays are cut along axes of {' and '.join(map(str, sorted(lengths)))} entries: one "
+            "axis can be cut",
+            help="rechunk(-1) makes one chunk of an array",
         )
     return axes
 

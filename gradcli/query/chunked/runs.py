@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from gradcli.files.stores import Store, store_at
 from gradcli.graph.nodes import Expr
 from gradcli.ops.cutting import Uncut
 from gradcli.ops.registry import find
-from gradcli.ops.spec import Op
 from gradcli.plans.source import Gradients
 from gradcli.query.chunked.executors import Here
 from gradcli.query.interface import evaluate
@@ -50,21 +49,12 @@ def of_chunk(program: Program, stage: int, extent: int, values: Sequence[Any]) -
 
 
 def fold_parts(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return what the results of neighbouring chunks come together to, two at a time: rounding
-    grows with the logarithm of their number.
-    """
+    """Return what the results of neighbouring chunks come together to."""
     with np.errstate(all="ignore"):
         return [
-            _pairwise(find(name), column)
+            reduce(find(name), column)
             for name, column in zip(names, zip(*parts, strict=True), strict=False)
         ]
-
-
-def _pairwise(function: Op, parts: Sequence[Any]) -> Any:
-    while len(parts) > 1:
-        pairs = [function(*parts[i : i + 2]) for i in range(0, len(parts) - 1, 2)]
-        parts = [*pairs, *parts[len(parts) - len(parts) % 2 :]]
-    return parts[0]
 
 
 def in_common(
@@ -133,7 +123,7 @@ class Walk:
                 number, stage, [[column[i] for column in columns] for i in range(self.count)]
             )
             names = list(stage.folds.values())
-            while names and len(parts) > 1:  # as a tree
+            while names and len(parts) > 1:  # as a tree: rounding grows with the logarithm
                 parts = [
                     self.call(fold_parts, len(names), names, parts[i : i + TOGETHER])
                     for i in range(0, len(parts), TOGETHER)

@@ -42,7 +42,6 @@ PHASES = {
 }
 _INFIX = frozenset(["+", "-", "*", "/", "**", "@", "^", "<", ">", "<=", ">=", "==", "!="])
 _MOST_NUMBERS = 50_000  # of arrays that a page writes out
-_ROWS = 24  # of the picture of a long vector, at most
 
 
 class PlayedStep(NamedTuple):
@@ -210,9 +209,6 @@ class Section:
         if node.adjoint is not None:
             yield "<h3>Adjoint</h3>" + self._array("adjoint", node.adjoint)
             yield f"<pre>{xml_text(text_of([*self.sheet.passed_lines(node)]))}</pre>"
-        gradient = self.explanation.gradients.get(node.name or "") if node.op == "leaf" else None
-        if gradient is not None:
-            yield f"<h3>{xml_text(f'd/d{node.name} by paths')}</h3>{self.paths(gradient)}"
 
     def paths(self, gradient: ExplainedGradient) -> str:
         """A gradient by its paths, the largest first, each with its share."""
@@ -244,18 +240,12 @@ class Section:
         array = np.asarray(0 if isinstance(value, tuple) else value)
         if not 1 < array.size <= self.most:
             return line
-        cells, finite = _cells(array.astype(float)), array[np.isfinite(array)]
-        ends = (
-            f"from {float(finite.min()):.3g} to {float(finite.max()):.3g}"
-            if finite.size
-            else "without a finite entry"
-        )
-        label = f"Heat map of the {what}, {'×'.join(map(str, array.shape))}, {ends}"
+        cells = array.astype(float).reshape(-1, array.shape[-1])
         side = max(2, min(16, 320 // cells.shape[1]))
         return (
             f'{line}<figure class="heat"><svg width="{side * cells.shape[1]}" '
             f'height="{side * cells.shape[0]}" viewBox="0 0 {cells.shape[1]} {cells.shape[0]}">'
-            f'{_heat_map(cells)}</svg><figcaption class="note">{xml_text(label)}</figcaption>'
+            f"<title>{what}</title>{_heat_map(cells)}</svg>"
             "<details><summary>All its numbers</summary>"
             f"<pre>{xml_text(encode(plain(array)))}</pre></details></figure>"
         )
@@ -267,14 +257,6 @@ def code(text: str) -> str:
 
 def note(text: str) -> str:
     return f'<p class="note">{xml_text(text)}</p>'
-
-
-def _cells(array: np.ndarray) -> np.ndarray:
-    """An array as a matrix: the last axis by all others, or a vector in rows."""
-    if array.ndim == 1:
-        columns = min(array.size, max(_ROWS, array.size // _ROWS))
-        array = np.pad(array, (0, -array.size % columns)).reshape(-1, columns)
-    return array.reshape(-1, array.shape[-1])
 
 
 def _heat_map(cells: np.ndarray) -> str:
@@ -301,20 +283,6 @@ def list_names(names: Sequence[str]) -> str:
 
 MOST_NODES = 1_500  # up to which each is on the page; of more there is the text
 _NAMES = 12  # gradients that stand above the graph
-_READING = {
-    "Forward": "Each node is a part of the text. It is computed from its operands, once they are "
-    "known.",
-    "Adjoint": "The derivative of the result by a node: how much the result changes, per unit, "
-    "when the node's value does. Adjoints come "
-    "backward, from the result to the names.",
-    "Local derivative": "How a node changes with one operand, all else held. A node passes to "
-    "each operand its adjoint times that: this "
-    "is the chain rule.",
-    "Contributions": "A node that is used several times gets a contribution from each use, and "
-    "its adjoint is their sum.",
-    "Gradient": "The adjoint of a name, when all its contributions have arrived. It is the sum "
-    "over all paths from the name to the result.",
-}
 
 
 def page(explanations: Sequence[ShownExplanation], digits: int | None = None) -> str:
@@ -384,8 +352,6 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
     if gradients:
         yield _panel("Gradient: by paths from the name to the result, the largest first", gradients)
     yield from _derivations(explanation)
-    reading = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _READING.items())
-    yield _folded_panel("How to read this", f"<dl>{reading}</dl>")
     steps = "".join(
         f'<li class="{step.phase}" data-focus="{" ".join(map(str, step.focus))}">'
         f"<b>{PHASES[step.phase]}</b> <span>{xml_text(step.words)}</span> "
