@@ -100,7 +100,7 @@ def test_the_page_can_be_read_without_its_script() -> None:
     """d(x*y + x)/dx at (2, 3) by hand: 3 by the product and 1 beside it."""
     text = Outline(page(explain("x*y + x", x=2, y=3))).text
     for part in (
-        "d/dx = 4 3 by x → x*y → x*y + x 1 by x → x*y + x",
+        "x 4 3 by x → x*y → x*y + x 1 by x → x*y + x y 2 2 by y",
         "Forward Node 3, x*y: mul of x (node 1) and y (node 2).",
         "2 * 3 = 6 Forward Node 4",
         "It is the last of 2 contributions; together the adjoint of x is 4.",

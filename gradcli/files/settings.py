@@ -9,7 +9,6 @@ only where somebody asks for that.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import tomllib
@@ -364,21 +363,13 @@ def _as_text(what: str, value: Any) -> str:
     """
     if isinstance(value, str) and value.strip():
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)):
         return repr(value)
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, list) and _is_array(value):
-        return json.dumps(value)
+    if isinstance(value, list):
+        return json.dumps(value, default=str)
     if isinstance(value, dict) and value:
         return f"{{{', '.join(f'{json.dumps(key)}: {_as_text(what, part)}' for key, part in value.items())}}}"
     raise UsageError(
         f"{what} cannot be {value!r}",
         help='write a number, a list of numbers, or a text: "randn(5)", "@data.npy"',
     )
-
-
-def _is_array(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(map(_is_array, value))
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

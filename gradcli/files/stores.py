@@ -417,7 +417,6 @@ def write_at_once(path: Path, name: str, array: np.ndarray) -> None:
 
 
 _CHUNK = 1 << 16
-_PROMPT = "> "
 
 
 def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
@@ -433,9 +432,7 @@ def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
             raise InputError(
                 "standard input is closed", help="name a file, or give it something to read"
             )
-        if path == "-" and sys.stdin.isatty() and sys.stdout.isatty():
-            yield from _typed_lines()
-        elif path == "-":
+        if path == "-":
             yield from _decode(sys.stdin.buffer, limit)
         else:
             refuse_unnameable(path)
@@ -443,20 +440,6 @@ def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
                 yield from _decode(file, limit)
     except OSError as error:
         raise unreadable(error, "standard input" if path == "-" else path) from None
-
-
-def _typed_lines() -> Iterator[str]:
-    """Lines as a person types them, with a prompt; they can be edited and called back where the
-    system has readline.
-    """
-    with suppress(ImportError):
-        import_module("readline")  # which input() uses where it has been imported
-    while True:
-        try:
-            yield input(_PROMPT) + "\n"
-        except EOFError:
-            print()
-            return
 
 
 def _decode(stream: BinaryIO, limit: int) -> Iterator[str]:

@@ -168,7 +168,7 @@ def _draw(explanation: Explanation, groups: Groups) -> Drawing:
         if edge in passed:
             passed[edge].append(each.passed)
     edges = [Edge(begin, end, *_flow(parts)) for (begin, end), parts in passed.items()]
-    title = one_line(explanation.record.expr, 200)
+    title = one_line(explanation.record.expr, 90)
     return Drawing(title, tuple(boxes), tuple(edges), len(explanation.nodes))
 
 
@@ -417,19 +417,9 @@ class _Picture:
 
     def text(self) -> str:
         title = xml_text(self.drawn.title)
-        least = (
-            0
-            if self.embedded
-            else 2 * _MARGIN + max(len(self.drawn.title[:90]) * 8.6, len(self._legend()) * 6.8)
-        )
-        width = max(2 * _MARGIN + self.laid.columns * self.column + self.column - _ASIDE, least)
-        height = (
-            self.top
-            + self.laid.layers * self.row
-            + _HEIGHT
-            + _MARGIN
-            + (0 if self.embedded else 20)
-        )
+        least = 0 if self.embedded else len(self.drawn.title) * 8.6
+        width = 2 * _MARGIN + max((self.laid.columns + 1) * self.column - _ASIDE, least)
+        height = self.top + self.laid.layers * self.row + _HEIGHT + _MARGIN
         size = f'width="{width:.0f}" height="{height:.0f}"'
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" {size} '
@@ -440,22 +430,15 @@ class _Picture:
             f"<style>{_style()}</style>",
         ]
         if not self.embedded:
-            shown = self.drawn.title if len(self.drawn.title) <= 90 else self.drawn.title[:89] + "…"
             lines += [
                 f'<rect class="paper" {size}/>',
-                f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{xml_text(shown)}</text>',
-                f'<text class="legend" x="{_MARGIN}" y="{height - 12:.0f}">'
-                f"{xml_text(self._legend())}</text>",
+                f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{title}</text>',
             ]
         lines += map(self._edge, self.drawn.edges)
         lines += [part for box in self.drawn.boxes for part in self._box(box)]
         if len(self.drawn.edges) <= _LABELLED:
             lines += self._labels()
         return "\n".join([*lines, "</svg>", ""])
-
-    def _legend(self) -> str:
-        folded = f"; {self.drawn.count}" if self.drawn.is_folded else ""
-        return f"= value, ∂ adjoint{folded}"
 
     # -- boxes
     # --------------------------------------------------------------------------------------------------
@@ -598,8 +581,7 @@ _RULES = (
     "fill: var(--flow); }",
     ".edge { fill: none; stroke: var(--ink); stroke-width: 1.3; } .still { opacity: 0.45; }",
     ".passed text { fill: var(--flow); text-anchor: middle; font-size: 11px; }",
-    ".heading { fill: var(--ink); font-size: 14px; font-weight: 600; } .legend { fill: "
-    "var(--ink); font-size: 11px; }",
+    ".heading { fill: var(--ink); font-size: 14px; font-weight: 600; }",
 )
 
 

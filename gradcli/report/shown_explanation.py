@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from gradcli.inert import display_width, ends_of, html_text, pad, printable
 from gradcli.report.derivative_record import operator
 from gradcli.report.explanation import (
@@ -91,7 +89,7 @@ class Sheet:
                 lines += _heading_lines(
                     f"{len(explanation.nodes):,} nodes", ": --format json lists them all"
                 )
-            lines += self._gradients()
+            lines += self.gradient_lines()
         facts = self.facts()
         lines += [_line()] if facts and explanation.record.mode != "assert" else []
         note = _line(f"  numbers are rounded to {self.digits} digits; --digits 17 shows all")
@@ -170,7 +168,8 @@ class Sheet:
         line += [f", {part.summed}"] if part.summed is not None else []
         return _line(*line, " gives ", self._number(part.passed))
 
-    def _gradients(self) -> Iterator[Line]:
+    def gradient_lines(self) -> Iterator[Line]:
+        """Lines of the gradients, each with its paths."""
         gradients = self.explanation.gradients
         if not gradients:
             return
@@ -196,12 +195,6 @@ class Sheet:
                 f"     and {count_text(gradient.left_out)} smaller paths, together ",
                 self._number(gradient.rest),
             )
-        elif (
-            gradient.paths
-            and np.any(np.asarray(gradient.rest) != 0)
-            and np.all(np.isfinite(gradient.rest))
-        ):
-            yield _line("     ", self._number(gradient.rest), " is rounding")
         elif not gradient.paths:
             yield _line("     no path leads from it to the result")
 

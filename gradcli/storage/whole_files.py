@@ -148,26 +148,14 @@ def temporary_beside(path: Path) -> tuple[int, str]:
 
 
 def _new_in(folder: Path, prefix: str, mode: int) -> tuple[int, str]:
-    flags = (
-        os.O_RDWR
-        | os.O_CREAT
-        | os.O_EXCL
-        | getattr(os, "O_CLOEXEC", 0)
-        | getattr(os, "O_BINARY", 0)
-    )
-    while True:
-        name = str(folder / f"{prefix}{os.urandom(6).hex()}")
-        _begun.add(name)
-        try:
-            return os.open(name, flags, mode), name
-        except FileExistsError:
-            _begun.discard(name)
-        except OSError:
-            _begun.discard(name)
-            raise
-        except BaseException:
-            discard(name)
-            raise
+    name = str(folder / f"{prefix}{os.urandom(6).hex()}")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    _begun.add(name)
+    try:
+        return os.open(name, flags, mode), name
+    except BaseException:
+        discard(name)
+        raise
 
 
 def put_in_place(temporary: str, path: Path) -> None:

@@ -51,14 +51,9 @@ def is_lazy(name: str, value: Any) -> bool:
     if not hasattr(value, "__dask_graph__"):
         return False
     if not isinstance(getattr(value, "chunks", None), tuple):
-        kind = type(value).__name__
-        help = (
-            "dask.array.from_delayed makes one"
-            if kind == "Delayed"
-            else f"write {name or 'seed'}.to_dask_array(lengths=True)"
-        )
         raise InputTypeError(
-            f"{_printable_name(name)} is a {kind} of Dask's, not an array", help=help
+            f"{_printable_name(name)} is a {type(value).__name__} of Dask's, not an array",
+            help="x.to_dask_array(lengths=True) or dask.array.from_delayed makes one",
         )
     return True
 

@@ -4,7 +4,6 @@ is, and a script that plays it.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -21,12 +20,10 @@ from gradcli.report.explanation import (
     DIGITS,
     LARGEST,
     Contribution,
-    ExplainedGradient,
     ExplainedNode,
     Explanation,
-    count_text,
 )
-from gradcli.report.lines import html_page, short, size, text_of
+from gradcli.report.lines import html_page, short, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
 from gradcli.report.steps import steps_in_html
@@ -210,28 +207,6 @@ class Section:
             yield "<h3>Adjoint</h3>" + self._array("adjoint", node.adjoint)
             yield f"<pre>{xml_text(text_of([*self.sheet.passed_lines(node)]))}</pre>"
 
-    def paths(self, gradient: ExplainedGradient) -> str:
-        """A gradient by its paths, the largest first, each with its share."""
-        if not gradient.paths:
-            return "<p>no path leads from it to the result</p>"
-        largest = size(gradient.paths[0].contribution)
-        found = []
-        for path in gradient.paths:
-            share = size(path.contribution) / largest if 0 < largest < math.inf else 0.0
-            route = xml_text(f"by {self.explanation.route(path.nodes, 30)}")
-            found.append(
-                f'<p class="path"><i style="width:{max(2, min(100, round(100 * share)))}%"></i>'
-                f'{code(self.number(path.contribution))} <span class="note">{route}</span></p>'
-            )
-        rest = self.number(gradient.rest)
-        if gradient.left_out:
-            found.append(
-                note(f"and {count_text(gradient.left_out)} smaller paths, together {rest}")
-            )
-        elif np.any(np.asarray(gradient.rest) != 0):
-            found.append(note(f"{rest} is rounding"))
-        return "".join(found)
-
     def _array(self, what: str, value: Any) -> str:
         """Numbers in a line; an array whose numbers have room on the page also as a picture, with
         all of them below it.
@@ -345,12 +320,9 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
         "Graph",
         f'<div class="picture">{svg(explanation, embedded=True)}</div>',
     )
-    gradients = "".join(
-        f"<h3>{xml_text(f'd/d{name} = {short(each.value, digits)}')}</h3>{section.paths(each)}"
-        for name, each in explanation.gradients.items()
-    )
-    if gradients:
-        yield _panel("Gradient: by paths from the name to the result, the largest first", gradients)
+    if explanation.gradients:
+        paths = text_of([*section.sheet.gradient_lines()])
+        yield _panel("", f"<pre>{xml_text(paths.strip())}</pre>")
     yield from _derivations(explanation)
     steps = "".join(
         f'<li class="{step.phase}" data-focus="{" ".join(map(str, step.focus))}">'
