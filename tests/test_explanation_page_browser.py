@@ -178,9 +178,7 @@ def test_all_of_it_by_keyboard_alone(small: Any) -> None:
     for _ in range(18):
         small.keyboard.press("Tab")
         stops.append(
-            small.evaluate(
-                "document.activeElement.closest('.player,.source,.picture')?.className"
-            )
+            small.evaluate("document.activeElement.closest('.player,.source,.picture')?.className")
         )
     order = ["panel player scripted", "source", "picture"]
     found = [place.replace(" backward", "") for place in stops if place is not None]

@@ -154,7 +154,7 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
     )
     if part is None or part.lost is None:
         return None
-    lost = sorted(_cancellations(entries), reverse=True)
+    lost = sorted((each for each in _cancellations(entries) if each[0]), reverse=True)
     begin = f"{entries.text} = {number_in_words(number)} has lost {part.lost} bits"
     if not lost:
         return entries.story("imprecise", [f"{begin} to rounding along its way"], entries.id)
@@ -168,46 +168,31 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
 
 
 def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
-    """Sums of what nearly cancels, forward and backward: bits, the node, in words."""
+    """Sums, forward and backward: the bits that they lose, the node, in words."""
     for node in entries.explanation.nodes:
-        op = entries.op(node.id)
-        if op is None or isinstance(node.value, tuple) or node.kind != "float":
-            continue
-        terms = [each.value for each in entries.operands(node.id)]
-        if op.algebra in ("sum", "difference") and all(
-            not isinstance(term, tuple) for term in terms
-        ):
-            bits = _bits(terms, node.value)
-            if bits:
-                named = " and ".join(map(entries.value_in_words, entries.operands(node.id)))
-                yield (
-                    bits,
-                    node.id,
-                    f"{entries.name_in_words(node.id)} subtracts what is nearly equal, {named}",
-                )
-        elif op.algebra == "total":
-            bits = _bits([np.abs(np.asarray(terms[0])).sum()], np.asarray(node.value))
-            if bits:
-                yield bits, node.id, f"the terms of {entries.name_in_words(node.id)} nearly cancel"
+        operands, algebra = entries.operands(node.id), entries.algebra(node.id)
+        name, terms = entries.name_in_words(node.id), [each.value for each in operands]
+        if node.kind == "float" and algebra in ("sum", "difference"):
+            named = " and ".join(map(entries.value_in_words, operands))
+            words = f"{name} subtracts what is nearly equal, {named}"
+            yield _bits(terms, node.value), node.id, words
+        elif node.kind == "float" and algebra == "total":
+            words = f"the terms of {name} nearly cancel"
+            yield _bits([np.abs(terms[0]).sum()], node.value), node.id, words
     for id, parts in entries.arrived.items():
-        node = entries.node(id)
-        if len(parts) > 1 and not isinstance(node.adjoint, tuple) and node.adjoint is not None:
-            bits = _bits([part.passed for part in parts], node.adjoint)
-            if bits:
-                named = " and ".join(number_in_words(part.passed) for part in parts[:3])
-                yield (
-                    bits,
-                    id,
-                    f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel",
-                )
+        if len(parts) > 1:
+            passed = [part.passed for part in parts]
+            named = " and ".join(map(number_in_words, passed[:3]))
+            words = f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel"
+            yield _bits(passed, entries.node(id).adjoint), id, words
 
 
 def _bits(terms: list[Any], total: Any) -> int:
     """Return how many bits a sum loses at its worst entry."""
+    if total is None or any(isinstance(each, tuple) for each in (*terms, total)):
+        return 0
     with np.errstate(all="ignore"):
-        largest = np.max(
-            np.broadcast_arrays(*[np.abs(np.asarray(term, float)) for term in terms]), axis=0
-        )
+        largest = np.max(np.broadcast_arrays(*[np.abs(term) for term in terms]), axis=0)
         ratio = largest / np.abs(np.asarray(total, float))
         worst = float(np.max(np.where(np.isfinite(ratio), ratio, 0), initial=0))
     return int(math.log2(worst)) if worst >= 2 else 0
