@@ -8,6 +8,7 @@ import re
 
 import pytest
 from conftest import CONTROL
+from helpers import thinned
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -75,7 +76,7 @@ NARROW = [
 ]
 
 
-@pytest.mark.parametrize("command", NARROW, ids=" ".join)
+@pytest.mark.parametrize("command", thinned(NARROW), ids=" ".join)
 def test_nothing_is_cut_at_forty_columns(on_a_terminal, call_cli, command):
     lines = STYLE.sub("", on_a_terminal(*command, columns=40)[0]).splitlines()
     assert max(map(len, lines)) <= 40
