@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -545,12 +544,11 @@ def _index(text: str | None, whole: np.ndarray, target: str) -> tuple[int, ...]:
     if text is None or not text.strip("[] "):
         return _telling(whole)
     try:
-        read = ast.literal_eval(f"({text[1:-1]},)")
-        index = tuple(int(part) for part in read if type(part) is int)
-        if len(index) != len(read) or len(index) != whole.ndim:
+        index = tuple(map(int, text.strip("[] ").split(",")))
+        if len(index) != whole.ndim:
             raise ValueError
         whole[index]
-    except (ValueError, SyntaxError, IndexError):
+    except (ValueError, IndexError):
         shape = f"of shape {whole.shape}" if whole.ndim else "a number"
         raise UsageError(
             f"'{target}' is no entry: the gradient is {shape}",

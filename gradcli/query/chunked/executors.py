@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
@@ -31,24 +32,18 @@ class Here:
         """The result of one call."""
         return function(*arguments)
 
-    def each(
-        self, tasks: Iterable[tuple[int, Callable[..., Any], tuple[Any, ...]]]
-    ) -> Iterator[tuple[int, Any]]:
-        """The results of tasks (a number, a function and its arguments) with their numbers, in any order; only so many are begun as there
-        are hands for.
+    def each(self, tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """The results of tasks (a function and its arguments) in order; only so many are begun as
+        there are hands for.
         """
-        waiting: dict[Future[Any], int] = {}
-        rest = iter(tasks)
+        waiting, rest = deque[Future[Any]](), iter(tasks)
         try:
             while True:
-                while len(waiting) < self.hands + 1 and (task := next(rest, None)) is not None:
-                    number, function, arguments = task
-                    waiting[self.pool.submit(self.once, function, *arguments)] = number
+                while len(waiting) <= self.hands and (task := next(rest, None)) is not None:
+                    waiting.append(self.pool.submit(self.once, *task))
                 if not waiting:
                     return
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield waiting.pop(future), future.result()
+                yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()

@@ -286,18 +286,18 @@ class ChunkRun(Walk):
 
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
         tasks = (
-            (i, of_chunk, (self.sent, number, stop - start, inputs[i]))
+            (of_chunk, self.sent, number, stop - start, inputs[i])
             for i, (start, stop) in enumerate(self.ends)
         )
-        found: list[Any] = [None] * self.count
-        for i, results in self.executor.each(tasks):
+        found = []
+        for i, results in enumerate(self.executor.each(tasks)):
             for node, array in zip(stage.cut, results[len(stage.folds) :], strict=True):
                 axis = self.staged.axis_of(node)
                 assert axis is not None
                 for name, result in self.named_results():
                     if result is node:
                         self.targets[name](region(axis, *self.ends[i]), array)
-            found[i] = results[: len(stage.folds)]
+            found.append(results[: len(stage.folds)])
             self.told()
         return found
 

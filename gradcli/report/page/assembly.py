@@ -276,8 +276,7 @@ def page(explanations: Sequence[ShownExplanation], digits: int | None = None) ->
 
 def _title(explanations: Sequence[Explanation]) -> str:
     first = one_line(explanations[0].record.expr, 60) if explanations else "nothing"
-    more = f" and {len(explanations) - 1} more" if len(explanations) > 1 else ""
-    return f"{first}{more}, explained by gradcli"
+    return f"{first}, explained by gradcli"
 
 
 def _chooser(explanations: Sequence[Explanation]) -> str:
@@ -381,7 +380,7 @@ def _source(explanation: Explanation) -> str:
     return "".join(found[:-1])
 
 
-def _facts(explanation: ShownExplanation, digits: int) -> str:
+def _facts(explanation: Explanation, digits: int) -> str:
     """The value, the first gradients, and the lines of the record beside its numbers."""
     record = explanation.record
     numbers = {} if record.value is None else {"value": record.value}
