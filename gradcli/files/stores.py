@@ -57,6 +57,15 @@ class Store:
     def nbytes(self) -> int:
         return math.prod(self.shape) * self.dtype.itemsize
 
+    def regions(self) -> Iterator[Region]:
+        """The regions that the chunks are, in order."""
+        counts = [-(-extent // step) for extent, step in zip(self.shape, self.chunks, strict=True)]
+        for place in np.ndindex(*counts):
+            yield tuple(
+                slice(i * step, min((i + 1) * step, extent))
+                for i, step, extent in zip(place, self.chunks, self.shape, strict=True)
+            )
+
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
