@@ -73,7 +73,7 @@ class FileOptions:
     """
 
     def __init__(self, request: CheckRequest, configuration: Configuration) -> None:
-        options = check_options(request, configuration.of())
+        options = check_options(request)
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
