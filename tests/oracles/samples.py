@@ -18,7 +18,7 @@ _S = "scipy.stats."
 SAMPLES = tuple(_S + text for text in (
     "zscore(M)", "zscore(M, axis=1, ddof=1)", "zscore(A)", "gmean(P)", "gmean(P, axis=1)", "gmean(P, axis=1, weights=Q)", "hmean(P)",
     "hmean(P, axis=1)", "sem(M)", "sem(A, axis=1, ddof=0)", "skew(A)",
-    "skew(A, axis=1)", "kurtosis(A)", "kurtosis(O, fisher=False)", "entropy(P)", "entropy(P, axis=1)",
+    "skew(A, axis=1, bias=False)", "kurtosis(A)", "kurtosis(O, fisher=False, bias=False)", "entropy(P)", "entropy(P, axis=1)",
     "entropy(P, P[::-1], base=2.5)", "pearsonr(V, W)[0]",
     "multivariate_normal.pdf(V, W, S)", "multivariate_normal.logpdf(V, W, S)",
     "multivariate_normal.logpdf(V[0], 0.2, 2.5)", "multivariate_normal.logpdf(V[0])",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -286,9 +287,11 @@ def torch_repeat(x: Any, *, repeats: Any) -> Any:
 
 
 @function(
-    numpy="x|a, repeats, axis, -output_size", torch="x, repeats, axis, *, -output_size", memory="own"
+    numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", memory="own"
 )
-def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None) -> Any:
+def repeat_interleave(
+    x: Any, *, repeats: Any, axis: int | None = None, output_size: int | None = None
+) -> Any:
     """Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.
 
     >>> repeat(x, 2, axis=0)
@@ -299,6 +302,10 @@ def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None) -> Any:
     if len(counts) not in (1, n):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {n} entries")
     total = sum(counts) if len(counts) > 1 else counts[0] * n
+    if output_size not in (None, total):
+        raise ArgumentError(
+            f"repeat: the result has {total} entries along the axis, not {output_size}"
+        )
     if len(counts) == 1:
         spread = broadcast_to(
             reshape(x, shape=shape_with(x.shape, place, n, 1)),
@@ -448,6 +455,14 @@ _NUMPYS = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "c
 _pad = pad
 
 
+def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
+    """x without the entries at its ends that widths below 0 count."""
+    for axis, (before, after) in enumerate(widths):
+        if min(before, after) < 0:
+            x = part_of(x, axis, max(0, -before), x.shape[axis] - max(0, -after))
+    return x
+
+
 @function()
 def torch_pad(
     x: Any,
@@ -456,8 +471,8 @@ def torch_pad(
     mode: Literal["constant", "reflect", "replicate", "circular"] = "constant",
     value: Number = None,
 ) -> Any:
-    """The array made longer at both ends of the last axes: constant, reflect, replicate or
-    circular.
+    """The array made longer (or shorter) at both ends of the last axes: constant, reflect,
+    replicate or circular.
     """
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
@@ -472,20 +487,22 @@ def torch_pad(
     ][::-1]
     for axis, (before, after) in enumerate(widths):
         n = x.shape[axis]
-        if min(before, after) < 0:
-            raise ArgumentError("pad: widths are at least 0", help="take a part, such as x[1:-1]")
-        if max(before, after) > {"reflect": max(0, n - 1), "circular": n}.get(mode, math.inf):
+        most = {"reflect": n - 1, "circular": n}.get(mode, math.inf)
+        if min(before, 0) + min(after, 0) + n < 0 or max(before, after) > max(0, most):
             raise ShapeError(
                 f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the "
                 f"mode {mode!r}"
             )
+    longer = tuple((max(0, before), max(0, after)) for before, after in widths)
+    if mode == "reflect":  # at the ends of the whole
+        return _shorter(_pad(x, pad_width=longer, mode="reflect"), widths)
     filled = 0 if value is None or mode != "constant" else value
-    return _pad(x, pad_width=tuple(widths), mode=_NUMPYS[mode], constant_values=filled)
+    return _pad(_shorter(x, widths), pad_width=longer, mode=_NUMPYS[mode], constant_values=filled)
 
 
 declare("""
     numpy:
-        repeat = repeat_interleave(x|a, repeats, axis, -output_size)
+        repeat = repeat_interleave(x|a, repeats, axis, output_size)
         meshgrid(***arrays, -copy, sparse, indexing)
         constant_pad_nd = torch_pad(x, pad, value; mode='constant')
     torch:

@@ -90,15 +90,19 @@ def polyval(p: Any, x: Any) -> Any:
     return value
 
 
-@function(numpy="x, xp, fp, left, right, -period")
+@function(numpy="x, xp, fp, left, right, period")
 def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, period: Any = None
 ) -> Any:
     """Linear interpolation at x between the points xp (ascending) with values fp; constant beyond them. At a point, the
     slope to its right.
 
     >>> interp(x, [0, 1, 2], f)
     """
+    if period is not None:
+        raise ArgumentError(
+            "interp: a period is not supported", help="reduce x to one period with % first"
+        )
     if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ShapeError(
             f"interp needs as many points as values, not the shapes {tuple(xp.shape)} and "
@@ -149,11 +153,13 @@ def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: i
     return result
 
 
-def _slopes(f: Any, spacing: Any, place: int) -> Any:
-    """Slopes of the parabolas through three neighbours; at the ends, of the lines through two."""
+def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
+    """Slopes of the parabolas through three neighbours; at the ends, of the lines through two with
+    an edge_order of 1.
+    """
     n = f.shape[place]
-    if n < 2:
-        raise ShapeError(f"gradient needs at least 2 entries along an axis, not {n}")
+    if n < edge_order + 1:
+        raise ShapeError(f"gradient needs at least {edge_order + 1} entries along an axis, not {n}")
     if spacing.shape and spacing.shape != (n,):
         raise ShapeError(
             f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis"
@@ -169,6 +175,15 @@ def _slopes(f: Any, spacing: Any, place: int) -> Any:
     def slope(start: int, stop: int) -> Any:
         return difference(f, start, stop) / step(start, stop)
 
+    def end(there: int, near: int) -> Any:
+        """At one end, from the slope there and, in the second order, from that beside it."""
+        here, beside = (there, there + 1), (near, near + 1)
+        if edge_order == 1:
+            return slope(*here)
+        return slope(*here) + step(*here) * (slope(*here) - slope(*beside)) / (
+            step(*here) + step(*beside)
+        )
+
     before, after = (0, n - 2), (1, n - 1)
     if at is None:
         inner = (part_of(f, place, 2, n) - part_of(f, place, *before)) / (2 * spacing)
@@ -176,28 +191,30 @@ def _slopes(f: Any, spacing: Any, place: int) -> Any:
         inner = (step(*after) * slope(*before) + step(*before) * slope(*after)) / (
             step(*before) + step(*after)
         )
-    return concatenate(slope(0, 1), inner, slope(n - 2, n - 1), axis=place)
+    return concatenate(end(0, 1), inner, end(n - 2, n - 3), axis=place)
 
 
 @function()
-def torch_gradient(f: Any, *spacing: Any, axis: Any = None) -> tuple[Any, ...]:
+def torch_gradient(
+    f: Any, *spacing: Any, axis: Any = None, edge_order: Literal[1, 2] = 1
+) -> tuple[Any, ...]:
     """torch.gradient: slopes along axes, always a tuple."""
     axes = axes_of(axis, len(f.shape))
     if len(spacing) <= 1:
         spacing = (spacing or (np.float64(1),)) * len(axes)
     if len(spacing) != len(axes):
         raise ArgumentError(f"gradient: {len(spacing)} spacings for {len(axes)} axes")
-    return tuple(_slopes(f, s, a) for a, s in zip(axes, spacing, strict=True))
+    return tuple(_slopes(f, s, a, edge_order) for a, s in zip(axes, spacing, strict=True))
 
 
-@function(numpy="f|x|input, ***spacing, axis, -edge_order")
-def gradient(f: Any, *spacing: Any, axis: Any = None) -> Any:
-    """Slopes of sampled values along axes: central differences, one-sided at the ends. Spacings are steps or
+@function(numpy="f|x|input, ***spacing, axis, edge_order")
+def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Literal[1, 2] = 1) -> Any:
+    """Slopes of sampled values along axes: central differences, one-sided at the ends (of order 1 or 2). Spacings are steps or
     coordinates, one for all axes or one for each. Of one axis an array, of several a tuple.
 
     >>> gradient(x, 0.5)
     """
-    parts = torch_gradient(f, *spacing, axis=axis)
+    parts = torch_gradient(f, *spacing, axis=axis, edge_order=edge_order)
     return parts[0] if len(parts) == 1 else parts
 
 
@@ -230,7 +247,7 @@ declare(f"""
         trapezoid trapz = trapezoid(y, x, dx, axis)
         cumulative_trapezoid = trapezoid(y, x, dx, axis; cumulative=True)
     torch:
-        gradient = torch_gradient(f|input|x, *, spacing, axis, -edge_order)
+        gradient = torch_gradient(f|input|x, *, spacing, axis, edge_order)
         trapezoid trapz = trapezoid({_AREA})
         cumulative_trapezoid = trapezoid({_AREA}; cumulative=True)
     scipy:

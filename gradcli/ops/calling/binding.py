@@ -48,19 +48,14 @@ _TABLE = """
         kind: 'quicksort' 'mergesort' 'heapsort' 'stable'
         stable: flag
         optimize lwork _stacklevel: anything
-        edge_order: 1
-        dropout_p: 0.0 0
-        driver: 'gelsy'
-        padding_mode: 'zeros'
     between which dtypes numbers may move, where all have one
         casting: 'no' 'equiv' 'safe' 'same_kind' 'unsafe'
     what is so of indices, and what would become of those out of bounds, which are refused
         indices_are_sorted unique_indices: flag
         bounds_mode bounds_value: anything
     what a function does without being asked
-        everywhere use_lower pivot traced unpack_data unpack_pivots bias: True
+        everywhere use_lower pivot traced: True
         inplace exact repetition return_rank pivoting promote_integers hermitian allow_singular lower returned: False
-        antialias get_infos recompute_scale_factor: False
         assume_a: 'gen' 'general'
         reflect_type: 'even'
         mode: 'raise'
@@ -77,9 +72,7 @@ _HELP = {
     "inplace": "leave it out: {name}(x) is the result, and x stays as it is",
     "dtype": "leave it out: everything is computed in one precision, which --dtype chooses",
     "device": "leave it out: everything is computed on the CPU",
-    "period": "reduce x to one period with % first",
     "exact": "leave it out: the result is a float",
-    "size_average": "write reduction='mean', 'sum' or 'none'",
     "traced": "write detach(x), or --freeze the name",
 }
 
@@ -126,8 +119,8 @@ _BY_KIND = {
     "axes": "axes output_size",
     "number": _QUANTITIES,
     "numbers": "scale_factor v",
-    "flag": "align_corners unbiased",
-    "text": "compute_mode rounding_mode",
+    "flag": "align_corners recompute_scale_factor size_average unbiased",
+    "text": "compute_mode driver rounding_mode",
     "order": "ord",
     "any": "padding",
     "truths": "mask",

@@ -5,7 +5,7 @@ axes; norms and condition numbers.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -297,11 +297,26 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
 
 
 @function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
-def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
-    """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and the rank of x."""
+def torch_lstsq(
+    x: Any,
+    y: Any,
+    *,
+    rcond: float | None = None,
+    driver: Literal["gels", "gelsy", "gelsd", "gelss", None] = None,
+) -> tuple[Any, Any, Any, Any]:
+    """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's
+    driver tells.
+    """
+    driver = driver or "gelsy"
     vector = len(y.shape) == len(x.shape) - 1 and tuple(y.shape) == tuple(x.shape[:-1])
-    solution, _, rank, _ = _least_squares(x, y, rcond, vector)
-    return solution, nothing(x), rank, detach(nothing(x))
+    tolerance = rcond if driver != "gels" else None
+    solution, residuals, rank, sizes = _least_squares(x, y, tolerance, vector)
+    return (
+        solution,
+        nothing(x) if driver == "gelsy" else residuals,
+        nothing(x) if driver == "gels" else rank,
+        detach(sizes if driver in ("gelsd", "gelss") else nothing(x)),
+    )
 
 
 @function(
@@ -338,7 +353,7 @@ declare(f"""
         linalg.svd = named_svd({_MATRIX}, full_matrices, -driver)
         linalg.pinv = pinv({_A}, rtol|rcond, atol, -hermitian)
         pinverse = pinv({_A}, rtol|rcond=1e-15)
-        lstsq = torch_lstsq({_A}, {_B}, rcond, *, -driver)
+        lstsq = torch_lstsq({_A}, {_B}, rcond, *, driver)
 """)
 
 

@@ -189,7 +189,7 @@ def _masked_softmax(scores: Any) -> Any:
 
 
 @function(
-    torch="query, key, value, attn_mask, -dropout_p, is_causal, *, scale, enable_gqa",
+    torch="query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa",
 )
 def scaled_dot_product_attention(
     query: Any,
@@ -197,6 +197,7 @@ def scaled_dot_product_attention(
     value: Any,
     attn_mask: Any = None,
     *,
+    dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: Number = None,
     enable_gqa: bool = False,
@@ -206,6 +207,8 @@ def scaled_dot_product_attention(
     >>> F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])
     """
     name = "scaled_dot_product_attention"
+    if dropout_p:
+        raise ArgumentError(f"{name}: dropout_p must be 0; dropout is random")
     if is_causal and attn_mask is not None:
         raise ArgumentError(f"{name}: attn_mask must be None with is_causal=True")
     for x in (query, key, value):

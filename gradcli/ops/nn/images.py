@@ -355,6 +355,11 @@ def _convolutions(n: int) -> None:
                 windows, steps, gaps, sizes, further, around, strict=True
             )
         )
+        if min(lengths) < 1:
+            raise ShapeError(
+                f"{transposed}: nothing is left of axes of {windows} entries with a padding of "
+                f"{around}"
+            )
         rows = reshape(images, shape=(images.shape[0], groups, per_group, math.prod(windows)))
         filters = swapaxes(reshape(weight, shape=(groups, per_group, -1)), axis1=1, axis2=2)
         columns = reshape(
@@ -460,7 +465,7 @@ def _pooling(n: int) -> None:
     average, largest = f"avg_pool{n}d", f"max_pool{n}d"
     averaged = (
         "input, kernel_size, stride, padding, ceil_mode, count_include_pad"
-        + ", -divisor_override" * (n > 1)
+        + ", divisor_override" * (n > 1)
     )
 
     @function(average, torch=averaged, example=example(average))
@@ -472,11 +477,16 @@ def _pooling(n: int) -> None:
         padding: Any = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
+        divisor_override: Any = None,
     ) -> Any:
         """The means of windows over the last axes."""
         tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
+        if divisor_override == 0:
+            raise ArgumentError(f"{average}: divisor_override must not be 0")
         whole = reduce(np.multiply.outer, counts if count_include_pad else _inside(input, tables))
-        return _sum_windows(input, tables) / whole.astype(float)
+        return _sum_windows(input, tables) / (
+            whole.astype(float) if divisor_override is None else float(divisor_override)
+        )
 
     @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
     def extremes(
@@ -570,7 +580,7 @@ def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corn
 
 
 def _sizes(
-    x: Any, size: Any, scale_factor: Any
+    x: Any, size: Any, scale_factor: Any, recompute: bool
 ) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
     """The lengths of the result's axes, and the factors by which places are computed (None: from
     the lengths).
@@ -579,6 +589,8 @@ def _sizes(
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate: give either size or scale_factor")
     if scale_factor is None:
+        if recompute:
+            raise ArgumentError("interpolate: recompute_scale_factor goes with scale_factor only")
         return each("interpolate", "size", size, n, 1), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, tuple) else (scale_factor,) * n
     if len(factors) != n or not all(isinstance(f, (int, float)) and f > 0 for f in factors):
@@ -592,10 +604,10 @@ def _sizes(
             f"interpolate: the scale_factor {scale_factor!r} leaves nothing of an array of shape "
             f"{tuple(x.shape)}"
         )
-    return lengths, factors
+    return lengths, (None,) * n if recompute else factors
 
 
-@function(torch="input, size, scale_factor, mode, align_corners, -recompute_scale_factor, -antialias")
+@function()
 def interpolate(
     input: Any,
     *,
@@ -603,6 +615,7 @@ def interpolate(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
 ) -> Any:
     """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.
 
@@ -620,7 +633,7 @@ def interpolate(
             "interpolate: align_corners goes with the modes linear, bilinear, bicubic and "
             "trilinear only"
         )
-    lengths, scales = _sizes(input, size, scale_factor)
+    lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
     if mode == "area":
         return covering_means(
             input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)]
@@ -672,6 +685,15 @@ declare("""
 # back where they were found.
 
 
+def _within(at: Any, length: int, padding: str) -> Any:
+    """Coordinates brought back to the border of the image, as the padding says; constant on its
+    border and beyond.
+    """
+    if padding == "zeros":
+        return at
+    return where(less_equal(at, 0), 0.0, where(greater_equal(at, length - 1), length - 1.0, at))
+
+
 def _entries(x: Any, places: list[Any]) -> Any:
     """The entries of images at whole coordinates, 0 outside; places of shape (images, points)."""
     lengths = tuple(x.shape[2:])
@@ -690,12 +712,13 @@ def _entries(x: Any, places: list[Any]) -> Any:
     return where(reshape(inside, shape=(images, 1, points)), found, 0.0)
 
 
-@function(torch="input, grid, mode, -padding_mode, align_corners")
+@function()
 def grid_sample(
     input: Any,
     grid: Any,
     *,
     mode: Literal["bilinear", "nearest"] = "bilinear",
+    padding_mode: Literal["zeros", "border"] = "zeros",
     align_corners: bool | None = None,
 ) -> Any:
     """Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.
@@ -721,6 +744,7 @@ def grid_sample(
     for i, length in enumerate(lengths):
         unit = getitem(points, index=(..., n - 1 - i)) + 1
         at = unit * ((length - 1) / 2) if corners else (unit * length - 1) / 2
+        at = _within(at, length, padding_mode)
         taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
     terms = []
     for corner in itertools.product(*taps):

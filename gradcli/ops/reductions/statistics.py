@@ -22,6 +22,7 @@ from gradcli.ops.arrays.shapes import (
 from gradcli.ops.carrying import count
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
+from gradcli.ops.elementwise.logic import maximum
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import max_, mean, min_, std, sum_
 from gradcli.ops.registry import Number, declare, function, is_number, need_axes, one_axis
@@ -34,20 +35,30 @@ def _observations(x: Any) -> Any:
     return x if len(x.shape) == 2 else reshape(x, shape=(1, -1))
 
 
+def _weights(weights: Any, n: int) -> Any:
+    if tuple(weights.shape) != (n,):
+        shape = tuple(weights.shape)
+        raise ShapeError(f"cov: weights of shape {shape} for {n} observations")
+    return weights
+
+
 @function(
-    numpy="x|m, y, rowvar, bias, ddof, -fweights, -aweights, -dtype",
-    torch="x, *, ddof|correction, -fweights, -aweights",
+    numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype",
+    torch="x, *, ddof|correction, fweights, aweights",
 )
 def cov(
     x: Any,
     y: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
     *,
     rowvar: bool = True,
     bias: bool = False,
     ddof: Number = None,
 ) -> Any:
     """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by
-    default); infinite or not a number where observations are too few.
+    default), observations counted (fweights) or weighted (aweights); infinite or not a number where
+    they are too few.
 
     >>> cov(x)
     """
@@ -60,8 +71,17 @@ def cov(
         ]
     samples = concatenate(*rows, axis=0) if len(rows) > 1 else rows[0]
     lost = (0 if bias else 1) if ddof is None else ddof
-    deviation, left = _away(samples, 1), samples.shape[1] - lost
-    products = matmul(deviation, transpose(deviation, axes=(1, 0)))
+    weights = [_weights(w, samples.shape[1]) for w in (fweights, aweights) if w is not None]
+    if not weights:
+        deviation = weighted = _away(samples, 1)
+        left = samples.shape[1] - lost
+    else:
+        w = math.prod(weights[1:], start=weights[0])
+        total = sum_(w)
+        deviation = samples - reshape(matmul(samples, w), shape=(-1, 1)) / total
+        weighted = deviation * w
+        left = maximum(total - (lost if aweights is None else lost * sum_(w * aweights) / total), 0)
+    products = matmul(weighted, transpose(deviation, axes=(1, 0)))
     matrix = products * math.inf if is_number(left) and left <= 0 else products / left
     return reshape(matrix, shape=tuple(n for n in matrix.shape if n != 1))
 
@@ -144,15 +164,19 @@ def sem(x: Any, *, axis: Any = 0, ddof: Any = 1) -> Any:
 
 
 @function(public=False)
-def skew(x: Any, *, axis: Any = 0) -> Any:
+def skew(x: Any, *, axis: Any = 0, bias: bool = True) -> Any:
     """scipy.stats.skew: the third moment, standardized."""
-    return _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
+    n, value = count(x.shape, axis), _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
+    return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
 
 
 @function(public=False)
-def kurtosis(x: Any, *, axis: Any = 0, fisher: bool = True) -> Any:
+def kurtosis(x: Any, *, axis: Any = 0, fisher: bool = True, bias: bool = True) -> Any:
     """scipy.stats.kurtosis: the fourth moment, standardized, less 3."""
+    n = count(x.shape, axis)
     value = _moment(x, 4, axis) / square(_moment(x, 2, axis))
+    if not bias:
+        value = ((n * n - 1) * value - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)) + 3
     return value - 3 if fisher else value
 
 
@@ -185,8 +209,8 @@ declare("""
         stats.gmean = gmean(x|a, axis, -dtype, weights)
         stats.hmean = hmean(x|a, axis, -dtype, weights)
         stats.sem = sem(x|a, axis, ddof, -nan_policy)
-        stats.skew = skew(x|a, axis, -bias, -nan_policy)
-        stats.kurtosis = kurtosis(x|a, axis, fisher, -bias, -nan_policy)
+        stats.skew = skew(x|a, axis, bias, -nan_policy)
+        stats.kurtosis = kurtosis(x|a, axis, fisher, bias, -nan_policy)
         stats.entropy = stats_entropy(pk, qk, base, axis)
         stats.pearsonr = pearsonr(x, y)
 """)

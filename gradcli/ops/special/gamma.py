@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.errors import ArgumentError
 from gradcli.ops import extended
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2, LN_PI
@@ -25,25 +25,46 @@ from gradcli.ops.registry import (
     function,
     nodes_for,
     piecewise,
+    witness,
 )
 from gradcli.ops.text import number_in_c
 
-_LEAST = -1e4  # beneath, SciPy and mpmath add up as many terms as there are poles, without end
+# beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
+_FAR = -100.0
 
 
 def _polygamma(x: Any, n: int) -> Any:
     from scipy import special
 
-    if np.any(np.less(x, _LEAST) & np.isfinite(x)):
-        raise EvaluationError(f"polygamma is computed from {_LEAST:g} on")
-    return special.polygamma(n, x)[()] if n else special.digamma(x)
+    if not n:
+        return special.digamma(x)
+    far = (np.asarray(x) < _FAR) & np.isfinite(x)
+    found = special.polygamma(n, np.where(far, 1 - x, x))
+    return (
+        np.where(far, (-1) ** n * found - _cotangent_slope(np.where(far, x, np.nan), n), found)[()]
+        if far.any()
+        else found[()]
+    )
+
+
+def _cotangent_slope(x: Any, n: int) -> Any:
+    """The n-th derivative of pi*cot(pi*x), which the reflection formula has."""
+    from mpmath import cot, diff, mp, workprec
+
+    def at(x: float) -> float:
+        if x != x or x == round(x):
+            return math.nan if x != x else math.inf if n % 2 == 0 else -math.inf
+        with workprec(200 + 20 * n):
+            return float(diff(lambda t: mp.pi * cot(mp.pi * t), x, n))
+
+    return np.vectorize(at, otypes=[np.result_type(x)])(x)
 
 
 polygamma: Op = elementwise(
     "polygamma",
     "x",
     _polygamma,
-    lambda m, x, n: m.psi(n, x) if x >= _LEAST else m.nan,
+    witness("arrays.polygamma"),
     lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},
