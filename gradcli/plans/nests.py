@@ -409,7 +409,11 @@ class Layout:
         levels: dict[Item, int] = {}
         for item in self.computed:
             levels[item] = max(
-                (levels[need] + self._waits(item, need) for need in item.operands if need in levels),
+                (
+                    levels[need] + self._waits(item, need)
+                    for need in item.operands
+                    if need in levels
+                ),
                 default=0,
             )
         return levels

@@ -131,9 +131,7 @@ def _is_opened(op: Op) -> bool:
     Other functions of entries are opened for their slopes alone, where these have kinks: NumPy's
     loops have finer values.
     """
-    return op.body is not None and (
-        op.extended is BODY or not (op.elementwise or _has_form(op))
-    )
+    return op.body is not None and (op.extended is BODY or not (op.elementwise or _has_form(op)))
 
 
 def _open_body(
@@ -379,9 +377,7 @@ class LongDoubles(Domain[Any]):
                 # a value that is made together with what its slopes are made of, which is kept
                 root, *_, table = made = _slope_parts(node, op, None, operands, self.held)
                 value = (
-                    table[root]
-                    if _is_opened(op)
-                    else self.held.round(np.reshape(root, node.shape))
+                    table[root] if _is_opened(op) else self.held.round(np.reshape(root, node.shape))
                 )
                 self.held.made[node] = value, made
                 return value
