@@ -114,10 +114,14 @@ _LONGEST = 80  # characters of a reading
 _CONSTANT_BASES = words("e E pi π")
 _OPERATORS = {"mod": "%", "div": "//"}  # of other languages
 # Words of Python between values, which are no names here; not "lambda", which physics needs.
-_WORDS = words("""
-    as assert async await break class continue def del except finally for from global import in is nonlocal pass raise return try while
-    with yield
-""")
+_WORDS: dict[str, str | None] = {
+    **dict.fromkeys(words("""
+        as assert async await break class continue def del except finally from global import nonlocal pass raise return try while with
+        yield
+    """)),
+    "for": "write x**2 for the squares of all entries, sum(x**2) for their sum",
+    **dict.fromkeys(("in", "is"), "write x == y to compare"),
+}  # fmt: skip
 
 
 _Item = TypeVar("_Item")
@@ -842,9 +846,8 @@ class _Parser:
         for word in (left, token):
             between = word is token or type(node) is Name
             if word.kind == NAME and word.text in _WORDS and between:
-                self.fail(
-                    f"'{word.text}' is a word of Python, and none of this language", word.span
-                )
+                message = f"'{word.text}' is a word of Python, and none of this language"
+                self.fail(message, word.span, _WORDS[word.text])
         gap = self.source.text[end_of(left) : token.start]
         if "\n" in gap:
             self.refuse_beside(node, token)
