@@ -130,9 +130,7 @@ _WORD = re.compile(r"\s*([^\W\d]\w*)")
 _LAMBDA = re.compile(r"(?:\b(\w+)\s*=\s*)?\b(lambda)(\s+\w[\w\s,=*]{0,200}):\s*")
 _DEF = re.compile(r"\s*(def)\s+(\w+)\s*\(([\w\s,]*)\)\s*:[ \t]*return\b\s*")
 _BODY = re.compile(r"[^\n#]{1,60}\Z")  # of a function that is shown
-_STORE = re.compile(
-    r"\s*[^\W\d][\w.]*(?:\[.*\]|\.\w+)\s*((?:[-+*/]|\*\*)?=)(?!=)", re.DOTALL
-)
+_STORE = re.compile(r"\s*[^\W\d][\w.]*(?:\[.*\]|\.\w+)\s*((?:[-+*/]|\*\*)?=)(?!=)", re.DOTALL)
 _BOUND = re.compile(
     r"(?:^|;)[ \t]*(?:const )?([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ "
     r"\t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))",

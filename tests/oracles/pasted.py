@@ -522,9 +522,6 @@ x[np.argwhere(x > 0).flatten()].prod()
 A[np.unravel_index(5, (3, 3))] * s
 A[np.unravel_index(np.argmax(A), A.shape)] * s
 A[np.unravel_index(A.argmax(), A.shape)] ** 2
-(np.mgrid[0:3, 0:3][1] * A).sum()
-(np.mgrid[0:4] * x).sum()
-(np.ogrid[0:3, 0:3][0] * A).sum()
 A[..., 0].prod()
 x[..., None].sum()
 x[:, None].sum()
@@ -564,9 +561,6 @@ np.add.outer(x, w).prod()
 np.subtract.outer(x, w).prod()
 np.maximum.outer(x, w).sum()
 np.power.outer(np.abs(x), u).sum()
-np.add.reduceat(x, [0, 2]).prod()
-np.multiply.reduceat(x, [0, 1, 3]).sum()
-np.maximum.reduceat(x, [0, 2]).prod()
 np.logical_and.reduce(x > -5) * s
 np.logical_or.reduce(x > 1) * s
 np.add.reduce([s, s**2, 3.])
@@ -895,7 +889,6 @@ jnp.multiply.outer(x, w).sum()
 jnp.c_[x, w].prod()
 jnp.r_[x, w].prod()
 jnp.take(x, jnp.array([0, 2])).prod()
-jnp.mgrid[0:3, 0:3][0].sum() * s
 x.real.sum()
 x.copy().sum() ** 2
 x.block_until_ready().sum() ** 2
