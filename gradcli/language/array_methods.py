@@ -242,7 +242,7 @@ def _entry(builder: Builder, x: Expr, index: Any = ()) -> Any:
 
 def _flatten(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = None) -> Any:
     """PyTorch's ``x.flatten(1)``, and NumPy's ``x.flatten('F')``."""
-    if isinstance(start_dim, str):
+    if isinstance(start_dim, str):  # NumPy's order
         return result_of(call(builder, "ravel", NUMPY, [x, start_dim], {}))
     given = {
         key: value

@@ -33,7 +33,7 @@ from gradcli.language.scope import Builder, Range, routines
 from gradcli.namespace import compositions
 from gradcli.ops import registry
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.binding import static_parameters
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import declared_signature
@@ -46,13 +46,6 @@ MISSING = object()
 
 # -- Indices: constants of the program; a condition is taken at the bound values, as a mask between
 # brackets is.
-
-
-def _places(builder: Builder, x: Any) -> np.ndarray:
-    known = np.asarray(builder.static(builder.value(x)))
-    if known.dtype.kind not in "iu":
-        raise ArgumentError("an index must be whole numbers")
-    return known
 
 
 def flatnonzero(builder: Builder, x: Any) -> Any:
@@ -78,27 +71,12 @@ def _triangle_of_pytorch(name: str) -> Callable[..., Any]:
     return lambda builder, row, col, offset=0: of_rows(builder, row, offset, col)
 
 
-def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
-    """The indices of the main diagonal of an array of equal extents."""
-    (extent,), axes = shape_of(builder, n), builder.integer(ndim, "how many axes")
-    builder.graph.limits.check_shape((1,) * min(max(0, axes), builder.graph.limits.dimensions + 1))
-    builder.graph.limits.check_array((extent,))
-    return indices_by_numpy(builder, "diag_indices", extent, axes)
-
-
 def ix_(builder: Builder, lists: Any) -> Any:
     """Lists of indices, each along an axis of its own: the entries at all their combinations."""
     known = [mask_of(builder, part) for part in lists]
     builder.graph.limits.check_shape((1,) * len(known))
     return indices_by_numpy(
         builder, "ix_", *(part if part.size else part.astype(np.int64) for part in known)
-    )
-
-
-def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
-    """The index along each axis of what is at a place among all entries."""
-    return indices_by_numpy(
-        builder, "unravel_index", _places(builder, indices), shape_of(builder, shape)
     )
 
 
@@ -230,9 +208,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "flatnonzero": ("x", flatnonzero),
     "triu_indices": ("n, k, m", triu_indices),
     "tril_indices": ("n, k, m", tril_indices),
-    "diag_indices": ("n, ndim", diag_indices),
     "ix_": ("***lists", ix_),
-    "unravel_index": ("indices, shape|dims, -memory_order|order", unravel_index),
     "block": ("arrays", block),
     "any": ("x, axis, -out, keepdims, where", any_),
     "all": ("x, axis, -out, keepdims, where", all_),
@@ -242,10 +218,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "array_equal": ("x|a1, y|a2", array_equal),
 }
 OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{
-        name: SHARED[name]
-        for name in words("argwhere any all count_nonzero isclose allclose unravel_index")
-    },
+    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose")},
     "any": ("x, axis, keepdims", any_),
     "all": ("x, axis, keepdims", all_),
     "equal": ("x, y", array_equal),
@@ -288,27 +261,7 @@ def _limits(library: str) -> Callable[..., Any]:
     return limits
 
 
-_SEEDS = words("manual_seed seed default_rng PRNGKey set_printoptions set_default_dtype")
 _FORMATS = words("contiguous_format preserve_format channels_last strided")
-
-
-def bincount(
-    builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None
-) -> Any:
-    """Count how often each whole number occurs, or the sums of its weights."""
-    places = np.asarray(builder.static(builder.whole(x)))
-    if places.ndim != 1 or (places.size and places.min() < 0):
-        raise ArgumentError("bincount takes a list of whole numbers of at least 0")
-    least = max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length"))
-    (count,) = (least,) if length is None else shape_of(builder, length, place="a length")
-    builder.graph.limits.check_array((max(least, count),))
-    if weights is None:
-        return builder.graph.constant(np.bincount(places, minlength=count)[:count])
-    given = builder.value(weights)
-    if given.shape != places.shape:
-        raise ShapeError(f"{places.size} places for weights of shape {given.shape}")
-    summed = scatter_add(given, index=(StaticArray(places),), shape=(max(least, count),))
-    return getitem(summed, index=((None, count, None),))
 
 
 def divergence(builder: Builder, p: Any, q: Any) -> Any:
@@ -334,16 +287,14 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     **SHARED,
     "finfo": ("dtype", _limits(NUMPY)),
-    "bincount": ("x, weights, minlength", bincount),
 }
 _TABLES = {
     NUMPY: routines(_OF_NUMPY),
-    JAX: routines({**_OF_NUMPY, "bincount": ("x, weights, minlength, length", bincount)}),
+    JAX: routines(_OF_NUMPY),
     TORCH: routines({
         **OF_PYTORCH,
         "finfo": ("dtype|type", _limits(TORCH)),
         "device": ("name|type, -index", lambda builder, name: name),
-        "bincount": ("x|input, weights, minlength", bincount),
         "kl_divergence": ("p, q", divergence),
     }),
 }  # fmt: skip
@@ -364,11 +315,6 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
             f"the entries of '{name}' are whatever was in memory",
             help=f"write {name.replace('empty', 'zeros')}(x)",
         )
-    if name in _SEEDS:
-        raise UnknownNameError(
-            f"'{name}' is not read: every run draws the same numbers",
-            help="leave it out, and give --random-state 1",
-        )
     return name if library == TORCH and name in _FORMATS else MISSING
 
 
@@ -387,14 +333,20 @@ _REFUSED = {  # with what is to be written
         "leave it out: functions work on all entries at once",
     ),
     **dict.fromkeys(
+        words("manual_seed seed default_rng PRNGKey"), "leave it out, and give --random-state 1"
+    ),
+    **dict.fromkeys(
         words("scan fori_loop while_loop map"), "write sum(x**2) for a sum over all entries"
     ),
     "cond": "write where(x > 0, x, 0)",
     **dict.fromkeys(("partition", "unique"), "write sort(x)"),
     "argpartition": "write argsort(x)",
+    "bincount": "write zeros(3).at[x].add(1)",
     "piecewise": "write np.select([x < 0], [x**2], x)",
     **dict.fromkeys(("delete", "insert"), "write np.concatenate([x[:1], x[2:]])"),
     **dict.fromkeys(("mgrid", "ogrid"), "write np.arange(3)[:, None] and np.arange(2)"),
+    "diag_indices": "write np.diagonal(A)",
+    "unravel_index": "write np.ravel(A)[np.argmax(A)]",
     "wofz": "write exp(-x**2) and 2/sqrt(pi)*dawsn(x) for its two parts",
 }
 

@@ -119,7 +119,7 @@ _WORDS: dict[str, str | None] = {
         as assert async await break class continue def del except finally from global import nonlocal pass raise return try while with
         yield
     """)),
-    "for": "write x**2 for the squares of all entries, sum(x**2) for their sum",
+    "for": "write sum(x**2) for a sum over all entries",
     **dict.fromkeys(("in", "is"), "write x == y to compare"),
 }  # fmt: skip
 

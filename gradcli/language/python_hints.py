@@ -157,7 +157,8 @@ def explain_error(source: Source, start: int, stop: int, error: ParseError) -> P
     if found := _DEF.match(text):
         place, name, parameters = found.span(1), found[2], found[3]
     elif found := _LAMBDA.search(text):
-        place, name, parameters = found.span(2), found[1] if found.start() == 0 else None, found[3]
+        place, parameters = found.span(2), found[3]
+        name = "" if found.start() else found[1] or "f"
     if found is not None:
         body = _BODY.match(text, found.end())
         if name and body:
@@ -266,9 +267,6 @@ def _of_a_value(part: Part) -> list[Token] | None:
     if method == "step" and not inner:
         message = "'step' changes values in place: a value stays as it is"
         raise _refusal(part, message, "leave it out: the gradients stand before it", 2)
-    if method == "requires_grad_":
-        message = "'requires_grad_' changes a value in place: a value stays as it is"
-        raise _refusal(part, message, f"write {name} = detach({name})", 2)
     if method == "sort" and (not inner or part.token(5).text == "="):
         message = f"{name}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy"
         raise _refusal(part, message, f"write sort({name})", 2)
@@ -326,7 +324,6 @@ def _refuse_first_word(part: Part) -> None:
 # NAME ] { "," NAME [ "as" NAME ] }
 
 
-LIBRARIES = ("numpy", "torch", "scipy", "jax", "math")
 _OF_PYTHON = frozenset({"__future__"})  # modules that say something to Python, and nothing here
 _HELP = "leave it out; write import numpy as np, import torch, from scipy import special"
 
@@ -379,12 +376,7 @@ def is_of_python(path: str) -> bool:
 def unknown_module(path: str) -> UnknownNameError:
     """The error of a module that is none of the known libraries'."""
     close = suggestion(path, sorted(MODULES), cutoff=0.8)
-    library = path.partition(".")[0]
-    said = (
-        f"{library} has no module '{path}' here"
-        if library in LIBRARIES
-        else f"the module '{path}' is not known here"
-    )
+    said = f"the module '{path}' is not known here"
     return UnknownNameError(said, help=f"did you mean '{close}'?" if close else _HELP)
 
 
@@ -417,19 +409,6 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
         elif item.path in MODULES:
             found[None] = item.path
     return found
-
-
-def everything_in(path: str) -> Any:
-    """The names that ``from path import *`` takes, or None for all that the library has here."""
-    if path == "math":
-        import math
-
-        return frozenset(dir(math))
-    if path == "numpy":
-        import numpy
-
-        return frozenset(numpy.__all__)
-    return None
 
 
 # -- Lines as they are pasted: of a Python session with its prompts, and blocks of Python's
