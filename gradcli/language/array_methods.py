@@ -343,7 +343,11 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
     def outer(builder: Builder, a: Expr, b: Expr) -> Any:
         return ufuncs.outer(_caller(builder), of, a, b)
 
-    bodies = {"reduce": reduce, "accumulate": accumulate, "outer": outer}
+    bodies: dict[str, Callable[..., Any]] = {
+        "reduce": reduce,
+        "accumulate": accumulate,
+        "outer": outer,
+    }
     return Routine(f"{of}.{name}", _OF_UFUNCS[name], bodies[name])
 
 

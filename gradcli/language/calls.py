@@ -231,6 +231,8 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         help = f"write {name[:inner]}({name[inner:]})"
     elif (calls := textbook.function_of_letters(name)) is not None:
         help = f"write {calls}, or give the name a value: {name} = 1"
+    elif len(name) > 1 and not name.islower() and is_function(name.lower()):
+        help = f"write {name.lower()}(x): functions have round brackets"
     note = "there are no complex numbers here" if name in _IMAGINARY else None
     return MissingValueError(message, help=help, note=note)
 

@@ -267,6 +267,9 @@ def _of_a_value(part: Part) -> list[Token] | None:
     if method == "step" and not inner:
         message = "'step' changes values in place: a value stays as it is"
         raise _refusal(part, message, "leave it out: the gradients stand before it", 2)
+    if method == "requires_grad_":
+        message = "'requires_grad_' changes a value in place: a value stays as it is"
+        raise _refusal(part, message, f"write {name} = detach({name})", 2)
     if method == "sort" and (not inner or part.token(5).text == "="):
         message = f"{name}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy"
         raise _refusal(part, message, f"write sort({name})", 2)

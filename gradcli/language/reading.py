@@ -191,8 +191,11 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         error = missing_value(builder.scope, base)
         if base.name in builder.scope.failed or len(base.name) == 1:
             raise error
-        if not calls.is_method(name) or calls.is_function(name):  # optax.l2_loss, Math.sin
-            error.help = f"'{base.name}' is no library here"
+        said = f"'{base.name}' is no library here"
+        if calls.is_function(name):  # Math.sin, tf.exp
+            error.help = f"leave '{base.name}.' out: {said}"
+        elif not calls.is_method(name):  # optax.l2_loss
+            error.help = f"{said}: write out what its function computes"
         raise error
     if isinstance(base, Module):
         return of_library(builder, base.path, name)
