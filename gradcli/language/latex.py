@@ -183,7 +183,7 @@ class _Reader:
             self.deepen()
             self.command(self.at)
             self.level -= 1
-        elif here.isalnum():
+        elif here.isdecimal() or here.isalpha():
             if of == "sqrt":
                 self.refuse_longer(start, "\\sqrt", "[0-9.]+")
             self.add(NUMBER if here.isdigit() else NAME, here, self.at)

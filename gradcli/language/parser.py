@@ -807,11 +807,14 @@ class _Parser:
         token, rule = self.tokens[self.at], self.bracket.rule
         self.bracket = _Bracket(_GROUP if rule == _ARRAY else rule, self.bracket.opener)
         self.at += token.text == "**" or token.kind == SUPERSCRIPT
+        self.deepen(token)
         try:
             if token.kind != SUPERSCRIPT:
                 self.binary(least)
         except ParseError:  # the one that is raised is of what stands before
             return ""
+        finally:
+            self.depth -= 1
         return self.source.text[token.start : end_of(self.tokens[self.at - 1])]
 
     def takes_factor(self, node: Node, waiting: _Waiting) -> bool:
