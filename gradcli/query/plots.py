@@ -92,8 +92,7 @@ def _grid(columns: Columns, record: PlotRecord, side: int) -> Field:
     )
     found = columns(*map(np.ravel, np.meshgrid(xs, ys)))
     slopes = {name: slope.reshape(side, side) for name, slope in found.slopes.items()}
-    first, second = map(slopes.get, record.ranges)
-    return Field(xs, ys, found.values.reshape(side, side), slopes, (first, second))
+    return Field(xs, ys, found.values.reshape(side, side), slopes)
 
 
 POINTS = 101  # of a table of one name

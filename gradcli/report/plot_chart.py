@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.inert import display_width, one_line, printable
 from gradcli.report.lines import Line, Part
-from gradcli.report.ranges import VALUE, Curve, Field, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, Curve, Mark, PlotRecord
 
 _LONGEST = 40  # characters of a label
 _MARGIN = 0.04  # above and below what is shown
@@ -185,18 +185,17 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
     """
     grid, axes = record.grid, axes_of(record)
     assert grid is not None
-    known_slopes = [slopes for slopes in grid.gradient if slopes is not None]
-    if len(known_slopes) < 2:
+    if not grid.slopes.keys() >= record.ranges.keys():
         return (np.empty(0),) * 4
-    places = [
-        np.unique(np.linspace(0, len(ends) - 1, n + 2).round().astype(int))[1:-1]
+    at_y, at_x = (
+        np.linspace(0, len(ends) - 1, n + 2)[1:-1].round().astype(int)
         for ends, n in ((grid.ys, rows), (grid.xs, columns))
-    ]
-    points = np.meshgrid(grid.xs[places[1]], grid.ys[places[0]])
+    )
+    points = np.meshgrid(grid.xs[at_x], grid.ys[at_y])
     with np.errstate(all="ignore"):
         across, up = (
-            slopes[np.ix_(*places)] * (at if axis.log else 1.0) / (axis.high - axis.low)
-            for slopes, at, axis in zip(known_slopes, points, axes, strict=True)
+            grid.slopes[name][np.ix_(at_y, at_x)] * (at if axis.log else 1.0) / (axis.high - axis.low)
+            for name, at, axis in zip(record.ranges, points, axes, strict=True)
         )
         size = np.hypot(across, up)
         known = np.isfinite(size) & (
@@ -469,71 +468,30 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     margin = margin_of([up], rows)
     columns = max(16, style.width - margin - 1)
     sheet = Sheet(columns, rows, across[:2], up[:2])
-    shown = _draw_levels(sheet, grid, across.at(grid.xs), up.at(grid.ys))
+    nearest = (
+        np.linspace(0, points - 1, dots).round().astype(int)
+        for points, dots in zip(grid.values.shape, sheet.dots.shape, strict=True)
+    )
+    values = grid.values[np.ix_(*nearest)]
+    drawn = []
+    for number, level in enumerate(grid.levels):
+        above = np.where(np.isfinite(values), values > level, np.nan)
+        crossed = [np.abs(np.diff(above, axis=axis, append=np.nan)) == 1 for axis in (0, 1)]
+        places = np.argwhere(np.any(crossed, axis=0))[:, ::-1]
+        colour = _HEIGHTS[round(number * (len(_HEIGHTS) - 1) / max(1, len(grid.levels) - 1))]
+        sheet.dot(places, colour)
+        drawn.append((f"{label(level)} ", colour, (places // (2, 4)).tolist()))
     for x, y, wide, tall in zip(
         *arrows(record, columns // _APART[0], rows // _APART[1]), strict=True
     ):
         angle = math.atan2(tall * rows * 2, wide * columns)  # characters are twice as high as wide
         column, row = sheet.cell(float(across.at(x)), float(up.at(y)))
         sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
-    _label_levels(sheet, shown, grid.levels)
+    for text, colour, cells in drawn:
+        middle = len(cells) // 2
+        for column, row in cells[middle:] + cells[:middle]:  # the first that is free
+            end = column + len(text)
+            if end <= columns and not "".join(sheet.characters[row, column:end]):
+                sheet.text(column, row, text, colour)
+                break
     return [*frame_sheet(upward, sheet, up, margin), *below(name, across, columns, margin)]
-
-
-def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
-    """The places of some points of an axis among so many that are evenly spaced, and those before
-    them.
-    """
-    at = (axis[chosen] - axis[0]) / (axis[-1] - axis[0]) * (count - 1)
-    return np.unique(np.concatenate([np.floor(at), np.ceil(at)]).astype(int))
-
-
-def _draw_levels(
-    sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray
-) -> list[list[list[int]]]:
-    """The characters of each level: of those dots beside which the value is on its other side."""
-    rows, columns = sheet.dots.shape
-    with np.errstate(all="ignore"):
-        wide = np.stack(
-            [np.interp(np.linspace(xs[0], xs[-1], columns), xs, row) for row in grid.values]
-        )
-        fine = np.stack(
-            [np.interp(np.linspace(ys[0], ys[-1], rows), ys, column) for column in wide.T], axis=1
-        )
-    known = np.isfinite(fine)
-    lost = np.isnan(grid.values)
-    known[:, _nearest(xs, lost.all(axis=0), columns)] = False  # lines that are too thin to be met
-    known[_nearest(ys, lost.all(axis=1), rows), :] = False
-    found = []
-    for number, level in enumerate(grid.levels):
-        above = fine > level
-        edge = np.zeros(fine.shape, bool)
-        edge[:, :-1] |= (above[:, :-1] != above[:, 1:]) & known[:, :-1] & known[:, 1:]
-        edge[:-1] |= (above[:-1] != above[1:]) & known[:-1] & known[1:]
-        places = np.argwhere(edge)[:, ::-1]
-        sheet.dot(places, _height_colour(number, len(grid.levels)))
-        found.append((places // (2, 4)).tolist())
-    return found
-
-
-def _height_colour(number: int, count: int) -> str:
-    return _HEIGHTS[round(number * (len(_HEIGHTS) - 1) / max(1, count - 1))]
-
-
-def _label_levels(sheet: Sheet, shown: list[list[list[int]]], levels: Sequence[float]) -> None:
-    """The height of each level on its line, as far from the others as can be."""
-    placed: list[tuple[int, int]] = []
-    for number, (level, places) in enumerate(zip(levels, shown, strict=True)):
-        text = label(level)
-        room = [
-            (x, y)
-            for x, y in places[:: max(1, len(places) // 200)]
-            if x + len(text) < sheet.columns
-        ]
-        if room:
-            far = [
-                min([math.hypot((x - a) / 2, y - b) for a, b in placed], default=x) for x, y in room
-            ]
-            x, y = room[int(np.argmax(far))]
-            placed.append((x, y))
-            sheet.text(x, y, f"{text} ", _height_colour(number, len(levels)))

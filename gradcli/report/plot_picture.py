@@ -29,10 +29,7 @@ _TICKS = 8  # of a logarithmic axis
 _LONGEST = 90  # characters of a title
 
 
-_BACK, _TEXT, _LINES = "#ffffff", "#1f2328", "#d0d7de"
-_CURVES = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#5b5b5b", "#a33b20", "#1b7f5c", "#35508f", "#b8860b",
-)  # fmt: skip
+_BACK, _TEXT, _LINES, _CURVES = "#ffffff", "#1f2328", "#d0d7de", 10
 
 
 def insist() -> None:
@@ -71,10 +68,8 @@ def picture(
 
 
 _SETTINGS: Any = {
-    "svg.hashsalt": "gradcli", "text.parse_math": False, "figure.facecolor": _BACK, "savefig.facecolor": _BACK, "axes.facecolor": _BACK,
-    "axes.edgecolor": _LINES, "axes.labelcolor": _TEXT, "text.color": _TEXT, "xtick.color": _TEXT, "ytick.color": _TEXT,
-    "grid.color": _LINES, "grid.linewidth": 0.6, "legend.facecolor": _BACK, "legend.edgecolor": _LINES, "axes.spines.top": False,
-    "axes.spines.right": False, "font.size": 10, "axes.unicode_minus": True, "axes.axisbelow": True,
+    "svg.hashsalt": "gradcli", "text.parse_math": False, "grid.color": _LINES, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.axisbelow": True,
 }  # fmt: skip
 
 
@@ -115,7 +110,7 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
     if log:
         _logarithmic(ax, "y", panel.view)
     elif panel.view[0] < 0 < panel.view[1]:
-        ax.axhline(0, color=_TEXT, linewidth=0.6, alpha=0.5)
+        ax.axhline(0, color=_TEXT, linewidth=0.6)
     ax.grid(True)
     ax.set_xlim(begin, end)
     ax.set_ylim(*panel.view)
@@ -125,29 +120,27 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
     else:
         ax.tick_params(labelbottom=False)
     for line in panel.lines:
-        colour = _CURVES[line.number % len(_CURVES)]
-        style = ("-", "--", "-.", ":")[line.number // len(_CURVES) % 4]
+        colour = f"C{line.number % _CURVES}"
+        style = ("-", "--", "-.", ":")[line.number // _CURVES % 4]
         ax.plot(
             line.xs,
             line.ys,
             color=colour,
             linestyle=style,
-            linewidth=1.8,
             label=line.label or None,
-            solid_capstyle="butt",
         )
     for pole in panel.poles:
-        ax.axvline(pole, color=_TEXT, linewidth=0.9, linestyle=(0, (2, 3)), alpha=0.7)
+        ax.axvline(pole, color=_TEXT, linewidth=0.9, linestyle=":")
     for gap in panel.gaps if len(panel.lines) == 1 else ():
         ax.axvspan(*gap, facecolor=_LINES, alpha=0.35, linewidth=0)
     for dot in panel.dots:
-        colour = _CURVES[dot.number % len(_CURVES)]
+        colour = f"C{dot.number % _CURVES}"
         ax.plot(
-            [dot.x], [dot.y], linestyle="none", marker="D" if dot.kind == "kink" else "o", markersize=5, clip_on=False,
-            markerfacecolor=_BACK if dot.kind == "end" else colour, markeredgecolor=colour, zorder=3,
+            [dot.x], [dot.y], color=colour, marker="D" if dot.kind == "kink" else "o",
+            markerfacecolor=_BACK if dot.kind == "end" else colour,
         )  # fmt: skip
     if len(panel.lines) > 1 and panel.heading == VALUE:
-        ax.legend(loc="best", framealpha=0.85, fontsize=9)
+        ax.legend()
 
 
 def _logarithmic(ax: Axes, name: str, ends: tuple[float, float]) -> None:
@@ -174,21 +167,7 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
         points = grid.xs if axis == "x" else grid.ys
         _logarithmic(ax, axis, (points[0], points[-1]))
     if grid.levels:
-        low, high = float(values.min()), float(values.max())
-        steps = sorted({low, *grid.levels, high})
-        from matplotlib.colors import BoundaryNorm
-
-        norm = BoundaryNorm(steps, 256)
-        ax.contourf(grid.xs, grid.ys, values, levels=steps, cmap="viridis", norm=norm, alpha=0.55)
-        lines = ax.contour(
-            grid.xs,
-            grid.ys,
-            values,
-            levels=grid.levels,
-            colors=_TEXT,
-            linewidths=0.8,
-            linestyles="solid",
-        )
+        lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, cmap="viridis")
         ax.clabel(lines, fmt=label, fontsize=8)
     _arrows(ax, record)
     ax.set_xlabel(one_line(across, 40))
@@ -197,24 +176,10 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
 
 
 def _arrows(ax: Axes, record: PlotRecord) -> None:
-    """Arrows the way that the value grows, longer where it does so faster, but not in proportion:
-    slopes differ by magnitudes.
-    """
+    """Arrows the way that the value grows, of one length: slopes differ by magnitudes."""
     xs, ys, across, up = arrows(record, _ARROWS, _ARROWS)
     size = np.hypot(across, up)
-    share = (0.35 + 0.65 * np.sqrt(size / size.max(initial=0.0))) / size
-    ax.quiver(
-        xs,
-        ys,
-        across * share,
-        up * share,
-        angles="uv",
-        color=_TEXT,
-        scale=_ARROWS * 1.6,
-        width=0.0028,
-        pivot="mid",
-        alpha=0.9,
-    )
+    ax.quiver(xs, ys, across / size, up / size, scale=_ARROWS * 2, width=0.0028, pivot="mid")
 
 
 # -- A page with a picture and its table: a file of HTML that fetches nothing and runs nothing
@@ -260,16 +225,15 @@ def _title(record: PlotRecord) -> list[str]:
 
 def _section(record: PlotRecord) -> str:
     """The expression, what is said of it, and its table."""
-    *expr, box = _title(record)
+    *expr, box = map(xml_text, _title(record))
     lines = [line for line in record.lines() if isinstance(line, Line) and line.label is not None]
     listed = "\n".join(
         f"<dt>{xml_text(str(line.label))}</dt><dd>{xml_text(line.text)}</dd>" for line in lines
     )
     heading = "\n".join(expr)
     return (
-        f'<h1>{xml_text(heading)}</h1>\n<p class="range">{xml_text(box.strip())}</p>\n'
-        + (f"<dl>\n{listed}\n</dl>\n" if listed else "")
-        + _table(record)
+        f'<h1>{heading}</h1>\n<p class="range">{box.strip()}</p>\n<dl>\n{listed}\n</dl>\n'
+        f"{_table(record)}"
     )
 
 
