@@ -16,10 +16,6 @@ from checking import planted
 from conftest import plain_environment
 from hostile_texts import HOSTILE
 
-from gradcli.query.bindings import Programs
-from gradcli.query.evaluate import Script
-from gradcli.query.options import Options
-from gradcli.query.plots import plots
 from gradcli.report.lines import text_of
 from gradcli.report.plot_chart import Chart, Style, chart, label, ticks
 from gradcli.report.ranges import VALUE, Curve, Mark, PlotRecord
@@ -66,17 +62,6 @@ def test_charts_have_the_width_that_is_asked_for(call_cli, width):
         picture = done.stdout.split("\n\n")[0].splitlines()
         assert max(map(len, picture)) <= width
         assert len(picture) <= 18
-
-
-def test_contours_are_not_drawn_through_a_jump():
-    program = Programs(values={"x": np.float64(0), "y": np.float64(0)}).fresh()
-    script = Script(program, ["sign(x)*(2 + y**2)"])
-    (record,) = plots(script, Options(over={"x": (-1.0, 1.0), "y": (-1.0, 1.0)}, check=False))
-    assert record.grid is not None
-    (cut,) = np.flatnonzero(np.isnan(record.grid.values).all(axis=0))
-    assert record.grid.xs[cut] == 0
-    assert np.unique(np.sign(record.grid.values[:, :cut])).tolist() == [-1]
-    assert np.unique(np.sign(record.grid.values[:, cut + 1 :])).tolist() == [1]
 
 
 # -- files

@@ -114,8 +114,11 @@ def locate_places(
             break
         middle = _at(probe, middles, entries)
         first, second = _score(low, middle, scale), _score(middle, high, scale)
-        ahead, behind = _has_pole(low, middle, least), _has_pole(middle, high, least)
-        left = np.where(ahead == behind, first >= second, ahead)
+        left = first >= second
+        for ahead, behind in zip(
+            _show_poles(low, middle, least), _show_poles(middle, high, least), strict=True
+        ):
+            left = np.where(ahead == behind, left, ahead)
         low, high = np.where(left, low, middle), np.where(left, middle, high)
         if step % _LOOK == _LOOK - 1:
             score = np.maximum(first, second)
@@ -139,15 +142,13 @@ def _at(probe: Probe, points: Array, entries: Array) -> Array:
     return np.array([points, values[rows, entries], slopes[rows, entries]])
 
 
-def _has_pole(low: Array, high: Array, least: Array) -> Array:
-    """Return where a pole must be between two points, or a jump: the value goes against the slopes
-    at both, or grows inwards from both.
+def _show_poles(low: Array, high: Array, least: Array) -> tuple[Array, Array]:
+    """Return where a pole must be between two points, or a jump: where the value grows inwards from
+    both, and where it goes against the slopes at both.
     """
-    sign, slopes = np.sign(low[1]), np.sign([low[2], high[2]])
-    rise = high[1] - low[1]
-    against = (np.sign(rise) * slopes < 0).all(axis=0) & (np.abs(rise) > least)
-    found: Array = against | (sign == np.sign(high[1])) & (sign * slopes[0] > 0) & (sign * slopes[1] < 0)
-    return found
+    sign, slopes, rise = np.sign(low[1]), np.sign([low[2], high[2]]), high[1] - low[1]
+    inwards = (sign == np.sign(high[1])) & (sign * slopes[0] > 0) & (sign * slopes[1] < 0)
+    return inwards, (np.sign(rise) * slopes < 0).all(axis=0) & (np.abs(rise) > least)
 
 
 def _changes(low: Array, high: Array) -> Array:
@@ -248,18 +249,17 @@ def _once(found: list[tuple[int, Place, float, float]]) -> list[tuple[int, Place
     """
     kept: list[tuple[int, Place, float, float]] = []
     for new in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):
-        entry, place, width, height = new
-        last, before, reach, most = kept[-1] if kept else (None, place, 0.0, 0.0)
+        entry, place, width, _ = new
+        last, before, reach, _ = kept[-1] if kept else (None, place, 0.0, 0.0)
         beside = place.low <= before.high + 4 * math.ulp(before.high) or before.at == place.at
-        apart = place.at - before.at > _FLANK * max(reach, width)
-        kinds = {before.kind, place.kind}
+        reach, kinds = max(reach, width), {before.kind, place.kind}
+        apart = place.at - before.at > _FLANK * reach
         if last != entry or (apart if "pole" in kinds else len(kinds) > 1 or not beside):
             kept.append(new)
             continue
-        rank = ((before.kind == "pole", most), (place.kind == "pole", height))
-        one = place if rank[1] > rank[0] else before
+        one, height = max(kept[-1], new, key=lambda item: (item[1].kind == "pole", item[3]))[1::2]
         if beside:
             low, high = before.low, max(before.high, place.high)
             one = one._replace(low=low, high=high, at=roundest(low, high))
-        kept[-1] = entry, one, max(reach, width), max(most, height)
+        kept[-1] = entry, one, reach, height
     return [(entry, place) for entry, place, *_ in kept]
