@@ -5,8 +5,8 @@ its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -320,21 +320,6 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
         return f"the mode '{name}'" if given.get("mode") == name else ""
 
     refuse_together("modes evaluate", as_typed)
-
-
-@contextmanager
-def naming(known: Collection[str], **options: Any) -> Iterator[None]:
-    """In errors about options that are also names of the expression, say how such a name gets a
-    value.
-    """
-    try:
-        yield
-    except UsageError as error:
-        for name, value in options.items():
-            if name in known and re.search(rf"\b{name}\b", error.message):
-                shown = repr(value) if isinstance(value, (int, float)) else "..."
-                error.help = f'to give the name a value, write at={{"{name}": {shown}}}'
-        raise
 
 
 def in_words_of_api(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -52,8 +51,6 @@ class Entry:
     derivative: dict[str, str]
     domain: str
     kinks: list[dict[str, str]]
-    certified: bool  # whether the reference always encloses the true value
-    uncertified: str  # where it does not
     numpy: list[str]
     torch: list[str]
     example: Example | None = field(default=None)
@@ -144,7 +141,6 @@ def entry(record: Function, example: bool = True) -> Entry:
     if not derivative and shown is not None:
         derivative = {name: text for name, text in shown.derivative.items() if text}
     numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
-    unproved = uncertified_where(record)
     return Entry(
         name=record.name,
         family=_family(record),
@@ -158,41 +154,10 @@ def entry(record: Function, example: bool = True) -> Entry:
             | ({} if kink.jax is None else {"jax": kink.jax.words})
             for kink in record.kinks
         ],
-        certified=not unproved,
-        uncertified=unproved,
         numpy=numpy,
         torch=torch,
         example=shown,
     )
-
-
-def uncertified_where(record: Function) -> str:
-    """Return where the reference of a function, evaluated in balls, is no enclosure: as the
-    operations say of which it is made.
-    """
-    ends = [
-        getattr(part.reference, "ends", "") for part in _made_of(record) if isinstance(part, Op)
-    ]
-    return "; ".join(dict.fromkeys(filter(None, ends)))
-
-
-def _made_of(record: Function) -> list[Any]:
-    """A function, and all that the code of its definition names, and that of others in it."""
-    found: list[Any] = [record]
-    place = 0
-    while place < len(found):
-        rule = getattr(found[place], "definition", None) or found[place]
-        codes, names = [getattr(rule, "__code__", None)], getattr(rule, "__globals__", {})
-        for code in filter(None, codes):
-            codes += [value for value in code.co_consts if isinstance(value, CodeType)]
-            parts = [names[name] for name in code.co_names if name in names]
-            found += [
-                part
-                for part in parts
-                if isinstance(part, (Op, Composite, FunctionType)) and part not in found
-            ]
-        place += 1
-    return found
 
 
 def _spelling(record: Function) -> str:

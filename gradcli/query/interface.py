@@ -212,29 +212,28 @@ def _answers(
     known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__
     directions = {word: arguments.get(word) for word in ("jvp", "hvp")}
     moving = {name for each in directions.values() if isinstance(each, Mapping) for name in each}
-    with given.naming(known, at=at, **arguments):
-        for word in {"wrt", "freeze"} & arguments.keys():
-            found = given.names_given(word, arguments[word], known)
-            arguments[word] = usual[word] if found is None else found
-            moving |= {*(found or ())}
-        given.refuse_unknown(keywords, known | moving, usual, what)
-        values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
-        for name, value in [*values.items()] if function in (bound, plot) else ():
-            is_pair = isinstance(value, tuple) and len(value) == 2
-            text_of_range = "..".join(map(str, value)) if is_pair else value
-            if isinstance(text_of_range, str) and ".." in text_of_range:
-                ranges[name] = text_of_range
-                del values[name]
-        said = {
-            name: value
-            for name, value in arguments.items()
-            if value is not None or usual[name] is not None
-        }
-        read = given.options_of(said, what)
-        given.refuse_exclusive(read, usual)
-        if "mode" in read:
-            read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
-        asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
+    for word in {"wrt", "freeze"} & arguments.keys():
+        found = given.names_given(word, arguments[word], known)
+        arguments[word] = usual[word] if found is None else found
+        moving |= {*(found or ())}
+    given.refuse_unknown(keywords, known | moving, usual, what)
+    values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
+    for name, value in [*values.items()] if function in (bound, plot) else ():
+        is_pair = isinstance(value, tuple) and len(value) == 2
+        text_of_range = "..".join(map(str, value)) if is_pair else value
+        if isinstance(text_of_range, str) and ".." in text_of_range:
+            ranges[name] = text_of_range
+            del values[name]
+    said = {
+        name: value
+        for name, value in arguments.items()
+        if value is not None or usual[name] is not None
+    }
+    read = given.options_of(said, what)
+    given.refuse_exclusive(read, usual)
+    if "mode" in read:
+        read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
+    asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
     making = [read.pop(word, None) for word in ("limits", "dtype", "dialect", "jvp", "hvp")][:3]
     programs = given.programs_with(values, *making)
     programs.keeps_text = "observer" in asked

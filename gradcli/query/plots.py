@@ -355,7 +355,11 @@ def _mark(name: str, place: Place, middle: float) -> Mark:
     heights = place.left, place.right
     (left, right, own), point = _numbers(*heights, middle), math.nan
     if place.kind == "pole":
-        sides = [f"{limit} from the {side}" for limit, side in ((left, "left"), (right, "right")) if "inf" in limit]
+        sides = [
+            f"{limit} from the {side}"
+            for limit, side in ((left, "left"), (right, "right"))
+            if "inf" in limit
+        ]
         text = f"pole {at}: {left if left == right else ', '.join(sides)}"
     elif place.kind == "jump":
         point = middle

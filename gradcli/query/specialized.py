@@ -378,33 +378,28 @@ class ValueAndGradients(Specialized):
     def _outs(self, out: Mapping[str, Any], values: list[Any]) -> list[Any]:
         """The caller's arrays, where a plan can write straight into them."""
         by_names("out", out, "arrays", f'out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}')
-        dtype, taken = self.made.dtype, dict[str, np.ndarray]()
+        dtype, taken = self.made.dtype, list[Any](values)
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")
             shape = self.made.wrt[name].shape
-            if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
+            if not isinstance(array, np.ndarray) or (
+                array.shape,
+                array.dtype,
+                array.flags.carray,
+            ) != (shape, dtype, True):
                 raise UsageError(
-                    f"out: the gradient by '{name}' needs a {dtype} array of shape {shape}"
+                    f"out: the gradient by '{name}' needs a {dtype} array of shape {shape}, "
+                    "writable and in C order",
+                    help=f"give np.empty({shape})",
                 )
-            if not array.flags.writeable or _overlaps_itself(array):
-                help = f"give an array of its own: np.empty({array.shape})"
+            if any(np.may_share_memory(array, other) for other in taken):
                 raise UsageError(
-                    f"out: the array for '{name}' cannot be written entry by entry", help=help
+                    f"out: the array for '{name}' shares memory with another array",
+                    help="give each an array of its own",
                 )
-            for other, before in taken.items():
-                if np.shares_memory(array, before):
-                    raise UsageError(
-                        f"out: the arrays for '{other}' and '{name}' share memory",
-                        help="give each an array of its own",
-                    )
-            taken[name] = array
-        straight = {
-            name: array
-            for name, array in out.items()
-            if array.flags.carray and not any(np.may_share_memory(array, value) for value in values)
-        }
-        return [straight.get(name) for name in self.wrt]
+            taken.append(array)
+        return [out.get(name) for name in self.wrt]
 
 
 class MatrixPlan(Specialized):
@@ -585,15 +580,3 @@ def _refuse_arrays(made: Instance, what: str) -> None:
             help="take sum(...) of it, or its Jacobian",
         )
         raise made.with_place(error)
-
-
-def _overlaps_itself(array: np.ndarray) -> bool:
-    """Return True for an array two entries of which may lie in one place, as in a broadcast one."""
-    reach = array.itemsize
-    for stride, extent in sorted(
-        (abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1
-    ):
-        if stride < reach:
-            return bool(array.size)
-        reach += stride * (extent - 1)
-    return False

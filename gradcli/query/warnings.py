@@ -115,7 +115,9 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
 def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
     """The same of large arrays, of whose intermediate values only those that are given are kept."""
     for leaf in order:
-        place = first_nonfinite(scope.values[leaf]) if leaf.is_leaf and leaf.kind == "float" else None
+        place = (
+            first_nonfinite(scope.values[leaf]) if leaf.is_leaf and leaf.kind == "float" else None
+        )
         if place is not None:
             where = f" at index {list(place)}" if place else ""
             return [f"'{leaf.payload.name}' is {np.asarray(scope.values[leaf])[place]}{where}"]

@@ -194,7 +194,9 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
     points = np.meshgrid(grid.xs[at_x], grid.ys[at_y])
     with np.errstate(all="ignore"):
         across, up = (
-            grid.slopes[name][np.ix_(at_y, at_x)] * (at if axis.log else 1.0) / (axis.high - axis.low)
+            grid.slopes[name][np.ix_(at_y, at_x)]
+            * (at if axis.log else 1.0)
+            / (axis.high - axis.low)
             for name, at, axis in zip(record.ranges, points, axes, strict=True)
         )
         size = np.hypot(across, up)
