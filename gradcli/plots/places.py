@@ -21,12 +21,10 @@ import numpy as np
 _SMALLEST = 1e-290  # differences that have round numbers between them
 
 
-def evenly(begin: float, end: float, count: int, log: bool = False) -> np.ndarray:
+def evenly(begin: float, end: float, count: int) -> np.ndarray:
     """Return so many numbers from one end to the other, both included; each the float next to the
     decimal number that is meant.
     """
-    if log:
-        return np.geomspace(begin, end, count)
     low, high = Fraction(repr(begin)), Fraction(repr(end))
     step = (high - low) / max(1, count - 1)
     return np.array([float(low + step * i) for i in range(count)])

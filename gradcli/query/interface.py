@@ -292,7 +292,6 @@ def plot(
     *,
     wrt: str | Iterable[str] | None = None,
     points: int | None = None,
-    log: str | None = None,
     check: bool = True,
     random_state: int = 0,
     timeout: float | None = None,
@@ -309,7 +308,6 @@ def plot(
              that are no keywords
     wrt      names to differentiate by (default: those with ranges)
     points   rows of the table; of two names, along each
-    log      logarithmic axes: "x", "y" or "xy"
     check    cross-check the derivative at points of the range
     timeout  seconds for the check
     Raises a `GradcliError` for what has no curve.

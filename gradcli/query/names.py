@@ -371,6 +371,9 @@ def _listed_variables(
     warnings = [
         f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons
     ]
+    if not found:
+        others = (leaf.payload.name for leaf in leaves if leaf.kind != FLOAT)
+        warnings += [f"no derivative by {name}: it is boolean" for name in others]
     return Variables({name: x for name, x in found.items() if x not in reasons}, warnings)
 
 

@@ -153,10 +153,24 @@ class Subjects:
             worst = Worst((), self._at(left, point), self._at(right, point), at)
         if box is None or found.holds is not None:
             return _VERDICTS[found.holds], worst, found.reason
-        equal = "equal as far as is known, but not by algebra: " if found.reason is None else ""
-        open_ = box_text({name: box[i] for name, i in moving.items()})
-        why = f"; {found.reason}" if found.reason else ""
-        return Verdict.UNDETERMINED, worst, f"{equal}open for {open_}{why}"
+        reasons = [] if found.reason is None else self._holes()
+        if not reasons:
+            equal = "equal as far as is known, but not by algebra: " if found.reason is None else ""
+            open_ = box_text({name: box[i] for name, i in moving.items()})
+            reasons = [f"{equal}open for {open_}", *([found.reason] if found.reason else [])]
+        return Verdict.UNDETERMINED, worst, "; ".join(reasons)
+
+    def _holes(self) -> list[str]:
+        """The places of the box at which the function has no value, in words."""
+        from gradcli.reference.ranges.search import Function
+
+        scope, names = self.scope, [leaf.payload.name for leaf in self.variables]
+        function = Function(self.root, self.variables, scope.values, scope.precision)
+        notes = place_notes(scope, function, function.find_places(), names)
+        moving = [
+            note._replace(where={name: note.where[name] for name in self.over}) for note in notes
+        ]
+        return [note.text_with_place for note in moving if note.kind in ("domain", "pole")]
 
     def _at(self, node: Expr, point: Sequence[float]) -> float:
         given = {leaf: np.float64(p) for leaf, p in zip(self.variables, point, strict=True)}

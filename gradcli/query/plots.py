@@ -86,10 +86,7 @@ def _refuse_nowhere(record: PlotRecord, values: np.ndarray) -> None:
 
 def _grid(columns: Columns, record: PlotRecord, side: int) -> Field:
     """The field at evenly spaced points."""
-    xs, ys = (
-        evenly(*ends, side, axis in record.log)
-        for axis, ends in zip("xy", record.ranges.values(), strict=True)
-    )
+    xs, ys = (evenly(*ends, side) for ends in record.ranges.values())
     found = columns(*map(np.ravel, np.meshgrid(xs, ys)))
     slopes = {name: slope.reshape(side, side) for name, slope in found.slopes.items()}
     return Field(xs, ys, found.values.reshape(side, side), slopes)
@@ -105,24 +102,19 @@ _FEWEST, _MOST_POINTS, _MOST_SINGLE = (
 )  # points of one; single ones are computed one by one
 
 
-def _refuse_ranges(ranges: Mapping[str, Ends], log: str) -> None:
-    """Raise UsageError for ranges that no picture has room for, and an axis without a logarithm."""
+def _refuse_ranges(ranges: Mapping[str, Ends]) -> None:
+    """Raise UsageError for ranges that no picture has room for."""
     for third in [*ranges][2:]:
         help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
         message = f"'{third}' has a range, but a picture has room for two names"
         raise UsageError(message, help=help)
-    for axis, (name, (low, high)) in zip("xy", ranges.items(), strict=False):
+    for name, (low, high) in ranges.items():
         text = f"the range of '{name}'"
         if low == high:
             help = f"gradcli eval gives its value: {name}={low!r}"
             raise UsageError(f"{text} is a single point", help=help)
         if high - low > sys.float_info.max:
             raise UsageError(f"{text} is too wide for floats")
-        if axis in log and low <= 0:
-            raise UsageError(
-                f"--log {log}: {text} begins at {low!r}, which has no logarithm",
-                help=f"{name}=0.1..10",
-            )
 
 
 def plots(script: Script, options: Options) -> Iterator[PlotRecord]:
@@ -130,8 +122,8 @@ def plots(script: Script, options: Options) -> Iterator[PlotRecord]:
 
     Raises UsageError for ranges that cannot be drawn.
     """
-    _refuse_ranges(options.over, options.log)
-    return answers(PlotRecord, _draw, script, options, ranges=dict(options.over), log=options.log)
+    _refuse_ranges(options.over)
+    return answers(PlotRecord, _draw, script, options, ranges=dict(options.over))
 
 
 @np.errstate(all="ignore")
@@ -185,12 +177,11 @@ def _curves(columns: Columns, points: int, record: PlotRecord) -> None:
         )
     _refuse_rows(points, points * entries)
     ((name, ends),) = record.ranges.items()
-    log = "x" in record.log
-    record.at = evenly(*ends, points, log)
+    record.at = evenly(*ends, points)
     known = seeds(columns, name, ends) if columns.entrywise and not root.shape else []
     most = _MOST_POINTS if columns.entrywise else _MOST_SINGLE
     budget = min(most, max(_FEWEST, _WORK // columns.work))
-    samples = sample(columns.along(name, {}), *ends, entries, known, budget, log=log)
+    samples = sample(columns.along(name, {}), *ends, entries, known, budget)
     _refuse_nowhere(record, samples.values)
     drawn, table = columns(samples.xs), columns(record.at)
     for entry, (label, names) in enumerate(_labels(columns.scope, root)):

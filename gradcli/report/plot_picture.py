@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.errors import UsageError
 from gradcli.inert import one_line, xml_text
 from gradcli.report.lines import Line, html_page
-from gradcli.report.plot_chart import Axis, Panel, arrows, label, panels
+from gradcli.report.plot_chart import Panel, arrows, label, panels
 from gradcli.report.ranges import VALUE, PlotRecord
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _DPI = 100
 _WIDTH, _PANEL, _HEAD, _CONTOURS = 800, 280, 60, 640  # pixels
 _ARROWS = 13  # along a side
-_TICKS = 8  # of a logarithmic axis
 _LONGEST = 90  # characters of a title
 
 
@@ -104,12 +103,7 @@ def _heading(records: Sequence[PlotRecord]) -> str:
 
 def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
     (name, (begin, end)) = next(iter(record.ranges.items()))
-    log = "y" in record.log and panel.heading == VALUE
-    if "x" in record.log:
-        _logarithmic(ax, "x", (begin, end))
-    if log:
-        _logarithmic(ax, "y", panel.view)
-    elif panel.view[0] < 0 < panel.view[1]:
+    if panel.view[0] < 0 < panel.view[1]:
         ax.axhline(0, color=_TEXT, linewidth=0.6)
     ax.grid(True)
     ax.set_xlim(begin, end)
@@ -143,29 +137,11 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
         ax.legend()
 
 
-def _logarithmic(ax: Axes, name: str, ends: tuple[float, float]) -> None:
-    """Make an axis logarithmic, with numbers as in a terminal: matplotlib's own are formulas, which
-    are not typeset here.
-    """
-    positions, texts = zip(*Axis.over(ends, log=True).ticks(_TICKS), strict=True)
-    ax.set(
-        **{
-            f"{name}scale": "log",
-            f"{name}ticks": np.power(10.0, positions),
-            f"{name}ticklabels": texts,
-        }
-    )
-    getattr(ax, f"{name}axis").set_minor_formatter("")
-
-
 def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
     grid = record.grid
     assert grid is not None
     (across, _), (upward, _) = record.ranges.items()
     values = np.ma.masked_invalid(grid.values)
-    for axis in record.log:
-        points = grid.xs if axis == "x" else grid.ys
-        _logarithmic(ax, axis, (points[0], points[-1]))
     if grid.levels:
         lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, cmap="viridis")
         ax.clabel(lines, fmt=label, fontsize=8)

@@ -215,7 +215,6 @@ class PlotRecord(Answer):
     regions: list[BoundNote] = field(
         default_factory=list
     )  # of two ranges: boxes around what is not smooth
-    log: str = ""  # the axes that are logarithmic: of x, y
     notes: list[str] = field(default_factory=list)
 
     @property
