@@ -336,18 +336,9 @@ def frame_sheet(heading: str, sheet: Sheet, up: Ends, margin: int) -> list[Row]:
 
 
 def _segments(xs: np.ndarray, ys: np.ndarray, up: Ends) -> np.ndarray:
-    """The pieces between samples, each as both of its ends, cut off where they leave the view."""
-    alone = np.append(True, np.isnan(ys[:-1]))  # without a sample before it
-    x0, y0 = (np.where(alone, ends, np.roll(ends, 1)) for ends in (xs, ys))
-    seen = (np.maximum(y0, ys) >= up[0]) & (np.minimum(y0, ys) <= up[1])
-
-    def cut(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        inner = np.clip(y, *up)
-        with np.errstate(all="ignore"):
-            along = x0 + (xs - x0) * ((inner - y0) / (ys - y0))
-        return np.stack([np.where(inner == y, x, along), inner], axis=1)
-
-    pieces: np.ndarray = np.stack([cut(x0, y0), cut(xs, ys)], axis=1)[seen]
+    """The pieces between samples in the view, each as both of its ends."""
+    points, seen = np.stack([xs, ys], axis=1), (up[0] <= ys) & (ys <= up[1])
+    pieces: np.ndarray = np.stack([points[:-1], points[1:]], axis=1)[seen[:-1] & seen[1:]]
     return pieces
 
 

@@ -81,10 +81,8 @@ def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None
     figure = Figure(
         figsize=((width or _WIDTH) / _DPI, (height or usual) / _DPI), layout="constrained"
     )
-    ratios = [_PANEL] * len(found) + [_CONTOURS] * len(fields)
-    axes: list[Axes] = list(
-        figure.subplots(len(ratios), 1, squeeze=False, height_ratios=ratios)[:, 0]
-    )
+    count = len(found) + len(fields)
+    axes: list[Axes] = list(figure.subplots(count, 1, squeeze=False)[:, 0])
     drawn = [record for record in records if record.curves]
     for place, (panel, ax) in enumerate(zip(found, axes, strict=False)):
         if place:
