@@ -24,7 +24,6 @@ from gradcli.query.specialized import (
     HessianPlan,
     MatrixPlan,
     Order,
-    ProductPlan,
     Settings,
     Spec,
     Specialized,
@@ -84,13 +83,9 @@ class Flat:
                 help=f"give one: flat(..., {second}=(3,))",
             )
 
-    def __call__(self, vector: Any, *direction: Any) -> Any:
-        """The results of the function, flat.
-
-        vector     the values of the names, one after the other
-        direction  of a Hessian-vector product: the vector that the Hessian is multiplied with
-        """
-        return self.function.of_vector(self, {**self.fixed, **self.parts(vector)}, *direction)
+    def __call__(self, vector: Any) -> Any:
+        """The results of the function, flat, for the values of the names, one after the other."""
+        return self.function.of_vector(self, {**self.fixed, **self.parts(vector)})
 
     def parts(self, vector: Any) -> dict[str, np.ndarray]:
         """The values by name, views of the vector.
@@ -319,8 +314,8 @@ class Compiled:
                 bindings[name] = array = self._array(name, value)
                 parts.append(self._kind(array))
         if seed is not None:
-            seed, kind = self.plans.seed_of(seed, dtype)
-            parts.append(kind)
+            seed = self._seed(seed)
+            parts.append(kind := seed.shape)
         key = tuple(parts)
         plan, order = self._planned.get(key) or self._plan(key, bindings, kind)
         if state is not None:
@@ -352,7 +347,7 @@ class Compiled:
         kind = None
         if seed is not None:
             empty = placeholder("seed", seed, self.float_dtype)
-            kind = self.plans.seed_of(seed if empty is None else empty, self.float_dtype)[1]
+            kind = np.shape(self._seed(seed) if empty is None else empty)
         key = (*values, *map(self._kind, values.values()), *([] if kind is None else [kind]))
         return self._plan(key, values, kind, unknown)
 
@@ -436,6 +431,10 @@ class Compiled:
         except GradcliError as error:
             raise given.in_words_of_api(error, self.options, _by_name) from None
         return value, gradients if self._ascii else found_by_name(gradients)
+
+    def _seed(self, seed: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return numbers(seed, "the seed", copy=False).astype(self.float_dtype, copy=False)
 
     def _array(self, name: str, value: Any) -> Any:
         array = given.value_of(name, value, copy=False)
@@ -596,55 +595,6 @@ class Hessian(
     plans = HessianPlan
 
 
-class HessianProduct(Compiled):
-    """A scalar, its gradients and its Hessian times a vector as a function of names.
-
-    Made by `hvp`.
-    """
-
-    plans = ProductPlan
-    options = ("v", "random_state")
-
-    def __call__(
-        self,
-        at: Mapping[str, Any] | None = None,
-        /,
-        *,
-        v: Mapping[str, Any] | None = None,
-        random_state: int | None = None,
-        **bindings: Any,
-    ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        """The value, the gradient by each name, and by each name the Hessian times ``v``, in its
-        shape.
-
-        v  the vector: an array by name, of the name's shape; names without one do not move
-        """
-        if not v:
-            raise UsageError(
-                "a Hessian-vector product needs a vector",
-                help='give it one: v={"x": ...}, of the shape of x',
-            )
-        found: tuple[Any, dict[str, Any], dict[str, Any]] = self.call(
-            at, (), bindings, v, state=random_state
-        )
-        return found
-
-    def of_vector(self, flat: Flat, bindings: dict[str, Any], *direction: Any) -> np.ndarray:
-        """The product, as a vector."""
-        if len(direction) != 1:
-            raise UsageError(
-                "a Hessian-vector product needs a vector", help="call it with two: g(x, p)"
-            )
-        if np.shape(direction[0]) != (
-            size := (sum(np.size(bindings[name]) for name in flat.shapes),)
-        ):
-            raise ShapeError(
-                f"p has the shape {np.shape(direction[0])}, the vector {size}; they must be the "
-                "same"
-            )
-        return flat.vector(self.call(None, (), bindings, flat.parts(direction[0]))[2])
-
-
 class Listing(str):
     """Text that a prompt shows as it is."""
 
@@ -752,30 +702,6 @@ def hessian(
     (4.0, 6.0)
     """
     return Hessian(_settings(**locals()), given.option_of("sparse", sparse))
-
-
-def hvp(
-    expression: str,
-    wrt: str | Iterable[str] | None = None,
-    *,
-    dtype: DType = "float64",
-    limits: Limits = DEFAULT,
-    dialect: Dialect | None = None,
-    backend: Backend = "auto",
-    threads: int | None = None,
-    random_state: int = 0,
-) -> HessianProduct:
-    """A function that gives a scalar, its gradients and its Hessian times a vector: ``value, {"x": g}, {"x": Hv}``, each in x's shape.
-
-    The vector is given by names, ``f(x=x, v={"x": p})``; a name without one does not move. A name ``v`` of the expression gets its value by
-    ``f({"v": ...}, v={...})``. The options are those of `value_and_grad`. ``f.flat("x")`` is the product as a function of two vectors, for
-    ``hessp=`` of ``scipy.optimize.minimize``.
-
-    >>> value, grads, products = hvp("x[0]**2*x[1]")(x=[3., 2.], v={"x": [1., 0.]})
-    >>> products["x"]
-    array([4., 6.])
-    """
-    return HessianProduct(_settings(**locals()))
 
 
 def _settings(expression: Any, wrt: Any, sparse: Any = None, **options: Any) -> Settings:

@@ -14,24 +14,21 @@ import numpy as np
 
 from gradcli.errors import (
     GradcliError,
-    MissingValueError,
     ParseError,
     ShapeError,
     UsageError,
-    did_you_mean,
     text_lines,
 )
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import definition_order, ones_like, vjp
+from gradcli.graph.transforms import ones_like, vjp
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
-from gradcli.ops.calling.inputs import FLOAT, numbers, numpy_dtype
-from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.plans.linearized import Runs
 from gradcli.plans.source import Gradients
-from gradcli.query.bindings import by_form, by_names
+from gradcli.query.bindings import by_names
 from gradcli.query.evaluate import locate
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
 from gradcli.query.names import variables
@@ -308,12 +305,6 @@ class Specialized:
         """
         raise NotImplementedError
 
-    @staticmethod
-    def seed_of(seed: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-        """The seed as numbers, and what of it a plan is made for."""
-        array = _as_floats(seed, "the seed", dtype)
-        return array, array.shape
-
     def order(self, names: Iterable[str]) -> Order:
         """The order of results: that in which a call has names, unless one was asked for."""
         places = {name: place for place, name in enumerate(names)}
@@ -484,7 +475,12 @@ class HessianPlan(MatrixPlan):
 
     def compile(self) -> None:
         made = self.made
-        _refuse_arrays(made, "a Hessian")
+        if math.prod(made.root.shape) != 1:
+            error = ShapeError(
+                f"a Hessian is of a scalar: the value has the shape {made.root.shape}",
+                help="take sum(...) of it, or its Jacobian",
+            )
+            raise made.with_place(error)
         wrt = list(made.wrt.values())
         slopes = vjp(made.root, wrt, ones_like(made.root)) if wrt else []
         self.of = Derivatives(
@@ -499,84 +495,3 @@ class HessianPlan(MatrixPlan):
             for row, name in order
         }
         return value, {name: slopes[place] for place, name in order}, by_two
-
-
-class ProductPlan(Specialized):
-    """The value, the gradient, and the Hessian times a vector, by each name: the derivative of the
-    gradient in its direction.
-    """
-
-    def compile(self) -> None:
-        made = self.made
-        _refuse_arrays(made, "a Hessian-vector product")
-        self.moving = self._movable()
-        graph = made.root.graph
-        directions = [graph.leaf("direction", x.shape) for x in self.moving.values()]
-        wrt = list(made.wrt.values())
-        slopes = vjp(made.root, [*wrt, *self.moving.values()], ones_like(made.root))
-        along = graph.constant(0.0)
-        for slope, direction in zip(slopes[len(wrt) :], directions, strict=True):
-            along = along + sum_(slope * direction)
-        subject = Gradients(along, wrt, beside=[made.root, *slopes[: len(wrt)]])
-        self.plan = self.runs.plan(subject, [*made.leaves, *directions])
-
-    def _movable(self) -> dict[str, Expr]:
-        """The nodes that move, by name.
-
-        Raises for names that the value does not depend on, and for vectors of another shape.
-        """
-        depends = set(definition_order(self.made.root))
-        found = {}
-        for name, shape in self.seed:
-            x = self.made.wrt.get(name, self.made.scope.subject(name))
-            if x is None or x not in depends or x.kind != FLOAT:
-                help = did_you_mean(
-                    name,
-                    sorted(leaf.payload.name for leaf in depends if leaf.is_leaf),
-                    "leave its vector out",
-                )
-                raise MissingValueError(f"v: the value does not depend on '{name}'", help=help)
-            if shape != x.shape:
-                raise ShapeError(
-                    f"v: the vector for '{name}' has the shape {shape}, its value {x.shape}; they "
-                    "must be the same"
-                )
-            found[name] = x
-        return found
-
-    @staticmethod
-    def seed_of(seed: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-        vectors = by_form("v", by_names("v", seed, "vectors", 'v={"x": ...}'))
-        found = {name: _as_floats(part, f"v['{name}']", dtype) for name, part in vectors.items()}
-        return found, tuple((name, part.shape) for name, part in found.items())
-
-    def __call__(
-        self, bindings: Mapping[str, Any], seed: Mapping[str, Any], out: None, order: Order
-    ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        try:
-            value, *found = self.plan([*self.made.values(bindings), *seed.values()])
-        except GradcliError as error:
-            raise self.made.with_place(error) from None
-        grads = {name: found[place] for place, name in order}
-        return value, grads, {name: found[place + len(self.wrt)] for place, name in order}
-
-    def text(self) -> str:
-        vectors = [f"v['{name}'] {x.shape}" for name, x in self.moving.items()]
-        return (
-            f"{self.made.takes(*vectors)}\ngives the value, the gradient and the product by "
-            f"{', '.join(self.wrt)}\n{self.plan.text()}"
-        )
-
-
-def _as_floats(value: Any, what: str, dtype: np.dtype[Any]) -> Any:
-    with np.errstate(all="ignore"):
-        return numbers(value, what, copy=False).astype(dtype, copy=False)
-
-
-def _refuse_arrays(made: Instance, what: str) -> None:
-    if math.prod(made.root.shape) != 1:
-        error = ShapeError(
-            f"{what} is of a scalar: the value has the shape {made.root.shape}",
-            help="take sum(...) of it, or its Jacobian",
-        )
-        raise made.with_place(error)
