@@ -106,7 +106,8 @@ def test_a_page_has_the_picture_the_marks_and_the_table(call_cli, tmp_path):
     page = ElementTree.fromstring((tmp_path / "p.html").read_text().removeprefix("<!DOCTYPE html>"))
     assert len(list(page.iter("{http://www.w3.org/2000/svg}svg"))) == 1
     assert [cell.text for cell in page.iter("th")] == ["x", "value", "d/dx"]
-    assert [cell.text for cell in page.iter("td")] == [
+    cells = [cell.text for cell in page.iter("td")]
+    assert cells[-9:] == [
         "-1.0",
         "1.0",
         "-1.0",
@@ -117,7 +118,7 @@ def test_a_page_has_the_picture_the_marks_and_the_table(call_cli, tmp_path):
         "1.0",
         "1.0",
     ]
-    assert "at x=0: the slope goes from -1 to 1" in [cell.text for cell in page.iter("dd")]
+    assert "at x=0: the slope goes from -1 to 1" in cells
 
 
 def test_without_matplotlib_the_error_says_how_to_get_it(tmp_path):
@@ -185,7 +186,7 @@ def test_texts_of_others_are_inert_in_pages(name):
     root = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>"))
     assert not list(root.iter("script"))
     if name == "XML":
-        assert HOSTILE[name] in [heading.text for heading in root.iter("h1")]
+        assert HOSTILE[name] in [cell.text for cell in root.iter("td")]
 
 
 def test_round_numbers_on_axes():

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import display_width, one_line, printable
+from gradcli.inert import one_line, printable
 from gradcli.report.lines import Line, Part
 from gradcli.report.ranges import VALUE, Curve, Ends, Mark, PlotRecord
 
@@ -238,15 +239,9 @@ class Sheet:
         shown = np.where(self.characters != "", self.characters, shown)
         found = []
         for row in reversed(range(self.rows)):
-            parts: Row = []
-            for character, colour in zip(shown[row].tolist(), self.colours[row], strict=True):
-                before = parts[-1][1] if parts else ""
-                wanted = before if character == " " else colour
-                if parts and wanted == before:
-                    parts[-1] = (parts[-1][0] + character, before)
-                else:
-                    parts.append((character, wanted))
-            found.append(parts)
+            pairs = zip(self.colours[row], shown[row].tolist(), strict=True)
+            parts = groupby(pairs, key=lambda pair: "" if pair[1] == " " else pair[0])
+            found.append([("".join(text for _, text in part), colour) for colour, part in parts])
         return found
 
 
@@ -365,19 +360,11 @@ def below(name: str, across: Ends, columns: int, margin: int) -> list[Row]:
 
 def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
     """Return which curve is which."""
-    rows: list[Row] = []
-    used = 0
+    found = []
     for line in lines if len(lines) > 1 else ():
-        mark = MARKS[line.number % len(MARKS)]
-        sample = "━━" if style.colour else mark * 2
-        width = 3 + display_width(line.label)
-        if not rows or used + 3 + width > style.width:
-            rows.append([])
-            used = 0
-        gap = "   " if used else ""
-        rows[-1] += [(gap + sample, COLOURS[line.number % len(COLOURS)]), (f" {line.label}", "")]
-        used += len(gap) + width
-    return rows
+        sample = "━━" if style.colour else MARKS[line.number % len(MARKS)] * 2
+        found.append([(sample, COLOURS[line.number % len(COLOURS)]), (f" {line.label}", "")])
+    return found
 
 
 # -- Contours ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.errors import UsageError
 from gradcli.inert import one_line, xml_text
-from gradcli.report.lines import Line, html_page
+from gradcli.report.lines import html_of, html_page
 from gradcli.report.plot_chart import Panel, arrows, label, panels
 from gradcli.report.ranges import VALUE, PlotRecord
 
@@ -165,12 +165,8 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --back: #0d1117; --line: #30363d; --dim: #9198a1; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
 body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
-h1 { font: 600 1.1rem/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin-bottom: 0; }
-p.range { margin-top: 0; color: var(--dim); }
 svg { width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { svg { filter: invert(0.93) hue-rotate(180deg); } }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.5rem; }
-dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
 .scroll { max-height: 32rem; overflow: auto; border: 1px solid var(--line); }
 table { border-collapse: collapse; font: 14px/1.5 ui-monospace, monospace; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { text-align: right; padding: .15rem .75rem; border-bottom: 1px solid var(--line); }
@@ -180,46 +176,22 @@ th { position: sticky; top: 0; background: var(--back); }
 
 def page(records: Sequence[PlotRecord], width: int | None = None, height: int | None = None) -> str:
     """The whole page. Raises UsageError without matplotlib."""
-    alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
+    title = "; ".join(record.expr for record in records)
     drawn = picture(records, "svg", width, height).decode()
     content = [
-        f'<main>\n<div role="img" aria-label="{alt}">',
-        drawn[drawn.index("<svg") :].strip(),
-        "</div>",
-        *map(_section, records),
+        f'<main>\n<div role="img" aria-label="{xml_text(title)}">',
+        f"{drawn[drawn.index('<svg') :].strip()}\n</div>",
+        *(html_of(record.lines()) + _table(record) for record in records),
         "</main>",
     ]
-    return html_page(_title(records[0])[0] if records else "plot", _STYLE, content)
-
-
-def _title(record: PlotRecord) -> list[str]:
-    """The expression and the ranges."""
-    return [line.text for line in record.lines() if isinstance(line, Line) and line.kind == "title"]
-
-
-def _section(record: PlotRecord) -> str:
-    """The expression, what is said of it, and its table."""
-    *expr, box = map(xml_text, _title(record))
-    lines = [line for line in record.lines() if isinstance(line, Line) and line.label is not None]
-    listed = "\n".join(
-        f"<dt>{xml_text(str(line.label))}</dt><dd>{xml_text(line.text)}</dd>" for line in lines
-    )
-    heading = "\n".join(expr)
-    return (
-        f'<h1>{heading}</h1>\n<p class="range">{box.strip()}</p>\n<dl>\n{listed}\n</dl>\n'
-        f"{_table(record)}"
-    )
+    return html_page(title, _STYLE, content)
 
 
 def _table(record: PlotRecord) -> str:
     rows = record.rows()
     if len(rows) > _MOST:
         return f"<p>The table has {len(rows):,} rows: <code>--format csv</code> prints it.</p>"
-    headings = "".join(f'<th scope="col">{xml_text(text)}</th>\n' for text in record.columns)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{xml_text(str(cell))}</td>' for cell in row)}</tr>\n" for row in rows
-    )
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="table">\n<table>\n'
-        f"<thead>\n<tr>\n{headings}</tr>\n</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>"
-    )
+    cells = [[f"<th>{xml_text(text)}</th>" for text in record.columns]]
+    cells += [[f"<td>{xml_text(str(number))}</td>" for number in row] for row in rows]
+    body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in cells)
+    return f'<div class="scroll">\n<table>\n{body}\n</table>\n</div>'
