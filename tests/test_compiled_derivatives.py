@@ -259,11 +259,6 @@ VECTORS: dict[str, tuple[Callable[[], Any], str]] = {
         "the shapes of 'x' and 'y' are not known",
     ),
     "a strange name": (lambda: gradcli.value_and_grad("sum(x)").flat("z"), "no name 'z'"),
-    "no name": (lambda: gradcli.value_and_grad("sum(x)").flat(), "no name"),
-    "a number for a shape": (
-        lambda: gradcli.value_and_grad("sum(x)").flat("x", x=3),
-        "must be a tuple, not 3",
-    ),
 }
 
 

@@ -262,17 +262,6 @@ def test_masked_arrays_and_tensors(call):
     call(np.ma.array([1.0, 2.0, 3.0]))
 
 
-def test_called_as_a_function_of_one_argument():
-    assert vg("x**2")(3.0)[1] == {"x": 6.0}
-    assert gradcli.compile("sin(t) + pi")(0.0) == np.pi
-    assert vg("sum(w*w)")(np.ones(3))[0] == 3.0
-    with pytest.raises(InputTypeError) as caught:
-        vg("x**2*y")(1.0, [2.0])
-    assert caught.value.help == "call it by names: f(x=..., y=...)"
-    with pytest.raises(InputTypeError):
-        vg("x**2*y")({"x": 1.0}, 2.0)
-
-
 OF_OTHERS = {
     "parse a number": (lambda: gradcli.parse(3), "the expression must be text, not int"),
     "parse with a limit": (

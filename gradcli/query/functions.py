@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 import numpy as np
@@ -60,11 +59,7 @@ class Flat:
         (or values that have these), and the values of all other names.
         """
         words, dtype = function.words, function.float_dtype
-        known = given.names_listed(names, words)
-        if not known:
-            raise UsageError("flat: no name", help='name what the vector holds: flat("x")')
-        if len(set(known)) < len(known):
-            raise UsageError("flat: a name stands twice")
+        known = tuple(dict.fromkeys(given.names_listed(names, words)))
         bound = given.bind_values(at, values, words, lambda name: f'at={{"{name}": ...}}')
         given.refuse_unknown((*known, *bound), words, ("at",), "flat")
         self.shapes = {
@@ -152,7 +147,7 @@ class Flat:
         """The entries of the matrix that may be other than zero, for vectors of this size: a sparse
         array of truths.
         """
-        return self.function.call(None, (), {**self.fixed, **self.parts(vector)}, out="pattern")
+        return self.function.call(None, {**self.fixed, **self.parts(vector)}, out="pattern")
 
     @property
     def _layout(self) -> str:
@@ -165,52 +160,27 @@ class Flat:
 
 
 def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | None:
-    """An array of zeros, which takes no memory, of the shape and dtype that are said; None for what
-    is a value.
-
-    A tuple of whole numbers is a shape, and what has a ``shape`` and a ``dtype`` and no entries
-    says both, as jax.ShapeDtypeStruct does; floats are of the one dtype that the function has.
-    Raises InputTypeError for what is no shape.
+    """An array of zeros, which takes no memory, of the shape that a tuple is; None for what is a
+    value. Raises InputTypeError for what is no shape.
     """
-    shape, dtype = spec, of_floats
-    if hasattr(spec, "shape") and hasattr(spec, "dtype"):
-        if hasattr(spec, "__array__"):
-            return None
-        shape, dtype = spec.shape, _dtype_of(name, spec.dtype)
-        dtype = of_floats if dtype.kind == "f" else dtype
-    elif not isinstance(spec, tuple):
+    if not isinstance(spec, tuple):
         return None
     try:
-        if not isinstance(shape, tuple):
-            raise TypeError
-        return np.broadcast_to(np.zeros((), dtype), shape)
+        return np.broadcast_to(np.zeros((), of_floats), spec)
     except (TypeError, ValueError):
         message = (
             f"the shape of '{name}' must be whole numbers from 0, as an array can have "
-            f"them, not {shape!r}"
+            f"them, not {spec!r}"
         )
         raise InputTypeError(
             message, help="for a value, write a number, a list or an array"
         ) from None
 
 
-def _dtype_of(name: str, dtype: Any) -> np.dtype[Any]:
-    with suppress(TypeError):
-        found: np.dtype[Any] = np.dtype(dtype)
-        if found.kind in "fiub":
-            return found
-    raise InputTypeError(f"the dtype of '{name}' must be real numbers or booleans, not {dtype!r}")
-
-
 def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
     """The shape that is said, or that of a value."""
     empty = placeholder(name, spec, dtype)
-    if empty is None and isinstance(spec, (int, float)):
-        raise InputTypeError(
-            f"flat: the shape of '{name}' must be a tuple, not {spec!r}",
-            help=f"write {name}=({spec},) or {name}=()",
-        )
-    found: tuple[int, ...] = given.value_of(name, spec).shape if empty is None else empty.shape
+    found: tuple[int, ...] = (given.value_of(name, spec) if empty is None else empty).shape
     return found
 
 
@@ -294,15 +264,14 @@ class Compiled:
     def call(
         self,
         at: Any,
-        more: tuple[Any, ...],
         bindings: dict[str, Any],
         seed: Any = None,
         out: Any = None,
         state: int | None = None,
     ) -> Any:
         """The results for values of names; ``out`` is for the plan."""
-        if at is not None or more or not self.words.issuperset(bindings):
-            bindings = self._by_names(at, bindings, more)
+        if at is not None or not self.words.issuperset(bindings):
+            bindings = self._by_names(at, bindings)
         parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
         dtype, kind = self.float_dtype, None
         for name, value in bindings.items():
@@ -385,28 +354,14 @@ class Compiled:
             found = self._planned[(*key, *contents.values())] = plan, plan.order(bindings)
         return found
 
-    def _by_names(
-        self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()
-    ) -> dict[str, Any]:
-        """The values by the names that the expression has for them; one by position is that of the
-        only name that is left.
-        """
-        if more or (at is not None and not isinstance(at, Mapping)):
-            names = [name for name in self._free_names if name not in keywords]
-            if len(names) == 1 and not more:
-                return self._by_names({names[0]: at}, keywords)
-            help = f"call it by names: f({', '.join(f'{name}=...' for name in names or 'x')})"
-            raise InputTypeError("a compiled function takes values by names", help=help)
+    def _by_names(self, at: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+        """The values by the names that the expression has for them."""
+        if at is not None and not isinstance(at, Mapping):
+            raise InputTypeError(
+                "a compiled function takes values by names", help="call it by names: f(x=...)"
+            )
         given.refuse_unknown(keywords, self.words, self.options, "the function")
         return given.bind_values(at, keywords, self.words, _by_name)
-
-    @cached_property
-    def _free_names(self) -> list[str]:
-        """The names that need a value."""
-        from gradcli.query.free_variables import names_left
-
-        program = given.Programs(self.settings.limits).fresh()
-        return names_left(program, self.expression.split("\n"))
 
     def _lazily(
         self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None
@@ -471,7 +426,6 @@ class Function(_Prepared):
         self,
         at: Mapping[str, Any] | None = None,
         /,
-        *more: Any,
         seed: Any = None,
         out: Mapping[str, NDArray[Any]] | None = None,
         random_state: int | None = None,
@@ -491,13 +445,13 @@ class Function(_Prepared):
         Raises a `GradcliError` for values that the expression has no result for.
         """
         found: tuple[Any, dict[str, NDArray[Any]]] = self.call(
-            at, more, bindings, seed, out, random_state
+            at, bindings, seed, out, random_state
         )
         return found
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
         """The value, and the gradient as a vector."""
-        value, grads = self.call(None, (), bindings)
+        value, grads = self.call(None, bindings)
         return value, flat.vector(grads)
 
 
@@ -508,7 +462,6 @@ class Value(_Prepared):
         self,
         at: Mapping[str, Any] | None = None,
         /,
-        *more: Any,
         random_state: int | None = None,
         **bindings: Any,
     ) -> Any:
@@ -516,14 +469,14 @@ class Value(_Prepared):
 
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        return self.call(at, more, bindings, state=random_state)[0]
+        return self.call(at, bindings, state=random_state)[0]
 
     def by(self, names: tuple[str, ...]) -> Self:
         return self
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
         """The value: a number, or a vector of its entries."""
-        value = self.call(None, (), bindings)[0]
+        value = self.call(None, bindings)[0]
         return np.ravel(value) if value.ndim else value
 
 
@@ -544,7 +497,7 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
         """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a
         column for each of the vector.
         """
-        return self.call(None, (), bindings, out="whole sparse" if self.sparse else "whole")
+        return self.call(None, bindings, out="whole sparse" if self.sparse else "whole")
 
     def __call__(
         self,
@@ -561,9 +514,7 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
         ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of
         the value (of x) and a column for each entry of the name (of y), in C order.
         """
-        found: _Results = self.call(
-            at, (), bindings, out="sparse" * self.sparse, state=random_state
-        )
+        found: _Results = self.call(at, bindings, out="sparse" * self.sparse, state=random_state)
         return found
 
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:
