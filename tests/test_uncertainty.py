@@ -62,16 +62,6 @@ def test_all_names_count_whatever_the_gradient_is_asked_for() -> None:
     assert found.contributions["a"]["share"] == pytest.approx(25 / 29)
 
 
-def test_objects_of_other_libraries() -> None:
-    class Number:
-        nominal_value, std_dev = 2.0, 0.1
-
-    record = gradcli.evaluate("3*x", x=Number())
-    assert record.value == 6
-    assert record.uncertainty is not None
-    assert record.uncertainty.std == pytest.approx(0.3)
-
-
 @pytest.mark.parametrize("deviation", ["-1", "nan", "inf", "[1, 2]", "0.1 ± 0.1", ""])
 def test_what_is_no_standard_deviation_is_refused(deviation: str) -> None:
     with pytest.raises(GradcliError):

@@ -126,8 +126,8 @@ def locate_places(
             )
     found = []
     rows = np.array([low[0], high[0], widths, np.abs([low[1], high[1]]).max(axis=0)]).T.tolist()
-    for (*ends, width, height), entry in zip(rows, entries.tolist(), strict=True):
-        place = _read(probe, begin, end, *ends, width, entry)
+    for (first, last, width, height), entry in zip(rows, entries.tolist(), strict=True):
+        place = _read(probe, begin, end, first, last, width, entry)
         if place is not None:
             found.append((entry, place, width, height))
     return _once(found)

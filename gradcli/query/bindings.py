@@ -25,7 +25,6 @@ from gradcli.errors import (
 )
 from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.calls import is_function
-from gradcli.language.deviations import deviations
 from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.language.statements import tokens_of
@@ -407,9 +406,7 @@ class Programs:
 def programs_with(
     values: Mapping[str, Any], limits: Limits, dtype: str = "float64", dialect: str | None = None
 ) -> Programs:
-    """Return what makes programs with these values: arrays, text with a ``±``, or objects such as
-    `uncertainties` makes.
-    """
+    """Return what makes programs with these values: arrays, or text with a ``±``."""
     programs = Programs(limits, dtype, dialect=dialect)
     for name, value in values.items():
         exact, deviation = value, None
@@ -418,9 +415,6 @@ def programs_with(
         ):
             found, deviation = programs.fresh().uncertain(value, name)
             exact = value if deviation is None else found
-        elif hasattr(value, "nominal_value") and hasattr(value, "std_dev"):
-            exact = numbers(value.nominal_value, f"the value of '{name}'")
-            deviation = deviations(value.std_dev, exact, name)
         programs.values[name] = array = value_of(name, exact)
         limits.check_shape(array.shape)
         if deviation is not None:

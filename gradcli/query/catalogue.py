@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
-from gradcli.formulas.printing import formula
-from gradcli.formulas.textbook import simplify
-from gradcli.graph.nodes import Graph
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import Signature, called_by, is_of_numpy
@@ -137,9 +134,7 @@ def find_function(name: str) -> tuple[Function, str]:
 def entry(record: Function, example: bool = True) -> Entry:
     """Everything that is known of a function."""
     shown = _example(record) if example else None
-    derivative = _partials(record) if isinstance(record, Op) else {}
-    if not derivative and shown is not None:
-        derivative = {name: text for name, text in shown.derivative.items() if text}
+    known = {} if shown is None else shown.derivative
     numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
     return Entry(
         name=record.name,
@@ -147,7 +142,7 @@ def entry(record: Function, example: bool = True) -> Entry:
         signature=_spelling(record) if record.public else (*torch, *numpy, _spelling(record))[0],
         doc=" ".join(record.doc.split()),
         aliases=list(record.aliases),
-        derivative=derivative,
+        derivative={name: text for name, text in known.items() if text},
         domain=record.domain,
         kinks=[
             {"place": kink.place, "convention": kink.convention}
@@ -189,29 +184,6 @@ def _names(record: Function, library: str, prefix: str) -> list[str]:
 
 def _signature(name: str, signature: Signature) -> str:
     return f"{name}({', '.join(p.name + ('...' if p.many else '') for p in signature.parameters if not p.ignored)})"
-
-
-def _partials(op: Op) -> dict[str, str]:
-    """The derivatives of an elementwise operation by its operands, printed from its rules."""
-    if not op.elementwise or op.kind == "flat" or op.partials is None:
-        return {}
-    graph = Graph()
-    leaves = [graph.leaf(name, ()) for name in op.operands]
-    texts = {}
-    for name, partial in zip(op.operands, op.partials, strict=True):
-        if partial is None:
-            continue
-        try:
-            slope = partial(graph.apply(op, leaves, op.static), *leaves, **op.static)
-            (simple,) = simplify(
-                [graph.constant(slope) if isinstance(slope, (int, float)) else slope], graph
-            )
-        except GradcliError:
-            continue
-        text = formula(simple, limit=60)
-        if text is not None:
-            texts[name] = text
-    return texts
 
 
 def _example(record: Function) -> Example | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -394,7 +393,7 @@ def cross_check(
         {name: leaf for name, leaf in columns.moving.items() if leaf is not None}
     )
     found, record.points = SampledPoints(program, lowered, options).gravest_of(
-        [*islice(_points(columns, record), _POINTS)]
+        _points(columns, record)[:_POINTS]
     )
     if found is not None and found.error is not None:
         raise found.error.error
@@ -406,14 +405,13 @@ def cross_check(
         record.check = found.check
 
 
-def _points(columns: Columns, record: PlotRecord) -> Iterator[dict[str, float]]:
+def _points(columns: Columns, record: PlotRecord) -> list[dict[str, float]]:
     """Points of the ranges at which the value and all slopes are finite, at no round numbers."""
-    for i in range(1, _CANDIDATES):
-        shares = [(i * _GOLDEN * (k + 1) + 0.17 * k) % 1.0 for k in range(len(record.ranges))]
-        point = {
-            name: low + (high - low) * share
-            for (name, (low, high)), share in zip(record.ranges.items(), shares, strict=True)
-        }
-        found = columns(*([x] for x in point.values()))
-        if np.isfinite([found.values, *found.slopes.values()]).all():
-            yield point
+    k = np.arange(len(record.ranges))
+    low, high = np.array([*record.ranges.values()]).T
+    shares = (np.outer(np.arange(1, _CANDIDATES), (k + 1) * _GOLDEN) + 0.17 * k) % 1.0
+    points = low + (high - low) * shares
+    found = columns(*points.T)
+    known = np.isfinite([found.values, *found.slopes.values()]).reshape(-1, *found.values.shape)
+    inside = known.all(axis=(0, *range(2, known.ndim)))
+    return [dict(zip(record.ranges, point, strict=True)) for point in points[inside].tolist()]
