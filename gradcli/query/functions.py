@@ -195,7 +195,7 @@ class Compiled:
     """An expression as a function of its names, which keeps a plan for each set of shapes."""
 
     plans: type[Specialized] = ValueAndGradients
-    options: tuple[str, ...] = ("random_state",)  # keywords of a call
+    options: tuple[str, ...] = ()  # keywords of a call
 
     def __init__(self, settings: Settings, sparse: bool = False) -> None:
         self.settings, self.sparse = settings, sparse
@@ -267,7 +267,6 @@ class Compiled:
         bindings: dict[str, Any],
         seed: Any = None,
         out: Any = None,
-        state: int | None = None,
     ) -> Any:
         """The results for values of names; ``out`` is for the plan."""
         if at is not None or not self.words.issuperset(bindings):
@@ -278,7 +277,7 @@ class Compiled:
             if type(value) is _ARRAY and value.dtype is dtype:
                 parts.append(value.shape)
             elif hasattr(value, "__dask_graph__"):
-                return self._lazily(bindings, seed, out, state)
+                return self._lazily(bindings, seed, out)
             else:
                 bindings[name] = array = self._array(name, value)
                 parts.append(self._kind(array))
@@ -287,8 +286,6 @@ class Compiled:
             parts.append(kind := seed.shape)
         key = tuple(parts)
         plan, order = self._planned.get(key) or self._plan(key, bindings, kind)
-        if state is not None:
-            plan = plan.with_state(given.option_of("random_state", state))
         if self._ascii:
             return plan(bindings, seed, out, order)
         return found_by_name(
@@ -364,7 +361,7 @@ class Compiled:
         return given.bind_values(at, keywords, self.words, _by_name)
 
     def _lazily(
-        self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None
+        self, bindings: Mapping[str, Any], seed: Any, out: Any
     ) -> tuple[Any, dict[str, Any]]:
         """The results of a call some of whose values are Dask's arrays."""
         from gradcli.query.chunked import dask_arrays
@@ -378,9 +375,7 @@ class Compiled:
             name: value if dask_arrays.is_lazy(name, value) else self._array(name, value)
             for name, value in bindings.items()
         }
-        state = (
-            self.settings.random_state if state is None else given.option_of("random_state", state)
-        )
+        state = self.settings.random_state
         try:
             value, gradients = dask_arrays.lazily(self.settings, values, seed, state)
         except GradcliError as error:
@@ -420,7 +415,7 @@ class _Prepared(Compiled):
 class Function(_Prepared):
     """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
 
-    options = ("seed", "out", "random_state")
+    options = ("seed", "out")
 
     def __call__(
         self,
@@ -428,7 +423,6 @@ class Function(_Prepared):
         /,
         seed: Any = None,
         out: Mapping[str, NDArray[Any]] | None = None,
-        random_state: int | None = None,
         **bindings: Any,
     ) -> tuple[Any, dict[str, NDArray[Any]]]:
         """The value, and the gradient by each name, in its shape.
@@ -440,13 +434,9 @@ class Function(_Prepared):
         out           arrays that take gradients, by name; the others are new
         Gradients are by names as the language has them, and found by any form of these
         (`gradcli.characters`).
-        random_state  the seed of the program's random draws in this call, where they are not to be
-                      those of the function
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        found: tuple[Any, dict[str, NDArray[Any]]] = self.call(
-            at, bindings, seed, out, random_state
-        )
+        found: tuple[Any, dict[str, NDArray[Any]]] = self.call(at, bindings, seed, out)
         return found
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
@@ -462,14 +452,13 @@ class Value(_Prepared):
         self,
         at: Mapping[str, Any] | None = None,
         /,
-        random_state: int | None = None,
         **bindings: Any,
     ) -> Any:
-        """The value; ``random_state`` is the seed of the program's random draws in this call.
+        """The value.
 
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        return self.call(at, bindings, state=random_state)[0]
+        return self.call(at, bindings)[0]
 
     def by(self, names: tuple[str, ...]) -> Self:
         return self
@@ -503,8 +492,6 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
         self,
         at: Mapping[str, Any] | None = None,
         /,
-        *,
-        random_state: int | None = None,
         **bindings: Any,
     ) -> _Results:
         """The value, and by each name the Jacobian, of the value's shape followed by the name's; of
@@ -514,7 +501,7 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
         ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of
         the value (of x) and a column for each entry of the name (of y), in C order.
         """
-        found: _Results = self.call(at, bindings, out="sparse" * self.sparse, state=random_state)
+        found: _Results = self.call(at, bindings, out="sparse" * self.sparse)
         return found
 
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:
@@ -595,8 +582,7 @@ def value_and_grad(
                 OMP_NUM_THREADS allows); products of matrices have BLAS's own. Results are the same
                 to the bit
     random_state
-                the seed of the program's random draws, as in `evaluate`: every call has the same,
-                unless it brings a state of its own, ``f(x=x, random_state=step)``
+                the seed of the program's random draws, as in `evaluate`: every call has the same
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
     return Function(_settings(**locals()))

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from copy import copy
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -131,7 +130,7 @@ class _Watching(Scope):
     """A scope that raises ValueNeeded for a name whose value decides what is computed, if there is
     a shape only.
 
-    Random numbers are values that a plan takes, so that it serves for others, too.
+    Random numbers are values that a plan takes.
     """
 
     def __init__(self, limits: Limits, precision: str, random_state: int) -> None:
@@ -139,11 +138,9 @@ class _Watching(Scope):
         self.needed = True
         self.unknown: Collection[str] = ()
         self.needed_value: ValueNeeded | None = None
-        self.has_drawn = self.draws_decide = False
 
     def evaluate(self, node: Expr) -> Any:
         names = {leaf.payload.name for leaf in reachable([node]) if leaf.is_leaf}
-        self.draws_decide |= _DRAWN in names
         for name in sorted(names.intersection(self.unknown)):
             self.needed_value = ValueNeeded(name)
             raise self.needed_value
@@ -153,7 +150,6 @@ class _Watching(Scope):
         leaf = self.graph.leaf(_DRAWN, numbers.shape)
         self.values[leaf] = numbers.astype(numpy_dtype(FLOAT, self.precision), copy=False)[()]
         self.frozen.add(leaf)
-        self.has_drawn = True
         return leaf
 
 
@@ -173,8 +169,8 @@ class Instance:
         limits = settings.limits.with_room_for(
             max((math.prod(spec.shape) for spec in specs), default=0)
         )
-        self.state = settings.random_state if state is None else state
-        self.scope = scope = _Watching(limits, settings.dtype, self.state)
+        state = settings.random_state if state is None else state
+        self.scope = scope = _Watching(limits, settings.dtype, state)
         scope.unknown = {spec.name for spec in specs if spec.content is None}
         for spec in specs:
             scope.outside[spec.name] = value = spec.example()
@@ -275,7 +271,6 @@ def _last_query(program: Program, settings: Settings) -> Lowered:
     return found
 
 
-_STATES = 16  # of random numbers, whose draws are kept
 Order = Sequence[
     tuple[int, str]
 ]  # the places of names among those that are differentiated by, in the order of results
@@ -284,15 +279,12 @@ Order = Sequence[
 class Specialized:
     """A program for values of given names, shapes and dtypes, and the plan that computes it."""
 
-    def __init__(
-        self, settings: Settings, specs: tuple[Spec, ...], seed: Any, state: int | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any) -> None:
         """``seed`` is what of the seed a plan is made for."""
         self.settings, self.specs, self.seed = settings, specs, seed
-        self.made = Instance(settings, specs, state)
+        self.made = Instance(settings, specs)
         self.wrt = list(self.made.wrt)
         self.runs = Runs(settings.dtype, settings.backend, settings.threads)
-        self.with_state = lru_cache(_STATES)(self._with_state)
         self.compile()
 
     def compile(self) -> None:
@@ -311,17 +303,6 @@ class Specialized:
         found = list(enumerate(self.wrt))
         if self.settings.wrt is None:
             found.sort(key=lambda pair: places.get(pair[1], len(places)))
-        return found
-
-    def _with_state(self, state: int) -> Self:
-        """The same with the random numbers of another state."""
-        scope = self.made.scope
-        if state == self.made.state or not scope.has_drawn:
-            return self
-        if scope.draws_decide:
-            return type(self)(self.settings, self.specs, self.seed, state)
-        found = copy(self)
-        found.made = Instance(self.settings, self.specs, state)
         return found
 
     def text(self) -> str:
