@@ -168,7 +168,7 @@ def test_least_squares_with_a_sparse_jacobian() -> None:
     residuals = gradcli.compile(f).flat("u", n=10.0)
     jacobian = gradcli.jacobian(f, sparse=True).flat("u", n=10.0)
     start = np.ones(11)
-    assert jacobian.sparsity(start).nnz == jacobian(start).nnz == 3 * 9 + 2
+    assert jacobian(start).nnz == 3 * 9 + 2
     found = least_squares(residuals, start, jac=jacobian, tr_solver="lsmr")
     np.testing.assert_allclose(found.x, np.exp(np.linspace(0, 1, 11)), rtol=1e-3)
 
@@ -212,7 +212,6 @@ def test_a_vector_of_several_names() -> None:
     np.testing.assert_array_equal(gradient, [*W.sum(axis=0), *x, *x, 5])
     parts = f.split(vector)
     np.testing.assert_array_equal(parts["W"], W)
-    np.testing.assert_array_equal(f.join(parts), vector)
     matrix = gradcli.hessian("sum(W @ x) + b*k").flat("x", "W", "b", W=(2, 3), b=(), k=5.0)(vector)
     wanted = np.zeros((10, 10))
     for i in range(2):

@@ -148,10 +148,9 @@ def view(heights: Array) -> tuple[float, float]:
     """The part of an axis that shows what a curve does: all of it, or most, if a few points took
     nearly all.
     """
-    finite = np.sort(heights[np.isfinite(heights)])
+    finite = heights[np.isfinite(heights)]
     if not finite.size:
         return 0.0, 1.0
-    low, high = float(finite[0]), float(finite[-1])
-    first, last = (float(x) for x in np.quantile(finite, [0.1, 0.9]))
+    low, first, last, high = np.quantile(finite, [0.0, 0.1, 0.9, 1.0]).tolist()
     room = 1.5 * (last - first)
     return (max(low, first - room), min(high, last + room)) if room > 0 else (low, high)

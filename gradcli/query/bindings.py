@@ -5,7 +5,7 @@ its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -198,21 +198,6 @@ def texts_of(option: str, given: Any, what: str, example: str) -> list[str]:
             f"'{option}' must be {what}, not {given!r}", help=f'write {option}="{example}"'
         )
     return texts
-
-
-def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...]:
-    """The names that positional arguments are, each perhaps several with commas between them.
-
-    Raises InputTypeError for what are none.
-    """
-    for text in texts:
-        if not isinstance(text, str) or not all(
-            re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalize(text).split(",")
-        ):
-            raise InputTypeError(
-                f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'"
-            )
-    return names_given("names", texts, known) or ()
 
 
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -96,14 +97,12 @@ def search(words: Sequence[str]) -> list[tuple[str, Function]]:
     """The functions that have all words in their names, aliases or descriptions, those with all of
     them in a name first.
     """
-    wanted = [word.lower() for word in words]
-    ranked = []
+    wanted, ranked = [word.lower() for word in words], list[tuple[bool, str, Function]]()
     for family, record in functions():
         names = " ".join((record.name, *record.aliases)).lower()
-        text = f"{names} {family} {record.doc}".lower()
-        if all(word in text for word in wanted):
+        if all(word in f"{names} {family} {record.doc}".lower() for word in wanted):
             ranked.append((not all(word in names for word in wanted), family, record))
-    return [(family, record) for _, family, record in sorted(ranked, key=lambda found: found[0])]
+    return [found[1:] for found in sorted(ranked, key=itemgetter(0))]
 
 
 def function_names() -> list[str]:

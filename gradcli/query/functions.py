@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
-from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError
+from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
 from gradcli.inert import clip_text
 from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
@@ -59,7 +59,7 @@ class Flat:
         (or values that have these), and the values of all other names.
         """
         words, dtype = function.words, function.float_dtype
-        known = tuple(dict.fromkeys(given.names_listed(names, words)))
+        known = tuple(dict.fromkeys(given.names_given("names", names, words) or ()))
         bound = given.bind_values(at, values, words, lambda name: f'at={{"{name}": ...}}')
         given.refuse_unknown((*known, *bound), words, ("at",), "flat")
         self.shapes = {
@@ -117,37 +117,6 @@ class Flat:
     def split(self, vector: Any) -> dict[str, np.ndarray]:
         """A vector, such as a solver's result, as the values of the names."""
         return ByName((name, np.array(part)[()]) for name, part in self.parts(vector).items())
-
-    def join(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> np.ndarray:
-        """The values of the names as a vector, such as a solver's starting point.
-
-        Raises ShapeError for other shapes than they have.
-        """
-        found = given.bind_values(
-            values, named, self.shapes, lambda name: f'g.join({{"{name}": ...}})'
-        )
-        for name, shape in self.shapes.items():
-            if name not in found:
-                raise UnknownNameError(
-                    f"join: no value for '{name}'", help=f"give it one: g.join({name}=...)"
-                )
-            found[name] = numbers(found[name], f"the value of '{name}'", copy=False)
-            if np.shape(found[name]) != shape and not (shape is None and np.ndim(found[name]) == 1):
-                raise ShapeError(
-                    f"join: the value of '{name}' has the shape {np.shape(found[name])}, and here "
-                    f"{shape or 'one axis'}"
-                )
-        if strange := [name for name in found if name not in self.shapes]:
-            raise UnknownNameError(
-                f"join: the vector has no '{strange[0]}'", help=f"it holds {', '.join(self.shapes)}"
-            )
-        return np.asarray(self.vector(found), np.float64)
-
-    def sparsity(self, vector: Any) -> Any:
-        """The entries of the matrix that may be other than zero, for vectors of this size: a sparse
-        array of truths.
-        """
-        return self.function.call(None, {**self.fixed, **self.parts(vector)}, out="pattern")
 
     @property
     def _layout(self) -> str:
@@ -231,15 +200,25 @@ class Compiled:
         """A copy, in another process too, compiles for itself."""
         return type(self), (self.settings, self.sparse)
 
-    def plan(self) -> Listing:
+    def plan(self) -> str:
         """The programs that there are, one for each set of shapes: why NumPy or native code runs
         them, and their steps in order.
         """
         plans = dict.fromkeys(plan for plan, _ in self._planned.values())
-        return Listing(
-            "\n\n".join(plan.text() for plan in plans)
-            or "nothing is compiled yet: call the function, or prepare it for shapes"
-        )
+        listed = "\n\n".join(plan.text() for plan in plans)
+        return listed or "nothing is compiled yet: call the function, or prepare it for shapes"
+
+    def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
+        """Compile ahead for values of these shapes; gives the function.
+
+        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole
+                       numbers is a shape (of floats), what has a ``shape`` and a ``dtype`` but no
+                       entries says both, and all else is a value as in a call
+        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what
+        is computed (an axis, an index).
+        """
+        self.plan_for(shapes, named)
+        return self
 
     def flat(self, *names: str, at: Any = None, **values: Any) -> Flat:
         """The function of one vector that holds the values of these names, as solvers call it; of
@@ -398,21 +377,7 @@ class Compiled:
         return array.shape if array.dtype is self.float_dtype else (array.dtype.kind, array.shape)
 
 
-class _Prepared(Compiled):
-    def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
-        """Compile ahead for values of these shapes; gives the function.
-
-        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole
-                       numbers is a shape (of floats), what has a ``shape`` and a ``dtype`` but no
-                       entries says both, and all else is a value as in a call
-        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what
-        is computed (an axis, an index).
-        """
-        self.plan_for(shapes, named)
-        return self
-
-
-class Function(_Prepared):
+class Function(Compiled):
     """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
 
     options = ("seed", "out")
@@ -445,7 +410,7 @@ class Function(_Prepared):
         return value, flat.vector(grads)
 
 
-class Value(_Prepared):
+class Value(Compiled):
     """An expression as a function of its names. Made by `compile`."""
 
     def __call__(
@@ -473,7 +438,7 @@ _Results = TypeVar("_Results")
 _Patterns = TypeVar("_Patterns")
 
 
-class _Matrix(_Prepared, Generic[_Results, _Patterns]):
+class _Matrix(Compiled, Generic[_Results, _Patterns]):
     """A function that has a matrix of derivatives."""
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
@@ -531,15 +496,6 @@ class Hessian(
     """
 
     plans = HessianPlan
-
-
-class Listing(str):
-    """Text that a prompt shows as it is."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def _by_name(name: str) -> str:

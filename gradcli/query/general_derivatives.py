@@ -140,7 +140,6 @@ class Judging:
             part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH
         ]
         worst = max(verdicts)
-        why = check.reason
         if worst is Verdict.KINK:
             kinks = [kink for part in check.variables.values() for kink in part.kinks]
             self.record.warnings += [
@@ -153,7 +152,7 @@ class Judging:
                 if line != check.reason
             ]
         if worst > self.check.verdict:
-            self.check.verdict, self.check.reason = worst, why
+            self.check.verdict, self.check.reason = worst, check.reason
         self.least = min(self.least or found.points, found.points)
 
     def _leave_open(self, path: Path, reason: str) -> None:
@@ -184,7 +183,6 @@ def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:
 
 
 _TRIALS = 12  # points at which forms of a formula are compared
-_MORE = 96  # of them where the domain is small
 _ENOUGH = 3  # of them with a finite value
 _LISTED = 20  # names in a help
 
@@ -205,16 +203,21 @@ def derivatives(
     """A record for each query among the statements of a program, and for each error."""
     said: list[Binding | Definition] = []
     found = False
+
+    def made(query: Query, said: Statement, names: Path | None) -> DerivativeRecord:
+        if asked.related is None:
+            return derivative(program, Subject(query, said, names), asked, id)
+        record: DerivativeRecord = asked.related(program, query, asked, id)
+        return record
+
+    lower = partial(lower_freely, program, listed=asked.wrt or (), can_list=True)
     for statement in parsed:
         record = None
-        if isinstance(statement, Query) and asked.related is not None:
-            record = asked.related(program, statement, asked, id)
-        elif isinstance(statement, Query):
-            record = derivative(program, Subject(statement, statement, asked.wrt), asked, id)
+        if isinstance(statement, Query):
+            record = made(statement, statement, asked.wrt)
         elif not isinstance(statement, Assertion):
             several = statement.bindings if isinstance(statement, Several) else [statement]
             said += [part for part in several if isinstance(part, (Binding, Definition))]
-            lower = partial(lower_freely, program, listed=asked.wrt or (), can_list=True)
             record = answer(
                 DerivativeRecord, lambda *_: None, program, statement, asked, lower=lower, id=id
             )
@@ -228,10 +231,7 @@ def derivatives(
             if isinstance(part, Definition):
                 text, names = f"{part.name}({', '.join(part.parameters)})", tuple(part.parameters)
             names = names if asked.wrt is None else asked.wrt
-            if asked.related is not None:
-                yield asked.related(program, query_of(text, program), asked, id)
-                continue
-            yield derivative(program, Subject(query_of(text, program), part, names), asked, id)
+            yield made(query_of(text, program), part, names)
 
 
 def query_of(text: str, program: Program) -> Query:
@@ -316,10 +316,7 @@ def _trials(sampled: SampledPoints, asked: Options) -> list[Point]:
         and sampled.lowered.value.kind == "float"
         and sampled.inside(points).sum() < _ENOUGH
     ):
-        points += [
-            *anywhere(sampled.leaves, _MORE, asked.state),
-            *sampled.points_in_domains(),
-        ]
+        points += sampled.points_in_domains()
     return points
 
 

@@ -230,11 +230,10 @@ def _clipped_headings(places: Sequence[Place], heights: Mapping[str, np.ndarray]
     """The headings whose heights grow beyond any picture."""
     if np.isinf(heights[VALUE]).any() or any(place.kind == "pole" for place in places):
         return {*heights}
-    steep = any(place.kind in ("domain", "kink") for place in places)
     return {
-        h
-        for h, numbers in heights.items()
-        if h != VALUE and (steep or not np.isfinite(numbers).all())
+        heading
+        for heading, numbers in heights.items()
+        if heading != VALUE and (places or not np.isfinite(numbers).all())
     }
 
 

@@ -408,10 +408,8 @@ class MatrixPlan(Specialized):
 
     def __call__(self, bindings: Mapping[str, Any], seed: None, out: str, order: Order) -> Any:
         """The results by name, of arrays or ``sparse`` ones; the ``whole`` matrix, rows and columns
-        in the order of ``wrt``, or ``whole sparse``; or its ``pattern``.
+        in the order of ``wrt``, or ``whole sparse``.
         """
-        if out == "pattern":
-            return self.pattern()
         values = self.made.values(bindings)
         try:
             if out.endswith("sparse"):

@@ -361,17 +361,11 @@ def _tangents(program: Program, root: Expr, options: Options, record: Record) ->
     depends = set(definition_order(root))
     for name, given in options.tangents.items():
         x = scope.subject(name)
-        if x is None:
-            help = did_you_mean(
-                name,
-                [x.payload.name for x in reachable([root]) if x.is_leaf],
-                f"give it one: {name}=1",
-            )
-            raise MissingValueError(f"no value for '{name}', which has a tangent", help=help)
-        if x not in depends:
+        if x is None or x not in depends:
+            known = [node.payload.name for node in depends if node.is_leaf]
             raise MissingValueError(
                 f"the result does not depend on '{name}', which has a tangent",
-                help="leave its tangent out",
+                help=did_you_mean(name, sorted(known), "leave its tangent out"),
             )
         what = f"the tangent of '{name}'"
         tangent = numbers_like(program, given, f"<{options.mode}>", what, "its value", x.shape)

@@ -47,15 +47,12 @@ class Dot(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One set of axes, the value or a derivative: curves, lines upwards at poles, stretches without
-    a value, and dots.
-    """
+    """One set of axes, the value or a derivative: curves, lines upwards at poles, and dots."""
 
     heading: str
     lines: list[DrawnLine]
     view: Ends
     poles: list[float]
-    gaps: list[tuple[float, float]]
     dots: list[Dot]
 
 
@@ -75,9 +72,8 @@ def panels(records: Sequence[PlotRecord]) -> list[Panel]:
                 lines.append(DrawnLine(number, label, curve.xs, curve.heights[heading], curve))
         marks = [(line.number, mark) for line in lines for mark in line.curve.marks]
         poles = [mark.at for _, mark in marks if mark.kind == "pole"]
-        gaps = [(mark.at, mark.end) for _, mark in marks if mark.at != mark.end]
         dots = [dot for number, mark in marks if heading == VALUE for dot in _dots(number, mark)]
-        found.append(Panel(heading, lines, _view(lines, heading), poles, gaps, dots))
+        found.append(Panel(heading, lines, _view(lines, heading), poles, dots))
     return found
 
 

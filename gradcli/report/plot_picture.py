@@ -123,8 +123,6 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
         )
     for pole in panel.poles:
         ax.axvline(pole, color=_TEXT, linewidth=0.9, linestyle=":")
-    for gap in panel.gaps if len(panel.lines) == 1 else ():
-        ax.axvspan(*gap, facecolor=_LINES, alpha=0.35, linewidth=0)
     for dot in panel.dots:
         colour = f"C{dot.number % _CURVES}"
         ax.plot(
