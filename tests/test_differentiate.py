@@ -9,8 +9,8 @@ from gradcli.errors import GradcliError, InputTypeError, UnknownNameError
 
 REFUSED = {
     "no text": ((5,), {}, "the expression must be text, not int"),
-    "no name": (("x", 1), {}, "'names' must be names"),
-    "no word": (("x", "2x"), {}, "no name '2x' to differentiate by"),
+    "no name": (("x", 1), {}, "'names' must be names, not (1,)"),
+    "no word": (("x", "2x"), {}, "the expression has no name '2x' to differentiate by"),
     "an order of none": (
         ("x",),
         {"order": 0},

@@ -384,19 +384,3 @@ def test_each_way_to_write_an_option_has_its_values_from_the_table():
             "of",
         }
         assert given <= option_table.VALUES.keys()
-
-
-def test_compile_gives_python_functions_back():
-    def f(x):
-        return x**2
-
-    assert gradcli.compile(f) is f
-    assert gradcli.compile(f, fullgraph=True, mode="reduce-overhead") is f
-    assert gradcli.compile(mode="default")(f) is f
-    assert gradcli.compile("x**2")(x=3.0) == 9.0
-    with pytest.raises(TypeError, match="compile has no option 'mdoe'"):
-        gradcli.compile(f, mdoe="x")
-    with pytest.raises(TypeError, match="compile has no option 'mode'"):
-        gradcli.compile("x", mode="x")
-    with pytest.raises(gradcli.GradcliError, match="the expression must be text, not int"):
-        gradcli.compile(3)

@@ -4,7 +4,6 @@ smooth. Work is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,6 @@ _ROUNDS, _FLAT = (
     0.0015,
 )  # how often intervals are halved, and how far a curve may be from a line, of its height
 _NEARER = 14  # points towards a place, each half as far
-_BESIDE = 1e-7  # of the range: points on both sides of a place that is known beforehand
 
 
 class Samples(NamedTuple):
@@ -39,17 +37,12 @@ def sample(
     begin: float,
     end: float,
     entries: int,
-    known: Iterable[float],
     budget: int,
 ) -> Samples:
-    """A function over a range.
-
-    known    where it may be not smooth
-    budget   of points
-    """
+    """A function over a range, by so many points at most as the budget has."""
     first = min(_FIRST, budget // 8)
     suspects = budget // 60 if budget < _FEW else budget // 6
-    xs = _first_points(begin, end, 2 * (first // 2) + 1, first, known)
+    xs = _first_points(begin, end, 2 * (first // 2) + 1, first)
     found = Samples(xs, *probe(xs), [[] for _ in range(entries)])
     for entry, place in locate_places(probe, begin, end, *_suspects(found, suspects)):
         found.places[entry].append(place)
@@ -62,16 +55,13 @@ def sample(
     return found
 
 
-def _first_points(
-    begin: float, end: float, even: int, uneven: int, known: Iterable[float]
-) -> Array:
+def _first_points(begin: float, end: float, even: int, uneven: int) -> Array:
     """Points to begin with: at round numbers, and at others, so that nothing that repeats itself is
     met at one phase only.
     """
     shares = (np.arange(uneven) + 0.1 + 0.8 * ((np.arange(uneven) * _GOLDEN) % 1.0)) / uneven
     between = begin + (end - begin) * shares
-    around = [x + side * _BESIDE * (end - begin) for x in known for side in (-1.0, 0.0, 1.0)]
-    xs = np.unique([*evenly(begin, end, even), *between, 0.0, *around]) + 0.0
+    xs = np.unique([*evenly(begin, end, even), *between, 0.0]) + 0.0
     return xs[(begin <= xs) & (xs <= end)]
 
 

@@ -5,9 +5,9 @@ the shapes that they have met.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -509,9 +509,6 @@ def _by_name(name: str) -> str:
 # value, grads["a"] (np.float64(53.0), array([36., 81.]))
 
 
-_PYTORCH_COMPILE = ("fullgraph", "dynamic", "backend", "mode", "options", "disable")
-
-
 def value_and_grad(
     expression: str,
     wrt: str | Iterable[str] | None = None,
@@ -606,35 +603,17 @@ def _settings(expression: Any, wrt: Any, sparse: Any = None, **options: Any) -> 
     return Settings(expression, names, **given.options_of(options))
 
 
-@overload
 def compile(
     expression: str,
     *,
-    dtype: DType = ...,
-    limits: Limits = ...,
-    dialect: Dialect | None = ...,
-    backend: Backend = ...,
-    threads: int | None = ...,
-    random_state: int = ...,
-) -> Value: ...
-@overload
-def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
-@overload
-def compile(
-    expression: None = None, **pytorch: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
-def compile(expression: Any = None, **options: Any) -> Any:
+    dtype: DType = "float64",
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    random_state: int = 0,
+) -> Value:
     """A function of an expression's names that gives its value, with the options of
     `value_and_grad`.
-
-    A Python function is given back as it is, as PyTorch's `compile` changes nothing that a function
-    computes; with PyTorch's keywords alone, of which ``backend`` is one, it is the decorator that
-    does so. Raises UnknownArgument for other keywords, and InputTypeError for what is neither.
     """
-    of_functions = expression is None or callable(expression)
-    usual: Any = value_and_grad.__kwdefaults__
-    known = _PYTORCH_COMPILE if of_functions else usual
-    given.refuse_unknown([name for name in options if name not in known], (), known, "compile")
-    if of_functions:
-        return expression if expression is not None else lambda function: function
-    return Value(_settings(expression, (), **{**usual, **options}))
+    return Value(_settings(wrt=(), **locals()))

@@ -7,7 +7,7 @@ query has the functions that it defines, or the last name that it binds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -140,12 +140,7 @@ class Judging:
             part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH
         ]
         worst = max(verdicts)
-        if worst is Verdict.KINK:
-            kinks = [kink for part in check.variables.values() for kink in part.kinks]
-            self.record.warnings += [
-                f"{_at(found.point)}: {kink.sides}; chosen is {kink.chosen:g}" for kink in kinks
-            ]
-        elif worst > Verdict.AGREE:
+        if worst > Verdict.AGREE:
             self.record.warnings += [
                 line.removeprefix("claim of ")
                 for line in details_of(found, check)
@@ -160,14 +155,6 @@ class Judging:
         self.check.claims.append(Claim(key, "formula", Verdict.UNDETERMINED, reason=reason))
         if self.check.verdict < Verdict.UNDETERMINED:
             self.check.verdict, self.check.reason = Verdict.UNDETERMINED, reason
-
-
-def _at(point: Mapping[str, Any]) -> str:
-    return (
-        "at " + " ".join(f"{name}={float(value)!r}" for name, value in point.items())
-        if point
-        else "here"
-    )
 
 
 def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:

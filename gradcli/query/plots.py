@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,10 +27,6 @@ from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
 from gradcli.report.records import box_text
-
-if TYPE_CHECKING:
-    from gradcli.reference.ranges.search import Function
-
 
 # -- The values of a query over two ranges, on grids for pictures and tables.
 
@@ -177,10 +172,9 @@ def _curves(columns: Columns, points: int, record: PlotRecord) -> None:
     _refuse_rows(points, points * entries)
     ((name, ends),) = record.ranges.items()
     record.at = evenly(*ends, points)
-    known = seeds(columns, name, ends) if columns.entrywise and not root.shape else []
     most = _MOST_POINTS if columns.entrywise else _MOST_SINGLE
     budget = min(most, max(_FEWEST, _WORK // columns.work))
-    samples = sample(columns.along(name, {}), *ends, entries, known, budget)
+    samples = sample(columns.along(name, {}), *ends, entries, budget)
     _refuse_nowhere(record, samples.values)
     drawn, table = columns(samples.xs), columns(record.at)
     for entry, (label, names) in enumerate(_labels(columns.scope, root)):
@@ -237,8 +231,7 @@ def _clipped_headings(places: Sequence[Place], heights: Mapping[str, np.ndarray]
     }
 
 
-# -- Marks of places where a curve is not smooth, in words, and where the intervals of `gradcli
-# bound` find some.
+# -- Places where a curve, or a field, is not smooth, in words.
 
 
 _MOST_MARKS = 40  # marks of a curve
@@ -247,42 +240,20 @@ _NOTHING = 1e-7  # relative
 _DIGITS = 6  # of heights and slopes in words
 
 
-def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
-    """Points near places that interval arithmetic knows of, which may be too narrow to be met by
-    chance.
-    """
-    _, found = _enclose(columns, {name: ends})
-    points = []
-    for low, high in (map(float, place.where[0].ends) for place in found):
-        if high - low < 1e-6 * (ends[1] - ends[0]):
-            points.append(low + (high - low) / 2)
-        elif math.isfinite(high - low):
-            points += [low, high]
-    return points
-
-
 def regions(columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
-    """Boxes around what is not smooth over two ranges, as `gradcli bound` tells them."""
-    function, found = _enclose(columns, ranges)
-    names = [name for name in ranges if columns.moving[name] is not None]
-    return [] if function is None else [*place_notes(columns.scope, function, found, names)]
-
-
-def _enclose(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | None, list[Any]]:
-    """Return what interval arithmetic finds in a box; nothing of functions that it does not
-    know.
+    """Boxes around what is not smooth over two ranges, as `gradcli bound` tells them; none of
+    functions that interval arithmetic does not know.
     """
-    leaves = {
-        leaf: ends for name, ends in ranges.items() if (leaf := columns.moving[name]) is not None
-    }
-    if not leaves or columns.work > _CELLS:
-        return None, []
+    present = {name: leaf for name in ranges if (leaf := columns.moving[name]) is not None}
+    if not present or columns.work > _CELLS:
+        return []
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.search import Function
 
+    scope, leaves = columns.scope, {leaf: ranges[name] for name, leaf in present.items()}
     try:
-        function = Function(columns.root, leaves, columns.scope.values, columns.scope.precision)
-        return function, function.find_places()
+        function = Function(columns.root, leaves, scope.values, scope.precision)
+        return [*place_notes(scope, function, function.find_places(), [*present])]
     except (
         Unsupported,
         GradcliError,
@@ -291,7 +262,7 @@ def _enclose(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | N
         AssertionError,
         NotImplementedError,
     ):
-        return None, []  # along a curve they are searched for, too
+        return []
 
 
 def marks_of(name: str, samples: Samples, entry: int) -> tuple[list[Mark], list[str]]:

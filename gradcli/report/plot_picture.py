@@ -109,11 +109,9 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
     ax.set_ylabel(one_line(panel.heading, 40))
     if last:
         ax.set_xlabel(one_line(name, 40))
-    else:
-        ax.tick_params(labelbottom=False)
     for line in panel.lines:
         colour = f"C{line.number % _CURVES}"
-        style = ("-", "--", "-.", ":")[line.number // _CURVES % 4]
+        style = ("-", "--")[line.number // _CURVES % 2]
         ax.plot(
             line.xs,
             line.ys,
