@@ -415,6 +415,7 @@ def test_a_worker_of_another_version_is_refused(lasting_cluster, tmp_path):
     assert f"has gradcli 0.0.1, and this is gradcli {gradcli.__version__}" in done.stderr
 
 
+@pytest.mark.ci
 def test_the_sample_learns():
     """Logistic regression, with fewer rows."""
     script = pathlib.Path(__file__).parent.parent / "samples" / "cluster" / "logistic_regression.py"

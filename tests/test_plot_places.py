@@ -125,9 +125,7 @@ def test_a_pole_anywhere_is_located_to_the_float(at, order):
 def test_polynomials_have_no_places(coefficients):
     polynomial = np.polynomial.Polynomial(coefficients)
     slope = polynomial.deriv()
-    found = sample(
-        lambda xs: (polynomial(xs)[:, None], slope(xs)[:, None]), -2.0, 2.0, 1, 2_000
-    )
+    found = sample(lambda xs: (polynomial(xs)[:, None], slope(xs)[:, None]), -2.0, 2.0, 1, 2_000)
     assert found.places == [[]]
 
 

@@ -225,6 +225,7 @@ def test_the_key_has_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(found)) == 2
 
 
+@pytest.mark.ci
 def test_a_folder_of_verdicts_that_is_restored_is_hit_by_another_installation(
     cache: Path, tmp_path: Path
 ) -> None:

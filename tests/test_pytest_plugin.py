@@ -219,7 +219,7 @@ GLOBS = {
 
 
 @pytest.mark.parametrize(
-    ("globs", "files"), thinned(pytest.param(*pair, id=pair[0]) for pair in GLOBS.items())
+    ("globs", "files"), thinned((pytest.param(*pair, id=pair[0]) for pair in GLOBS.items()), 5)
 )
 def test_what_is_collected(tmp_path, globs, files):
     (tmp_path / "gradients" / "in").mkdir(parents=True)

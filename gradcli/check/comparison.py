@@ -259,9 +259,7 @@ class Comparison:
         ill = self.with_verdict(Verdict.ILL_CONDITIONED)
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
-        if wrong := self.mismatches:
-            check.wrong, check.mask = len(wrong), np.zeros(self.shape, bool)
-            check.mask.flat[wrong] = True
+        check.wrong = len(self.mismatches)
         if gravest := self.with_verdict(verdict):
             worst = max(
                 gravest,
@@ -387,7 +385,6 @@ def compare_arrays(
     check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
     check.lost, check.wrong = None, int(wrong.sum())
     check.entries, check.bound = (found.size,) * 2, loosest(allowed, np.where(finite, size, 0))
-    check.mask = wrong.reshape(shape) if check.wrong else None
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
     return check

@@ -46,12 +46,11 @@ _EXCLUSIVE = {
     "explain": """
         output_format=mermaid,svg | steps why; output_format=latex latex | why; output_format=text,mermaid,svg | latex
         out | color=always""",
-    "diff": "output_format=html | latex",
     "plot": "output_format=csv,json,jsonl | width height",
     "check": """
         verbose | quiet; line | update baseline; update | fail_fast budget changed_since
         functions | function gradient by at wrt freeze seed line
-        function gradient by | input_format grad grad_formula convention save backend threads line""",
+        function gradient by | input_format grad grad_formula convention backend threads line""",
 }
 
 

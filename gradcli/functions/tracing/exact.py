@@ -404,7 +404,6 @@ def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> Var
         entries=(said.size, said.size),
         worst=claim.worst,
         reason=claim.reason,
-        mask=claim.mask,
     )
     part.wrong = 0 if claim.wrong is None else claim.wrong[0]
     if engine is not None:
