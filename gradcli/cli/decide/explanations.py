@@ -58,7 +58,9 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
         if _NAMES.match(text) and (expressions or beside):
             names += _list_of(text)
         else:
-            expressions.append((text if related is None else as_equation(text, request.implicit), beside))
+            expressions.append(
+                (text if related is None else as_equation(text, request.implicit), beside)
+            )
     found = found._replace(others=expressions)
     help = "quote the expression as a whole; after it come the names to differentiate by"
     inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
