@@ -191,7 +191,7 @@ def derivatives(
     said: list[Binding | Definition] = []
     found = False
 
-    def made(query: Query, said: Statement, names: Path | None) -> DerivativeRecord:
+    def derive(query: Query, said: Statement, names: Path | None) -> DerivativeRecord:
         if asked.related is None:
             return derivative(program, Subject(query, said, names), asked, id)
         record: DerivativeRecord = asked.related(program, query, asked, id)
@@ -201,7 +201,7 @@ def derivatives(
     for statement in parsed:
         record = None
         if isinstance(statement, Query):
-            record = made(statement, statement, asked.wrt)
+            record = derive(statement, statement, asked.wrt)
         elif not isinstance(statement, Assertion):
             several = statement.bindings if isinstance(statement, Several) else [statement]
             said += [part for part in several if isinstance(part, (Binding, Definition))]
@@ -218,7 +218,7 @@ def derivatives(
             if isinstance(part, Definition):
                 text, names = f"{part.name}({', '.join(part.parameters)})", tuple(part.parameters)
             names = names if asked.wrt is None else asked.wrt
-            yield made(query_of(text, program), part, names)
+            yield derive(query_of(text, program), part, names)
 
 
 def query_of(text: str, program: Program) -> Query:
