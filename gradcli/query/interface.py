@@ -160,8 +160,8 @@ def differentiate(
                 of them
     order       how many times, by each combination of names: ``derivative["x"]["y"]`` of second
                 order
-    check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict``
-                says what came of it
+    check       hold each formula to the derivative at so many ``points`` of the domain; ``check``
+                of the record says what came of it
     values      of names that are constants; ``at`` takes names that are no keywords
     timeout     seconds for the check, after which it is undetermined; by default no clock is looked
                 at
