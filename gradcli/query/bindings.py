@@ -112,7 +112,7 @@ def bind_values(
             if isinstance(name, str) and name in known:
                 place = name
             elif isinstance(name, str) and _is_name(normalize(name)):
-                place = _spelled(normalize(name), known)
+                place = _spell(normalize(name), known)
             else:
                 raise InputTypeError(
                     f"{name!r} is no name that an expression can have",
@@ -163,7 +163,7 @@ def _by_form(known: frozenset[str]) -> dict[str, str]:
     return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)}
 
 
-def _spelled(name: str, known: Collection[str]) -> str:
+def _spell(name: str, known: Collection[str]) -> str:
     """A name as the expression spells it, which may do so in another form."""
     if name in known:
         return name
@@ -183,7 +183,7 @@ def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, .
     if given is None:
         return None
     return tuple(
-        _spelled(name, known)
+        _spell(name, known)
         for text in texts_of(option, given, "names", "x, y")
         for name in names_of(text) or ()
     )
@@ -213,7 +213,7 @@ def refuse_unknown(
     option, or name.
     """
     for name in keywords:
-        if _spelled(name, known) in known:
+        if _spell(name, known) in known:
             continue
         meant = _ELSEWHERE.get(name)
         close = meant if meant in options else suggestion(name, sorted({*options, *known}))
