@@ -386,7 +386,13 @@ def test_two_operands_broadcast(op: Op) -> None:
     ]
 
 
-@pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
+# which have no derivatives by their parameters
+SLOPES_BY_PARAMETERS = {"gammainc_slope", "betainc_slope"}
+
+
+@pytest.mark.parametrize(
+    "op", [op for op in ELEMENTWISE if op.name not in SLOPES_BY_PARAMETERS], ids=lambda op: op.name
+)
 def test_arrays_without_entries(op: Op) -> None:
     for shape in ((0,), (2, 0)):
         assert_without_entries(op, shape)

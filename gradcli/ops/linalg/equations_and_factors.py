@@ -165,7 +165,24 @@ def _read(x: Any, upper: bool) -> Any:
     return with_values(x, (triu if upper else tril)(x))
 
 
-@function(domain="no zeros on the diagonal of x")
+def _cholesky_solve_vjp(cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
+    back = cholesky_solve(cotangent, x, upper=upper)
+    factor = transpose_matrix(_read(x, True)) if upper else _read(x, False)
+    by_factor = -(
+        matmul(back, matmul(transpose_matrix(out), factor))
+        + matmul(out, matmul(transpose_matrix(back), factor))
+    )
+    return back, transpose_matrix(by_factor) if upper else by_factor
+
+
+def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
+    return equations_shape(x, y, "cholesky_solve")
+
+
+@function(
+    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
+    domain="no zeros on the diagonal of x",
+)
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
     gradient is that of the product all the same, as in PyTorch.
