@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def assert_complete(record: Op | Composite) -> None:
     assert entry.signature.startswith(f"{record.name}(")
     assert entry.doc
     assert entry.family
-    json.dumps(entry.as_dict(), allow_nan=False)
+    json.dumps(asdict(entry), allow_nan=False)
     assert catalogue.find_function(record.name)[1] == record.name
 
 

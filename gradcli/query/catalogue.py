@@ -5,7 +5,7 @@ table is made of.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -52,14 +52,10 @@ class Entry:
     derivative: dict[str, str]
     domain: str
     kinks: list[dict[str, str]]
-    certified: bool  # whether the reference always encloses the true value
-    uncertified: str  # where it does not
+    uncertified: str  # where the reference does not enclose the true value
     numpy: list[str]
     torch: list[str]
     example: Example | None = field(default=None)
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def functions() -> list[tuple[str, Function]]:
@@ -137,14 +133,13 @@ def find_function(name: str) -> tuple[Function, str]:
         ) from None
 
 
-def entry(record: Function, example: bool = True) -> Entry:
+def entry(record: Function) -> Entry:
     """Everything that is known of a function."""
-    shown = _example(record) if example else None
+    shown = _example(record)
     derivative = _partials(record) if isinstance(record, Op) else {}
     if not derivative and shown is not None:
         derivative = {name: text for name, text in shown.derivative.items() if text}
     numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
-    unproved = uncertified_where(record)
     return Entry(
         name=record.name,
         family=_family(record),
@@ -158,8 +153,7 @@ def entry(record: Function, example: bool = True) -> Entry:
             | ({} if kink.jax is None else {"jax": kink.jax.words})
             for kink in record.kinks
         ],
-        certified=not unproved,
-        uncertified=unproved,
+        uncertified=uncertified_where(record),
         numpy=numpy,
         torch=torch,
         example=shown,
