@@ -210,17 +210,6 @@ def test_where_there_are_no_steps_the_numbers_are_explained(call_cli):
     assert "forward" in done_.stdout
 
 
-def test_narrow_lines_cut_no_number_and_keep_the_columns():
-    explanation = gradcli.explain("x**sin(1.2345678901234567*x)", x=1.5, check=False, steps=True)
-    lines = [line.text for line in explanation.lines(width=36) if line.label is None][3:]
-    assert max(map(len, lines)) <= 40
-    assert all(line[18:20] == "  " for line in lines)  # between the rule and its equation
-    assert not [
-        line for line in lines if re.search(r"1\.2\d*", line) and "1.2345678901234567" not in line
-    ]
-    assert any(line.startswith("  differentiation   ") for line in lines)
-
-
 TYPESET = {
     r"\frac{d}{dx}\left(x^{2}\right)": "<mfrac><mrow><mi>d</mi></mrow><mrow><mi>d</mi><mi>x</mi></mrow></mfrac>"
     "<mrow><mo>(</mo><msup><mi>x</mi><mrow><mn>2</mn></mrow></msup><mo>)</mo></mrow>",

@@ -741,7 +741,7 @@ class CheckRequest(Request):
         Texts,
         typer.Option(
             "--report", metavar="KIND=FILE",
-            help="A report: text, json, jsonl, junit, github, gitlab, sarif, markdown or html; - "
+            help="A report: text, json, jsonl, junit, github, gitlab, sarif or markdown; - "
             "is stdout.",
         ),
     ] = ()  # fmt: skip

@@ -118,7 +118,7 @@ class DerivativeRecord(Answer):
         for path, formula in self.formulas.items():
             name, steps = operator(path, self.partial, self.dependent or ""), ",".join(path)
             if steps in self.steps:
-                lines += step_lines(name, self.steps[steps], width)
+                lines += step_lines(name, self.steps[steps])
             elif len(path) == self.order:
                 text = formula.text or _TOO_LONG
                 lines.append(labelled_line(printable(name), text, "formula"))

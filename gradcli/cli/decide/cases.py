@@ -7,8 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
@@ -25,16 +24,14 @@ from gradcli.cli.inputs import (
     programs_of,
 )
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.reports import wanted_reports
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.option_table import option_value
 from gradcli.files.settings import Configuration, Settings, verdicts
-from gradcli.graph.nodes import Expr
 from gradcli.inert import shell_command
-from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
@@ -57,7 +54,6 @@ from gradcli.query.options import CHECKING, Options, checking_options
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
 from gradcli.storage.whole_files import here, path_text
 
@@ -77,7 +73,7 @@ class FileOptions:
     """
 
     def __init__(self, request: CheckRequest, configuration: Configuration) -> None:
-        options = check_options(request, configuration.of())
+        options = check_options(request)
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
@@ -294,17 +290,6 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
         yield Batch(path, batch, error)
 
 
-def _explain_what_is_wrong(
-    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, options: Options
-) -> None:
-    """Add the explanation of the right gradient to a record whose verdict is another."""
-    if record.check is not None and record.check.worst is not Verdict.AGREE:
-        from gradcli.explanations.explaining import explain_record
-
-        with suppress(Exception):  # the verdict is told without it
-            explain_record(program, lowered, wrt, record, replace(options, steps=True))
-
-
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
     """Return what is said of the gradient of the command line's expression.
 
@@ -505,7 +490,7 @@ def _unreadable(error: GradcliError, path: str) -> Record:
     return record
 
 
-def check_options(request: CheckRequest, usual: Settings) -> Options:
+def check_options(request: CheckRequest) -> Options:
     """Return what ``gradcli check`` computes: as in every check, but for what is asked for.
 
     Raises UsageError.
@@ -516,10 +501,9 @@ def check_options(request: CheckRequest, usual: Settings) -> Options:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
-    in_full = any(kind == "html" for kind, _ in wanted_reports(request, usual))
     return replace(
         CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache,
-        over=box_of(request.over, limits_of(request)), observer=_explain_what_is_wrong if in_full else None,
+        over=box_of(request.over, limits_of(request)),
     )  # fmt: skip
 
 
