@@ -69,7 +69,7 @@ def test_most_functions_have_an_example_with_a_finite_gradient() -> None:
     shown = [e for e in entries if e.example is not None]
     assert len(shown) > 0.6 * len(entries)
     smooth = [
-        catalogue.entry(r, example=False)
+        catalogue.entry(r)
         for _, r in catalogue.functions()
         if isinstance(r, Op) and r.kind == "smooth"
     ]
