@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gradcli.errors import Source, Span
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.names import Module, nodes_in
@@ -32,6 +34,7 @@ from gradcli.language.tree import (
     Subscript,
     Unary,
 )
+from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.structure import alias, derivative, detach
 from gradcli.ops.text import Expansion
 
@@ -77,17 +80,30 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
             table[node.operand] = [origin]
     bound = frozenset(table)
     for frame in frames:
+        lists = _lists(frame)
 
         def add(
             made: Mapping[Expr, tuple[str, ...]],
             tree: Node,
             frame: Frame = frame,
+            lists: Any = lists,
         ) -> None:
-            """Give nodes an origin in a part of the text, by the calls in it."""
-            spelling = _spelling(tree, frame) if made else ""
+            """Give nodes an origin in a part of the text, by the calls in it: arrays in the list
+            that has their entries.
+            """
             for node, calls in made.items():
-                place = frame.statement, frame.source, tree.span
-                origin = Origin(*place, calls, spelling, tree, frame)
+                entries = _entries(node) if lists else ()
+                part = lists.get(entries, tree) if entries else tree
+                inside = calls if part is tree else ()
+                origin = Origin(
+                    frame.statement,
+                    frame.source,
+                    part.span,
+                    inside,
+                    _spelling(part, frame),
+                    part,
+                    frame,
+                )
                 table.setdefault(node, []).append(origin)
 
         for tree, result in zip(
@@ -119,6 +135,31 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 root,
             )
     return table
+
+
+def _lists(frame: Frame) -> dict[tuple[Any, ...], Sequence]:
+    """The lists of an expression that became no array by themselves, by their entries."""
+    found: dict[tuple[Any, ...], Sequence] = {}
+    for tree, result in zip(frame.nodes, frame.results, strict=False):
+        if isinstance(tree, Sequence) and isinstance(result, list):
+            found.setdefault(tuple(map(_entry, nodes_in(result)))[::-1], tree)
+    return found
+
+
+def _entries(node: Expr) -> tuple[Any, ...]:
+    """The entries of an array that a list may have become; none of any other node."""
+    if node.op is stack and node.static["axis"] == 0:
+        return tuple(
+            entry
+            for part in node.operands
+            if part is not None
+            for entry in _entries(part) or (_entry(part),)
+        )
+    return tuple(np.ravel(node.payload).tolist()) if node.is_constant and node.shape else ()
+
+
+def _entry(node: Expr) -> Any:
+    return node.payload if node.is_constant and not node.shape else node
 
 
 def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
