@@ -26,8 +26,7 @@ def of_operation(
         function = smooth_function(op, len(arguments), static)
     except (TypeError, ValueError, AttributeError) as error:
         raise Unsupported(f"{op.name}: {error}") from None
-    made = _make(cells, function, arguments)
-    return made if op.domain else cells.fill(made)
+    return _make(cells, function, arguments)
 
 
 def partial(cells: Any, call: Call, place: int) -> Cell:
