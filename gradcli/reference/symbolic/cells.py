@@ -7,15 +7,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import UNIT, Call, Cell
 from gradcli.reference.symbolic.translate import OfSympy, Smooth, smooth_function
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.cells import Call, Cell
 
 
 def of_operation(
@@ -72,7 +74,7 @@ class _Context(OfSympy):
         return self.cells.fsum(terms)
 
     def fprod(self, factors: Any) -> Any:
-        return self.cells.product([(factor, UNIT) for factor in factors])
+        return self.cells.product([(factor, fmpq(1)) for factor in factors])
 
     def pow(self, base: Any, exponent: Any) -> Any:
         if exponent.known is not None:
