@@ -761,6 +761,10 @@ class Cells(Algebra):
             {c.off for c in choices}
         ) <= _MOST_CHOICES:
             root = self.replace(root, {choices[-1]: self._on_path(choices[-1])})
+        for off in [off for off, signs in self._signs.items() if signs == EQUAL]:
+            if all(isinstance(c, Leaf) for _, c in off.terms):  # a variable that is known there
+                leaf = off.terms[0][1]
+                root = self.replace(root, {leaf: leaf - off})
         return root
 
     # -- what references ask of a context

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from flint import fmpq
@@ -16,13 +16,8 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.symbolic.translate import OfSympy, Smooth, smooth_function
 
-if TYPE_CHECKING:
-    from gradcli.reference.ranges.cells import Call, Cell
 
-
-def of_operation(
-    cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]
-) -> Cell:
+def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Any]) -> Any:
     """A smooth operation on cells."""
     try:
         function = smooth_function(op, len(arguments), static)
@@ -31,7 +26,7 @@ def of_operation(
     return _make(cells, function, arguments)
 
 
-def partial(cells: Any, call: Call, place: int) -> Cell:
+def partial(cells: Any, call: Any, place: int) -> Any:
     """sympy's derivative of a function by one of its arguments."""
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
@@ -50,9 +45,8 @@ def _smooth(function: Any, given: tuple[fmpq | None, ...]) -> Smooth:
     return Smooth(function(*told), symbols)
 
 
-def _make(cells: Any, function: Smooth, arguments: Sequence[Cell | None]) -> Cell:
-    found: Cell = cells.branching(lambda: function.value(_Context(cells), tuple(arguments)))
-    return found
+def _make(cells: Any, function: Smooth, arguments: Sequence[Any]) -> Any:
+    return cells.branching(lambda: function.value(_Context(cells), tuple(arguments)))
 
 
 class _Context(OfSympy):
