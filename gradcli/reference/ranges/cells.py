@@ -798,7 +798,7 @@ class Cells(Algebra):
             raise AttributeError(name) from None
         return partial(self.function, name)
 
-    def partial(self, call: Call, place: int) -> Cell:
+    def partial(self, call: Call, place: int) -> Any:
         """The derivative of a function by one of its arguments, which sympy knows."""
         from gradcli.reference.symbolic.cells import partial
 
